@@ -1,0 +1,82 @@
+const FEATURES = 'feedback|objects|costs|calls|threads|preview';
+
+/** The import rules of docs/architecture.md, as errors. */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'features-stay-apart',
+      comment: 'a feature reaches another only through its entity, or a service its module exports',
+      severity: 'error',
+      from: { path: `^src/(${FEATURES})/` },
+      to: {
+        path: `^src/(${FEATURES})/`,
+        pathNot: ['^src/$1/', '[.](entity|module|service)[.]ts$'],
+      },
+    },
+    {
+      name: 'shared-knows-no-feature',
+      severity: 'error',
+      from: { path: '^src/(common|query|database|auth)/|^src/config[.]ts$' },
+      to: { path: `^src/(${FEATURES})/` },
+    },
+    {
+      name: 'query-is-pure',
+      severity: 'error',
+      from: { path: '^src/query/' },
+      to: { pathNot: '^src/query/' },
+    },
+    {
+      name: 'common-knows-query-and-config',
+      severity: 'error',
+      from: { path: '^src/common/' },
+      to: { path: '^src/(auth|database)/' },
+    },
+    {
+      name: 'database-knows-query-and-config',
+      severity: 'error',
+      from: { path: '^src/database/', pathNot: '[.]cli[.]ts$' },
+      to: { path: '^src/(auth|common)/' },
+    },
+    {
+      name: 'controllers-write-no-sql',
+      severity: 'error',
+      from: { path: '[.]controller[.]ts$' },
+      to: { path: '^src/(query|database)/|[.]query[.]ts$' },
+    },
+    {
+      name: 'entities-know-only-typeorm',
+      severity: 'error',
+      from: { path: '[.]entity[.]ts$' },
+      to: { path: '^src/', pathNot: '[.]entity[.]ts$' },
+    },
+    {
+      name: 'nobody-imports-the-entry-points',
+      severity: 'error',
+      from: { pathNot: '^src/(main|server|[a-z]+/[a-z-]+[.]cli)[.]ts$' },
+      to: { path: '^src/main[.]ts$|^src/app[.]module[.]ts$|^ormconfig[.]ts$|[.]cli[.]ts$' },
+    },
+    {
+      name: 'no-test-code-in-src',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^(test|bench|scripts)/' },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '[.]spec[.]ts$' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
+  },
+};

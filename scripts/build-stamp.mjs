@@ -1,0 +1,22 @@
+// Answers 0 when dist/ was built from the sources as they are now; `--write` records that it was.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+
+const STAMP = 'dist/.stamp';
+const hash = createHash('sha256');
+const sources = readdirSync('src', { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => `${entry.parentPath}/${entry.name}`)
+  .sort();
+for (const file of [
+  ...sources,
+  'ormconfig.ts',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+])
+  hash.update(file).update('\0').update(readFileSync(file));
+const digest = hash.digest('hex');
+
+if (process.argv.includes('--write')) writeFileSync(STAMP, digest);
+else process.exit(existsSync(STAMP) && readFileSync(STAMP, 'utf8') === digest ? 0 : 1);

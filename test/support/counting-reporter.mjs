@@ -1,0 +1,8 @@
+/** Ends the output of a run with one plain line, whatever else was printed. */
+export default class CountingReporter {
+  onRunComplete(_contexts, results) {
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    const line = `${results.numPassedTests} passed, ${failed} failed, ${results.numPendingTests} skipped`;
+    process.once('exit', () => process.stdout.write(`${line}\n`));
+  }
+}
