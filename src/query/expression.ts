@@ -149,11 +149,23 @@ const VALUES: Readonly<Record<string, (argument: Node) => Value>> = {
   $convert: convert,
 };
 
-/** `$eq` with any of the list, so a null in it finds the missing. Literals of one type are one parameter. */
+/**
+ * `$eq` with any of the list, so a null in it finds the missing. Literals that meet the value in one type are one
+ * parameter. Where that leaves several comparisons, a sub-select computes the value once: repeated at every level
+ * of a nested tree it would grow the statement exponentially.
+ */
 function isIn(argument: Node): Sql {
   const [left, right] = argument.pair();
   const value = left.value();
   const items = right.list(0).map((item) => item.value());
+  const answers = isAnyOf(value, items);
+  if (answers.length === 0) return sql`FALSE`;
+  if (answers.length === 1 || operands.isLiteral(value)) return sql`(${join(answers, ' OR ')})`;
+  const once = isAnyOf({ type: value.type, sql: sql`in_operand.value` }, items);
+  return sql`(SELECT ${join(once, ' OR ')} FROM (SELECT ${value.sql} AS value OFFSET 0) in_operand)`;
+}
+
+function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
   const literals = new Map<Target, Scalar[]>();
   const rest: Value[] = [];
   for (const item of items) {
@@ -164,15 +176,11 @@ function isIn(argument: Node): Sql {
       literals.set(type, [...(literals.get(type) ?? []), item.literal]);
     }
   }
-  const answers = [
-    ...Array.from(
-      literals,
-      ([type, list]) =>
-        sql`${operands.cast(value, type)} = ANY(${operands.boundArray(list, type)})`,
-    ),
-    ...rest.map((item) => operands.compare('$eq', value, item)),
-  ];
-  return answers.length === 0 ? sql`FALSE` : sql`(${join(answers, ' OR ')})`;
+  const arrays = Array.from(
+    literals,
+    ([type, list]) => sql`${operands.cast(value, type)} = ANY(${operands.boundArray(list, type)})`,
+  );
+  return [...arrays, ...rest.map((item) => operands.compare('$eq', value, item))];
 }
 
 /** Whether a text occurs in another. Folding case, each letter of a literal also stands for its other case. */
