@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { column, InvalidQuery, jsonAt, orderBy, type Columns } from '../src/query/columns.js';
+import { column, jsonAt, orderBy, select, type Columns } from '../src/query/columns.js';
 import { compile } from '../src/query/expression.js';
 import { QUERY_FUNCTIONS } from '../src/query/functions.js';
-import { identifier, join, sql, type Sql } from '../src/query/sql.js';
+import { allOf, identifier, join, sql, type Sql } from '../src/query/sql.js';
 import { openTestDatabase } from './support/database.js';
-import { condition, field, isOpaque, print, type Doc, type Row } from './support/evaluate.js';
+import { condition, isOpaque, print, readable, type Doc, type Row } from './support/evaluate.js';
 
 const doc = column.json(sql`r.doc`, sql`r.is_opaque`);
 const columns: Columns = {
@@ -172,7 +172,7 @@ const spelledNumbers = fc.oneof(
   ),
 );
 const keys = fc.oneof(
-  fc.constantFrom('a', 'b', 'n', 'list', 'x.y', 'svc', '0', '__proto__', 'a\0'),
+  fc.constantFrom('a', 'b', 'n', 'list', 'x.y', 'svc', '0', '-1', '+1', '__proto__', 'a\0'),
   words,
 );
 const { document } = fc.letrec<{ document: Doc }>((tie) => ({
@@ -254,9 +254,14 @@ const FIELDS = [
     'of.[doc].a',
     'doc.a\0',
     'doc.none.a',
+    'doc.-1',
+    'doc.list. 0',
+    'doc.more.+1.0',
+    'doc.more.0',
+    'doc.more.a',
   ],
 ];
-const { operand, tree } = fc.letrec<{ operand: object; tree: object }>((tie) => {
+const { tree } = fc.letrec<{ operand: object; tree: object }>((tie) => {
   const some = fc.array(tie('tree'), { minLength: 1, maxLength: 3 });
   const one = (operator: string, argument: fc.Arbitrary<unknown>) =>
     argument.map((is) => ({ [operator]: is }));
@@ -328,9 +333,22 @@ async function store(some: Row[]) {
     [JSON.stringify(records)],
   );
 }
-async function run(statement: Sql): Promise<Record<string, unknown>[]> {
-  return (await client.query(statement.toQuery())).rows;
-}
+const run = async (statement: Sql): Promise<Record<string, unknown>[]> =>
+  (await client.query(statement.toQuery())).rows;
+const ids = async (where: Sql, order = sql`ORDER BY r.id`) =>
+  (await run(sql`SELECT r.id FROM query_rows r WHERE ${where} ${order}`)).map(({ id }) => id);
+const matches = ($expr: unknown) => ids(compile({ $expr }, columns));
+
+const blank: Row = {
+  id: '',
+  name: null,
+  price: null,
+  steps: null,
+  is_good: null,
+  at: null,
+  doc: undefined,
+  is_escaped: false,
+};
 const literal = (value: unknown) => ({ $literal: value });
 const get = (name: string) => ({ $getField: name });
 
@@ -349,9 +367,137 @@ describe('the query language on PostgreSQL', () => {
       );
       expect(found).toEqual(expected);
     };
-    await fc.assert(
-      fc.asyncProperty(rows, fc.array(tree, { minLength: 1, maxLength: 40 }), property),
-      { numRuns: 150 },
-    );
+    const trees = fc.array(tree, { minLength: 1, maxLength: 40 });
+    await fc.assert(fc.asyncProperty(rows, trees, property), { numRuns: 150 });
   });
+
+  it('never answers rows of another project, whatever is true', async () => {
+    await store(['1', '2', '3'].map((id) => ({ ...blank, id })));
+    await client.query(`UPDATE query_rows SET project_id = 'c/d' WHERE id = '2'`);
+    const property = async (some: object) => {
+      const always = compile({ $expr: { $or: [some, literal('x'), { $not: [some] }] } }, columns);
+      const scoped = allOf(sql`r.project_id = ${'a/b'}`, always);
+      expect(await ids(scoped)).toEqual(['1', '3']);
+    };
+    await fc.assert(fc.asyncProperty(tree, property), { numRuns: 300 });
+  });
+
+  it('reads JSON that PostgreSQL refuses, and changes no other', async () => {
+    const unit = fc.constantFrom(
+      '\\\\',
+      '\\"',
+      '\\n',
+      '\\u0000',
+      '\\u0001',
+      'u0000',
+      '\\ud83d',
+      '\\uDE00',
+      'ud83d',
+      '\\ufffd',
+      '😀',
+      'p',
+      '0041',
+    );
+    const texts = fc.array(unit, { maxLength: 12 }).map((units) => `"${units.join('')}"`);
+    const property = async (some: string[]) => {
+      const values = sql`unnest(${some}::text[]) WITH ORDINALITY AS t (text, n)`;
+      const found = await run(
+        sql`SELECT skein_safe_json(text::json) #>> '{}' AS value, skein_safe_json(text::json)::text AS text FROM ${values} ORDER BY n`,
+      );
+      const expected = some.map((text) => {
+        const value = readable(JSON.parse(text));
+        return { value, text: value === JSON.parse(text) ? text : expect.any(String) };
+      });
+      expect(found).toEqual(expected);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 50 }), property));
+  });
+
+  it('compares times with ISO strings and with seconds since 1970, whatever the session is set to', async () => {
+    await store([{ ...blank, id: '1', at: 1_700_000_000_500_000n }]);
+    await client.query(`SET TimeZone = 'Asia/Tokyo'; SET DateStyle = 'German'`);
+    const is = async (operator: string, value: unknown) =>
+      (await matches({ [operator]: [get('at'), literal(value)] })).length === 1;
+    expect(await is('$gt', 1_700_000_000)).toBe(true);
+    expect(await is('$gt', 1_700_000_001)).toBe(false);
+    expect(await is('$eq', 1_700_000_000.5)).toBe(true);
+    expect(await is('$eq', '2023-11-14T22:13:20.5')).toBe(true);
+    expect(await is('$eq', '2023-11-15 00:13:20.500000+02:00')).toBe(true);
+    expect(await is('$gt', '2023-11-14')).toBe(true);
+    expect(await is('$lt', 1_700_000_000_000)).toBe(true);
+    expect(await is('$gt', -1e300)).toBe(true);
+    expect(await is('$ne', 'soon')).toBe(false);
+    expect(await run(sql`SELECT ${select(columns, ['at'])} FROM query_rows r`)).toEqual([
+      { at: '2023-11-14T22:13:20.500000Z' },
+    ]);
+    await client.query('RESET TimeZone; RESET DateStyle');
+  });
+
+  it('sorts values inside JSON: numbers by size, then text by code point, the missing last', async () => {
+    const docs = ['10', '9', '"b"', '"B"', '"9.5"', 'null', '"\u{1f600}"', '"\ue000"'];
+    await store(
+      docs.map((text, i) => ({
+        ...blank,
+        id: `${i}`,
+        doc: JSON.parse(text, (_, v) => (typeof v === 'number' ? { num: `${v}` } : v)),
+      })),
+    );
+    const sorted = async (direction: 'asc' | 'desc') =>
+      (await ids(sql`TRUE`, orderBy(columns, [{ field: 'doc', direction }], 'id'))).join('');
+    expect(await sorted('asc')).toBe('14032765');
+    expect(await sorted('desc')).toBe('04167235');
+  });
+
+  it('uses an index on a column for equality, lists, ranges and both directions of sorting', async () => {
+    await client.query(
+      'CREATE INDEX ON query_rows (name); SET enable_seqscan = off; SET enable_bitmapscan = off',
+    );
+    const required = { name: column.text(sql`r.name`, { isNotNull: true }) };
+    const plan = async (where: Sql, order = sql``) =>
+      (await run(sql`EXPLAIN SELECT 1 FROM query_rows r WHERE ${where} ${order}`))
+        .map((line) => line['QUERY PLAN'])
+        .join('\n');
+    const condition = ($expr: unknown) => plan(compile({ $expr }, columns));
+    const byName = (direction: 'asc' | 'desc') =>
+      plan(sql`TRUE`, orderBy(required, [{ field: 'name', direction }], 'name'));
+    expect(await condition({ $eq: [get('name'), literal('x')] })).toContain('Index Cond: (name = ');
+    expect(await condition({ $in: [get('name'), [literal('x'), literal('y')]] })).toContain(
+      'Index Cond: (name = ANY',
+    );
+    expect(await condition({ $gt: [get('name'), literal('x')] })).toContain('Index Cond: (name > ');
+    expect(await condition({ $eq: [get('name'), literal(null)] })).toContain(
+      'Index Cond: (name IS NULL)',
+    );
+    expect(await byName('asc')).not.toContain('Sort');
+    expect(await byName('desc')).toContain('Scan Backward');
+    await client.query('RESET enable_seqscan; RESET enable_bitmapscan');
+  });
+
+  it('runs the largest trees, and strings that text cannot hold', async () => {
+    await store([{ ...blank, id: '1', doc: 'a\0'.repeat(1000) }]);
+    let nested: unknown = get('is_good');
+    for (let i = 0; i < 30; i += 1) nested = { $in: [nested, ['1', 1, false, null].map(literal)] };
+    const wide = { $or: Array.from({ length: 499 }, () => ({ $not: [literal(0)] })) };
+    expect(await matches(wide)).toEqual(['1']);
+    await expect(matches(nested)).resolves.toBeDefined();
+    expect(await matches({ $eq: [get('doc'), literal('a\0'.repeat(1000))] })).toEqual(['1']);
+    for (const case_insensitive of [true, false]) {
+      const big = {
+        input: get('doc'),
+        substr: literal('é\ud800\0'.repeat(100_000)),
+        case_insensitive,
+      };
+      expect(await matches({ $contains: big })).toEqual([]);
+    }
+  });
+
+  it.each([`"; DROP TABLE query_rows; --`, `'`, '$1', 'a"b', 'é', '__proto__'])(
+    'keeps %j a name',
+    async (name) => {
+      const own = Object.fromEntries([[name, column.text(sql`'x'`)]]);
+      expect(await run(sql`SELECT ${select(own, [name])}`)).toEqual([
+        Object.fromEntries([[name, 'x']]),
+      ]);
+    },
+  );
 });

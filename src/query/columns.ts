@@ -64,9 +64,18 @@ export const column = {
  * puts U+FFFD in their place. The flag, and not a test of the text, because it costs nothing: bench/json-path.mjs.
  */
 export function jsonAt({ sql: document, isOpaque }: JsonColumn, path: readonly string[]): Operand {
-  const readable = sql`CASE WHEN ${isOpaque} THEN skein_safe_json(${document}) ELSE ${document} END`;
-  return { type: 'json', sql: sql`(${readable} #>> ${path.map(storable)}::text[])` };
+  let value = sql`CASE WHEN ${isOpaque} THEN skein_safe_json(${document}) ELSE ${document} END`;
+  let steps: string[] = [];
+  for (const step of path.map(storable)) {
+    if (SIGNED.test(step)) {
+      value = sql`${value} #> ${steps}::text[] -> ${step}::text`;
+      steps = [];
+    } else steps.push(step);
+  }
+  return { type: 'json', sql: sql`(${value} #>> ${steps}::text[])` };
 }
+/** In a path PostgreSQL takes these for indexes, and counts negative ones in the wrong array; `->` takes them for keys. */
+const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
 
 /** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
 export const storable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');

@@ -54,21 +54,22 @@ export function print(doc: Doc, isEscaped: boolean, isSafe = false): string {
   return `{${members.join(',')}}`;
 }
 
-const fffd = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
+/** Text as PostgreSQL can hold it. */
+export const readable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 
 function walk(row: Row, path: string[]): string | null {
   let at: Doc | undefined = row.doc;
   for (const step of path) {
-    if (Array.isArray(at)) at = /^-?\d+$/.test(step) ? at.at(Number(step)) : undefined;
+    if (Array.isArray(at)) at = /^\d+$/.test(step) ? at[Number(step)] : undefined;
     else if (at !== null && typeof at === 'object' && 'members' in at) {
-      at = at.members.findLast(([key]) => fffd(key) === fffd(step))?.[1];
+      at = at.members.findLast(([key]) => readable(key) === readable(step))?.[1];
     } else at = undefined;
   }
   if (at === undefined || at === null) return null;
-  return typeof at === 'string' ? fffd(at) : print(at, row.is_escaped, isOpaque(row));
+  return typeof at === 'string' ? readable(at) : print(at, row.is_escaped, isOpaque(row));
 }
 
-export function field(row: Row, name: string): Value {
+function field(row: Row, name: string): Value {
   if (name === 'id' || name === 'name') return { type: 'text', is: row[name] };
   if (name === 'price')
     return { type: 'number', is: row.price === null ? null : decimal(row.price) };
@@ -143,7 +144,7 @@ const timeText = (micros: bigint) => {
   return `${new Date(Number(millis)).toISOString().slice(0, -1)}${String(micros - millis * 1000n).padStart(3, '0')}Z`;
 };
 
-export function cast(value: Value, type: Exclude<Type, 'json'>): Value {
+function cast(value: Value, type: Exclude<Type, 'json'>): Value {
   if (value.is === null || value.type === type) return { type, is: value.is } as Value;
   if (type === 'text') {
     if (value.type === 'number') return { type, is: decimalText(value.is) };
@@ -193,7 +194,7 @@ function compare(a: Value, b: Value): number | null {
 function literal(value: unknown): Value {
   if (typeof value === 'boolean') return { type: 'bool', is: value };
   if (typeof value === 'number') return number(String(value));
-  return { type: 'text', is: typeof value === 'string' ? fffd(value) : null };
+  return { type: 'text', is: typeof value === 'string' ? readable(value) : null };
 }
 /** A literal number read as text keeps JavaScript's spelling. */
 const asText = (tree: Tree, row: Row) =>
