@@ -1,0 +1,180 @@
+import { NUMBER } from './functions.js';
+import { identifier, join, sql, Sql } from './sql.js';
+
+/** What the caller wrote cannot be answered. `path` says where in the request: `query.$expr.$and[0].$eq`. */
+export class InvalidQuery extends Error {
+  constructor(
+    readonly path: string,
+    readonly problem: string,
+  ) {
+    super(`${path}: ${problem}`);
+  }
+}
+
+/**
+ * One value of a row. `sql` is a column, a call or a parenthesised expression of PostgreSQL type
+ * text (`text`), numeric or any integer (`number`), boolean (`bool`), timestamptz (`time`). `json` is what a
+ * path into a JSON column found, as text: strings without their quotes, everything else as it was written,
+ * and NULL for a missing value as for a JSON null.
+ */
+export interface Operand {
+  readonly type: 'text' | 'number' | 'bool' | 'time' | 'json';
+  readonly sql: Sql;
+  /** Says that `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
+  readonly isNotNull?: boolean;
+}
+
+/** A column of type `json`; `isOpaque` is true in rows whose free-form JSON PostgreSQL refuses to take apart. */
+export interface JsonColumn {
+  readonly type: 'document';
+  readonly sql: Sql;
+  readonly isOpaque: Sql;
+}
+
+/** Reads what a dotted name means after its prefix; undefined means that there is no such field. */
+export type Prefix = (path: readonly string[]) => Operand | undefined;
+
+export type Column = Operand | JsonColumn | Prefix;
+
+/**
+ * What a resource exposes: wire name → how to read it. Feeds SELECT, `fields`, `sort_by` and `$getField`.
+ * A key may be dotted (`summary.svc.status`) and then wins over the JSON column that it seems to lie in.
+ */
+export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
+
+interface Options {
+  readonly isNotNull?: boolean;
+}
+const typed =
+  (type: Operand['type']) =>
+  (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
+
+/** One line per entry of a `Columns` table: `id: column.text(sql`c.id`, { isNotNull: true })`. */
+export const column = {
+  text: typed('text'),
+  number: typed('number'),
+  bool: typed('bool'),
+  time: typed('time'),
+  json: (value: Sql, isOpaque: Sql): JsonColumn => ({ type: 'document', sql: value, isOpaque }),
+};
+
+/**
+ * The value at a path of a JSON column; digits index arrays. Every accessor of type `json` fails on a text that
+ * holds `\u0000` or half a surrogate pair anywhere, so the rows flagged opaque are read through a function that
+ * puts U+FFFD in their place. The flag, and not a test of the text, because it costs nothing: bench/json-path.mjs.
+ */
+export function jsonAt({ sql: document, isOpaque }: JsonColumn, path: readonly string[]): Operand {
+  let value = sql`CASE WHEN ${isOpaque} THEN skein_safe_json(${document}) ELSE ${document} END`;
+  let steps: string[] = [];
+  for (const step of path.map(storable)) {
+    if (SIGNED.test(step)) {
+      value = sql`${value} #> ${steps}::text[] -> ${step}::text`;
+      steps = [];
+    } else steps.push(step);
+  }
+  return { type: 'json', sql: sql`(${value} #>> ${steps}::text[])` };
+}
+/** In a path PostgreSQL takes these for indexes, and counts negative ones in the wrong array; `->` takes them for keys. */
+const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
+
+/** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
+export const storable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
+
+/** `substring` answers NULL where the text is no number, so that the cast cannot fail, and reads its input once. */
+export const toNumber = (text: Sql) => sql`substring(${text} FROM ${NUMBER_PATTERN})::numeric`;
+const NUMBER_PATTERN = new Sql([`'${NUMBER}'`]);
+
+/** Date-times in the one form of the wire: UTC with microseconds. */
+export const wireTime = (time: Sql) =>
+  sql`to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** The select list, in wire form. Only whole columns can be selected; a name given twice is selected once. */
+export function select(columns: Columns, names: readonly string[], path = 'fields'): Sql {
+  const items = [...new Set(names)].map((name, i) => {
+    const found = Object.hasOwn(columns, name) ? columns[name]! : undefined;
+    if (!found || typeof found === 'function') throw unknownField(name, `${path}[${i}]`);
+    return sql`${found.type === 'time' ? wireTime(found.sql) : found.sql} AS ${identifier(name)}`;
+  });
+  return join(items, ', ');
+}
+
+export interface Sort<Field extends string = string> {
+  field: Field;
+  direction: 'asc' | 'desc';
+}
+
+/**
+ * A total order: NULLs last in both directions, the tie-breaker at the end unless the caller sorted by it. Text
+ * goes by code point; values inside JSON go numbers first, by size, then everything else as text.
+ */
+export function orderBy<Name extends string>(
+  columns: Columns<Name>,
+  sorts: readonly Sort[] | null | undefined,
+  tieBreaker: NoInfer<Name>,
+): Sql {
+  const given = sorts ?? [];
+  const isBroken = given.some(({ field }) => field === tieBreaker);
+  const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
+  const keys = all.flatMap(({ field, direction }, i) => {
+    const operand = resolve(columns, field, `sort_by[${i}].field`);
+    const order =
+      direction === 'desc'
+        ? operand.isNotNull
+          ? sql`DESC`
+          : sql`DESC NULLS LAST`
+        : sql`ASC NULLS LAST`;
+    return sortKeys(operand).map((key) => sql`${key} ${order}`);
+  });
+  return sql`ORDER BY ${join(keys, ', ')}`;
+}
+
+function sortKeys({ type, sql: value }: Operand): Sql[] {
+  if (type === 'json') return [toNumber(value), byCodePoint(value)];
+  return [type === 'text' ? byCodePoint(value) : value];
+}
+
+/** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
+export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
+
+/** What a dotted name reads. The longest entry of the table that begins the name decides. */
+export function resolve(columns: Columns, name: unknown, path: string): Operand {
+  if (typeof name !== 'string') throw new InvalidQuery(path, 'expected the name of a field');
+  if (name.length > MAX_NAME) throw new InvalidQuery(path, `longer than ${MAX_NAME} characters`);
+  const segments = parsePath(name);
+  for (let end = segments.length; end > 0; end -= 1) {
+    const key = segments.slice(0, end).map(escapeDots).join('.');
+    const found = Object.hasOwn(columns, key)
+      ? read(columns[key]!, segments.slice(end))
+      : undefined;
+    if (found) return found;
+  }
+  throw unknownField(name, path);
+}
+const MAX_NAME = 1000;
+
+function read(found: Column, rest: readonly string[]): Operand | undefined {
+  if (typeof found === 'function') return found(rest);
+  if (found.type === 'document') return jsonAt(found, rest);
+  return rest.length === 0 ? found : undefined;
+}
+
+const unknownField = (name: string, path: string) =>
+  new InvalidQuery(path, `unknown field ${quoted(name)}`);
+
+/** A caller's word as it may stand in a message. */
+export const quoted = (word: string) =>
+  JSON.stringify(word.length > 64 ? `${word.slice(0, 64)}…` : word);
+
+/**
+ * `a.b.0` is three steps. `\.` is a dot within a step, `\\` a backslash, `\[` a bracket; a step in brackets is
+ * taken as it stands: `feedback.[svc.note.1].payload`.
+ */
+export function parsePath(name: string): string[] {
+  return Array.from(
+    `.${name}`.matchAll(STEP),
+    ([, bracketed, plain]) => bracketed ?? plain!.replaceAll(/\\([.\\[])/g, '$1'),
+  );
+}
+const STEP = /\.(?:\[(.*?)\](?=\.|$)|((?:\\[.\\[]|[^.])*))/gs;
+
+const escapeDots = (step: string) => step.replaceAll(/[\\.]/g, String.raw`\$&`);

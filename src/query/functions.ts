@@ -1,0 +1,66 @@
+/**
+ * The texts that read as a number: 200 digits before and after the point, three of exponent, so that no cast can
+ * leave the range of `numeric`. One source for PostgreSQL and JavaScript: no backslashes, nothing particular to either.
+ */
+export const NUMBER = '^-?[0-9]{1,200}(?:[.][0-9]{1,200})?(?:[eE][-+]?[0-9]{1,3})?$';
+
+const MONTH_AND_DAY =
+  '(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8])';
+const LEAP_YEAR = '[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00';
+const DATE = `(?!0000)(?:[0-9]{4}-(?:${MONTH_AND_DAY})|(?:${LEAP_YEAR})-02-29)`;
+const TIME = '(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?';
+const OFFSET = 'Z|[-+](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?';
+
+/** The texts that read as a date-time: ISO 8601, years 0001 to 9999, days that exist; UTC where no offset is given. */
+export const DATE_TIME = `^${DATE}(?:[T ]${TIME}(?:${OFFSET})?)?$`;
+
+/** Seconds since 1970 at which the years 0001 and 10000 begin; outside lies infinity. */
+export const EPOCH = { first: -62_135_596_800, end: 253_402_300_800 } as const;
+
+/**
+ * The functions that compiled expressions call, for a migration to run. None of them fails, whatever it is given.
+ * A landed migration never changes: what has to differ later goes into a second list.
+ */
+export const QUERY_FUNCTIONS: readonly string[] = [
+  /*
+   * The same JSON with U+FFFD in place of `\u0000` and of half surrogate pairs. `(?<!\\)((?:\\\\)*)` finds the
+   * backslashes that begin an escape: those after an even number of others. Whole pairs step aside as `\p`, which
+   * is no JSON escape, while the rest is replaced.
+   */
+  String.raw`CREATE OR REPLACE FUNCTION skein_safe_json(document json) RETURNS json
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT regexp_replace(regexp_replace(regexp_replace(document::text,
+    '(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})', '\1\\p\2\3', 'g'),
+    '(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
+    '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
+$$`,
+
+  /* Seconds since 1970 as an instant. Rounded first: float8 refuses a number like 1e-400. */
+  `CREATE OR REPLACE FUNCTION skein_time(seconds numeric) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN seconds < ${EPOCH.first} THEN '-infinity'::timestamptz
+    WHEN seconds >= ${EPOCH.end} THEN 'infinity'::timestamptz
+    ELSE to_timestamp(round(seconds, 6)::float8)
+  END
+$$`,
+
+  /* STABLE only because the cast is: every text that reaches it carries an offset, so no setting matters. */
+  `CREATE OR REPLACE FUNCTION skein_time(input text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN input !~ '${DATE_TIME}' THEN skein_time(substring(input FROM '${NUMBER}')::numeric)
+    WHEN length(input) = 10 THEN (input || 'T00:00Z')::timestamptz
+    WHEN substring(input FROM 11) ~ '[-+Z]' THEN input::timestamptz
+    ELSE (input || 'Z')::timestamptz
+  END
+$$`,
+
+  /* Sign of a - b for two values out of JSON: by size if both read as numbers, otherwise by code point. */
+  `CREATE OR REPLACE FUNCTION skein_compare(a text, b text) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(
+    sign(substring(a FROM '${NUMBER}')::numeric - substring(b FROM '${NUMBER}')::numeric)::integer,
+    CASE WHEN a = b THEN 0 WHEN a COLLATE "C" < b THEN -1 WHEN a COLLATE "C" > b THEN 1 END)
+$$`,
+];

@@ -1,0 +1,161 @@
+import { byCodePoint, storable, toNumber, wireTime, type Operand } from './columns.js';
+import { DATE_TIME, EPOCH, NUMBER } from './functions.js';
+import { sql, Sql } from './sql.js';
+
+/** A JSON scalar of the query itself. Numbers are JavaScript's: beyond 2^53 they arrived rounded already. */
+export interface Literal {
+  readonly literal: Scalar;
+}
+export type Scalar = string | number | boolean | null;
+export type Value = Operand | Literal;
+type Type = Operand['type'];
+/** What a value can be cast to. */
+export type Target = Exclude<Type, 'json'>;
+
+const PG_TYPES: Record<Target, Sql> = {
+  text: sql`text`,
+  number: sql`numeric`,
+  bool: sql`boolean`,
+  time: sql`timestamptz`,
+};
+
+export const isLiteral = (value: Value): value is Literal => 'literal' in value;
+
+/**
+ * The type in which two values meet: the first of time, number, bool and text that either has. JSON has none of its
+ * own and takes the other side's. So text meets a number as a number, a number meets a time as seconds since 1970.
+ */
+export function commonType(a: Type, b: Target): Target;
+export function commonType(a: Type, b: Type): Type;
+export function commonType(a: Type, b: Type): Type {
+  return RANK.find((type) => type === a || type === b) ?? 'json';
+}
+const RANK: readonly Target[] = ['time', 'number', 'bool', 'text'];
+
+export function literalType({ literal }: Literal): Target {
+  if (typeof literal === 'number') return 'number';
+  return typeof literal === 'boolean' ? 'bool' : 'text';
+}
+const typeOf = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
+
+/** The value as `target`, NULL if it cannot be one. Never an error: a literal is cast here, in JavaScript. */
+export function cast(value: Value, target: Target): Sql {
+  if (isLiteral(value)) return bound(castLiteral(value.literal, target), target);
+  return CASTS[target][value.type](value.sql);
+}
+
+const bound = (value: string | boolean | null, type: Target) => sql`${value}::${PG_TYPES[type]}`;
+/** For `= ANY`: one parameter, however many literals. */
+export const boundArray = (literals: readonly Scalar[], type: Target) =>
+  sql`${literals.map((literal) => castLiteral(literal, type))}::${PG_TYPES[type]}[]`;
+
+const same = (value: Sql) => value;
+const textToBool = (value: Sql) =>
+  sql`(CASE ${value} WHEN 'true' THEN TRUE WHEN '1' THEN TRUE WHEN 'false' THEN FALSE WHEN '0' THEN FALSE END)`;
+const toTime = (value: Sql) => sql`skein_time(${value})`;
+const toText = (value: Sql) => sql`${value}::text`;
+
+/** CASTS[target][type]. Each reads its input once: reading it may mean parsing a large JSON text. */
+const CASTS: Record<Target, Record<Type, (value: Sql) => Sql>> = {
+  text: { text: same, json: same, number: toText, bool: toText, time: wireTime },
+  number: {
+    text: toNumber,
+    json: toNumber,
+    number: same,
+    bool: (value) => sql`${value}::integer::numeric`,
+    time: (value) => sql`extract(epoch FROM ${value})`,
+  },
+  bool: {
+    text: textToBool,
+    json: textToBool,
+    number: (value) => sql`(CASE ${value} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END)`,
+    bool: same,
+    time: () => sql`NULL::boolean`,
+  },
+  time: {
+    text: toTime,
+    json: toTime,
+    number: (value) => toTime(sql`${value}::numeric`),
+    bool: () => sql`NULL::timestamptz`,
+    time: same,
+  },
+};
+
+/** What `CASTS` do, for a literal: the value to bind. */
+export function castLiteral(literal: Scalar, target: Target): string | boolean | null {
+  if (literal === null) return null;
+  if (target === 'text') return storable(String(literal));
+  if (target === 'bool') return BOOLS.get(String(literal)) ?? null;
+  if (target === 'time') return typeof literal === 'boolean' ? null : dateTime(String(literal));
+  if (typeof literal === 'boolean') return literal ? '1' : '0';
+  return isNumber.test(String(literal)) ? String(literal) : null;
+}
+const BOOLS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+const isNumber = new RegExp(NUMBER);
+const isDateTime = new RegExp(DATE_TIME);
+
+/** A date-time with its offset, as PostgreSQL reads it whatever its settings. */
+function dateTime(text: string): string | null {
+  if (isDateTime.test(text)) {
+    if (text.length === 10) return `${text}T00:00Z`;
+    return /[-+Z]/.test(text.slice(10)) ? text : `${text}Z`;
+  }
+  return isNumber.test(text) ? fromEpoch(Number(text)) : null;
+}
+
+function fromEpoch(seconds: number): string {
+  if (seconds < EPOCH.first) return '-infinity';
+  if (seconds >= EPOCH.end) return 'infinity';
+  const whole = Math.floor(seconds);
+  const micros = Math.round((seconds - whole) * 1e6);
+  const start = new Date(whole * 1000).toISOString().slice(0, 19);
+  return micros === 1e6 ? fromEpoch(whole + 1) : `${start}.${String(micros).padStart(6, '0')}Z`;
+}
+
+/** The value as a condition, never NULL: false for false, 0, "" and null (so for a missing value), true for the rest. */
+export function truth(value: Value): Sql {
+  if (isLiteral(value)) return value.literal ? sql`TRUE` : sql`FALSE`;
+  return TRUTHS[value.type](value.sql);
+}
+const TRUTHS: Record<Type, (value: Sql) => Sql> = {
+  text: (value) => sql`COALESCE(${value} <> '', FALSE)`,
+  json: (value) =>
+    sql`COALESCE(${value} !~ '^(?:false|-?0+(?:[.]0+)?(?:[eE][-+]?[0-9]+)?)?$', FALSE)`,
+  number: (value) => sql`COALESCE(${value} <> 0, FALSE)`,
+  bool: (value) => sql`COALESCE(${value}, FALSE)`,
+  time: (value) => sql`(${value} IS NOT NULL)`,
+};
+
+export type Comparison = '$eq' | '$ne' | '$gt' | '$gte' | '$lt' | '$lte';
+const SYMBOLS: Record<Comparison, Sql> = {
+  $eq: sql`=`,
+  $ne: sql`<>`,
+  $gt: sql`>`,
+  $gte: sql`>=`,
+  $lt: sql`<`,
+  $lte: sql`<=`,
+};
+
+/** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
+export function compare(comparison: Comparison, a: Value, b: Value): Sql {
+  const isEquality = comparison === '$eq' || comparison === '$ne';
+  if (isEquality && (isNull(a) || isNull(b))) {
+    const other = isNull(a) ? b : a;
+    const answer = isLiteral(other)
+      ? sql`${other.literal === null}::boolean`
+      : sql`${other.sql} IS NULL`;
+    return comparison === '$eq' ? sql`(${answer})` : sql`(NOT ${answer})`;
+  }
+  const type = commonType(typeOf(a), typeOf(b));
+  const symbol = SYMBOLS[comparison];
+  if (type === 'json')
+    return sql`(skein_compare(${cast(a, 'text')}, ${cast(b, 'text')}) ${symbol} 0)`;
+  const left = cast(a, type);
+  return sql`(${type === 'text' && !isEquality ? byCodePoint(left) : left} ${symbol} ${cast(b, type)})`;
+}
+export const isNull = (value: Value) => isLiteral(value) && value.literal === null;

@@ -1,0 +1,38 @@
+/**
+ * SQL text with the values it binds. Fragments nest; `$n` is assigned once, by `toQuery`. A fragment used
+ * in several places binds its values once for each place.
+ */
+export class Sql {
+  constructor(
+    private readonly strings: readonly string[],
+    private readonly parts: readonly unknown[] = [],
+  ) {}
+
+  toQuery(): { text: string; values: unknown[] } {
+    const values: unknown[] = [];
+    return { text: this.render(values), values };
+  }
+
+  private render(values: unknown[]): string {
+    return this.strings.reduce((text, next, i) => {
+      const part = this.parts[i - 1];
+      return text + (part instanceof Sql ? part.render(values) : `$${values.push(part)}`) + next;
+    });
+  }
+}
+
+/** A part that is `Sql` is spliced in; any other part becomes a bound value. */
+export const sql = (strings: TemplateStringsArray, ...parts: unknown[]) => new Sql(strings, parts);
+
+export const identifier = (name: string) => new Sql([`"${name.replaceAll('"', '""')}"`]);
+
+export function join(parts: readonly Sql[], separator: string): Sql {
+  if (parts.length === 0) return new Sql(['']);
+  return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts);
+}
+
+/** AND of the conditions that apply; absent ones are skipped, and nothing at all is `TRUE`. */
+export function allOf(...conditions: (Sql | false | null | undefined | '')[]): Sql {
+  const present = conditions.filter((condition) => condition instanceof Sql);
+  return present.length === 0 ? sql`TRUE` : join(present, ' AND ');
+}

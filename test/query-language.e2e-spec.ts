@@ -1,0 +1,503 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { column, jsonAt, orderBy, select, type Columns } from '../src/query/columns.js';
+import { compile } from '../src/query/expression.js';
+import { QUERY_FUNCTIONS } from '../src/query/functions.js';
+import { allOf, identifier, join, sql, type Sql } from '../src/query/sql.js';
+import { openTestDatabase } from './support/database.js';
+import { condition, isOpaque, print, readable, type Doc, type Row } from './support/evaluate.js';
+
+const doc = column.json(sql`r.doc`, sql`r.is_opaque`);
+const columns: Columns = {
+  id: column.text(sql`r.id`, { isNotNull: true }),
+  name: column.text(sql`r.name`),
+  price: column.number(sql`r.price`),
+  steps: column.number(sql`r.steps`),
+  is_good: column.bool(sql`r.is_good`),
+  at: column.time(sql`r.at`),
+  doc,
+  'doc.svc.status': column.text(sql`CASE WHEN r.is_good THEN 'success' ELSE 'running' END`),
+  of: ([name, ...path]) => (name === 'doc' ? jsonAt(doc, path) : undefined),
+};
+
+let database: Awaited<ReturnType<typeof openTestDatabase>>;
+let client: pg.Client;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  client = new pg.Client(database.url);
+  await client.connect();
+  for (const statement of QUERY_FUNCTIONS) await client.query(statement);
+  await client.query(`
+    CREATE TABLE query_rows (
+      id text COLLATE "C" PRIMARY KEY, project_id text NOT NULL DEFAULT 'a/b', name text COLLATE "C", price numeric,
+      steps integer, is_good boolean, at timestamptz, doc json, is_opaque boolean NOT NULL DEFAULT false)`);
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** Values that meet: each may stand in a column, inside a document and in a query. */
+const words = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...WORDS()) },
+  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+  {
+    weight: 1,
+    arbitrary: fc.string({
+      unit: fc.constantFrom('\\', 'u', '0000', 'd83d', '\ud83d', '\ude00', '\0', '"', 'a'),
+    }),
+  },
+);
+function WORDS() {
+  return [
+    ...[
+      '',
+      ' ',
+      'a',
+      'A',
+      'b',
+      'ab',
+      'é',
+      'É',
+      'éÉ',
+      'ß',
+      'İ',
+      '\u{1f600}',
+      '\ufffd',
+      '\ue000',
+      "o'x",
+      '%',
+      '_',
+      '$1',
+      '\\',
+    ],
+    ...[
+      'true',
+      'false',
+      'TRUE',
+      'null',
+      '0',
+      '1',
+      '-1',
+      '10',
+      '9',
+      '1.0',
+      '01',
+      '1e1',
+      ' 1',
+      '+1',
+      '0x1',
+      '1_0',
+    ],
+    ...[
+      'NaN',
+      'Infinity',
+      '-infinity',
+      '1e400',
+      '1e-400',
+      '1e9999',
+      '9'.repeat(201),
+      '9'.repeat(5000),
+      '9007199254740993',
+    ],
+    ...[
+      '2024-02-29',
+      '2023-02-29',
+      '2024-03-01T10:00:00.5Z',
+      '2024-03-01 12:00+02:00',
+      '2024-03-01T10:00',
+      '0000-01-01',
+    ],
+    ...[
+      '2024-13-01',
+      '2024-03-01T24:00:00Z',
+      '1709287200',
+      '1709287200.5',
+      'infinity',
+      'now',
+      '20240301',
+      '10000-01-01',
+    ],
+    ...[
+      'a\0b',
+      'a\ufffdb',
+      '\ud800',
+      '\udc00\ud800',
+      '\ud83d\ud83d\ude00',
+      '\\u0000',
+      '\\\\ud800',
+      '\u{1f600}\udc00',
+    ],
+  ];
+}
+const numbers = fc.oneof(
+  fc.constantFrom(
+    0,
+    -0,
+    1,
+    -1,
+    2,
+    9,
+    10,
+    0.1,
+    1.5,
+    1e21,
+    1e-7,
+    1e308,
+    5e-324,
+    2 ** 53,
+    1709287200,
+    1709287200.5,
+    1e13,
+    -1e13,
+  ),
+  fc.integer({ min: -20, max: 20 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+);
+const spelledNumbers = fc.oneof(
+  numbers.map(String),
+  fc.constantFrom(
+    '1.0',
+    '1.50',
+    '-0',
+    '0.0',
+    '-0e5',
+    '1E+2',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '12345678901234567890',
+    '9'.repeat(300),
+  ),
+);
+const keys = fc.oneof(
+  fc.constantFrom('a', 'b', 'n', 'list', 'x.y', 'svc', '0', '-1', '+1', '__proto__', 'a\0'),
+  words,
+);
+const { document } = fc.letrec<{ document: Doc }>((tie) => ({
+  document: fc.oneof(
+    { maxDepth: 3, depthSize: 'medium' },
+    words,
+    fc.constantFrom(null, true, false),
+    spelledNumbers.map((num) => ({ num })),
+    fc.array(tie('document'), { maxLength: 3 }),
+    fc.array(fc.tuple(keys, tie('document')), { maxLength: 4 }).map((members) => ({ members })),
+  ),
+}));
+const leaf: fc.Arbitrary<Doc> = fc.oneof(
+  words,
+  spelledNumbers.map((num) => ({ num })),
+  fc.boolean(),
+  document,
+);
+/** Mostly documents in which the paths below find something. */
+const likely = fc.tuple(leaf, leaf, leaf, document).map(([a, b, n, more]): Doc => ({
+  members: [
+    ['a', a],
+    ['b', { members: [['a', b]] }],
+    ['list', [n, a, b]],
+    ['x.y', b],
+    ['n', n],
+    ['a\0', a],
+    ['more', more],
+  ],
+}));
+const text = words.map((word) => word.replaceAll(/\0|\p{Surrogate}/gu, ''));
+const nullable = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 5 });
+const plainDecimals = fc
+  .tuple(fc.integer({ min: -300, max: 300 }), fc.nat(3))
+  .map(([n, d]) => (n / 10).toFixed(d));
+const times = fc.oneof(
+  fc.constantFrom(1709287200_000_000n, 1709287200_500_000n, 1709164800_000_000n, 0n, -1n),
+  fc.bigInt(-2_000_000_000_000_000n, 4_000_000_000_000_000n),
+);
+const row = fc.record<Omit<Row, 'id'>>({
+  name: nullable(text),
+  price: nullable(plainDecimals),
+  steps: nullable(fc.integer({ min: -2, max: 12 })),
+  is_good: nullable(fc.boolean()),
+  at: nullable(times),
+  doc: fc.oneof(
+    { weight: 5, arbitrary: likely },
+    { weight: 2, arbitrary: document },
+    { weight: 1, arbitrary: fc.constant(undefined) },
+  ),
+  is_escaped: fc.boolean(),
+});
+const rows = fc
+  .array(row, { minLength: 1, maxLength: 25 })
+  .map((some) => some.map((r, i): Row => ({ id: `${i}`, ...r })));
+
+const FIELDS = [
+  ...[
+    'id',
+    'name',
+    'price',
+    'steps',
+    'is_good',
+    'at',
+    'doc',
+    'doc.svc.status',
+    'doc.a',
+    'doc.b',
+    'doc.b.a',
+    'doc.n',
+  ],
+  ...[
+    'doc.list',
+    'doc.list.0',
+    'doc.list.-1',
+    'doc.list.7',
+    'doc.x\\.y',
+    'doc.[x.y]',
+    'of.[doc].a',
+    'doc.a\0',
+    'doc.none.a',
+    'doc.-1',
+    'doc.list. 0',
+    'doc.more.+1.0',
+    'doc.more.0',
+    'doc.more.a',
+  ],
+];
+const { tree } = fc.letrec<{ operand: object; tree: object }>((tie) => {
+  const some = fc.array(tie('tree'), { minLength: 1, maxLength: 3 });
+  const one = (operator: string, argument: fc.Arbitrary<unknown>) =>
+    argument.map((is) => ({ [operator]: is }));
+  const simple = fc.oneof(
+    one('$literal', fc.oneof(words, numbers, fc.boolean(), fc.constant(null))),
+    one('$getField', fc.constantFrom(...FIELDS)),
+  );
+  const pairs = fc.constantFrom('$eq', '$ne', '$gt', '$gte', '$lt', '$lte');
+  return {
+    operand: fc.oneof(
+      { maxDepth: 5, depthSize: 'medium' },
+      { weight: 6, arbitrary: simple },
+      {
+        weight: 2,
+        arbitrary: one(
+          '$convert',
+          fc.record({
+            input: tie('operand'),
+            to: fc.constantFrom('double', 'string', 'int', 'bool', 'exists'),
+          }),
+        ),
+      },
+      { weight: 1, arbitrary: tie('tree') },
+    ),
+    tree: fc.oneof(
+      { maxDepth: 5, depthSize: 'medium' },
+      { weight: 1, arbitrary: simple },
+      {
+        weight: 6,
+        arbitrary: fc
+          .tuple(pairs, tie('operand'), tie('operand'))
+          .map(([operator, a, b]) => ({ [operator]: [a, b] })),
+      },
+      { weight: 1, arbitrary: one('$and', some) },
+      { weight: 1, arbitrary: one('$or', some) },
+      { weight: 1, arbitrary: one('$not', fc.tuple(tie('tree'))) },
+      {
+        weight: 2,
+        arbitrary: one('$in', fc.tuple(tie('operand'), fc.array(tie('operand'), { maxLength: 5 }))),
+      },
+      {
+        weight: 2,
+        arbitrary: one(
+          '$contains',
+          fc.record({
+            input: tie('operand'),
+            substr: tie('operand'),
+            case_insensitive: fc.constantFrom(true, false, null, undefined),
+          }),
+        ),
+      },
+      { weight: 1, arbitrary: tie('operand') },
+    ),
+  };
+});
+
+async function store(some: Row[]) {
+  const records = some.map((r) => ({
+    ...r,
+    at: r.at === null ? null : String(r.at),
+    doc: r.doc === undefined ? null : print(r.doc, r.is_escaped),
+    is_opaque: isOpaque(r),
+  }));
+  await client.query('TRUNCATE query_rows');
+  await client.query(
+    `INSERT INTO query_rows (id, name, price, steps, is_good, at, doc, is_opaque)
+     SELECT id, name, price, steps, is_good, 'epoch'::timestamptz + at::bigint * interval '1 microsecond', doc::json, is_opaque
+     FROM json_to_recordset($1) AS x (id text, name text, price numeric, steps int, is_good bool, at text, doc text, is_opaque bool)`,
+    [JSON.stringify(records)],
+  );
+}
+const run = async (statement: Sql): Promise<Record<string, unknown>[]> =>
+  (await client.query(statement.toQuery())).rows;
+const ids = async (where: Sql, order = sql`ORDER BY r.id`) =>
+  (await run(sql`SELECT r.id FROM query_rows r WHERE ${where} ${order}`)).map(({ id }) => id);
+const matches = ($expr: unknown) => ids(compile({ $expr }, columns));
+
+const blank: Row = {
+  id: '',
+  name: null,
+  price: null,
+  steps: null,
+  is_good: null,
+  at: null,
+  doc: undefined,
+  is_escaped: false,
+};
+const literal = (value: unknown) => ({ $literal: value });
+const get = (name: string) => ({ $getField: name });
+
+describe('the query language on PostgreSQL', () => {
+  it('answers what the in-memory evaluator answers, whatever the rows hold', async () => {
+    const property = async (some: Row[], trees: object[]) => {
+      await store(some);
+      const answers = trees.map(
+        ($expr, i) => sql`${compile({ $expr }, columns)} AS ${identifier(`c${i}`)}`,
+      );
+      const found = await run(
+        sql`SELECT ${join(answers, ', ')} FROM query_rows r ORDER BY length(id), id`,
+      );
+      const expected = some.map((r) =>
+        Object.fromEntries(trees.map((t, i) => [`c${i}`, condition(t, r)])),
+      );
+      expect(found).toEqual(expected);
+    };
+    const trees = fc.array(tree, { minLength: 1, maxLength: 40 });
+    await fc.assert(fc.asyncProperty(rows, trees, property), { numRuns: 150 });
+  });
+
+  it('never answers rows of another project, whatever is true', async () => {
+    await store(['1', '2', '3'].map((id) => ({ ...blank, id })));
+    await client.query(`UPDATE query_rows SET project_id = 'c/d' WHERE id = '2'`);
+    const property = async (some: object) => {
+      const always = compile({ $expr: { $or: [some, literal('x'), { $not: [some] }] } }, columns);
+      const scoped = allOf(sql`r.project_id = ${'a/b'}`, always);
+      expect(await ids(scoped)).toEqual(['1', '3']);
+    };
+    await fc.assert(fc.asyncProperty(tree, property), { numRuns: 300 });
+  });
+
+  it('reads JSON that PostgreSQL refuses, and changes no other', async () => {
+    const unit = fc.constantFrom(
+      '\\\\',
+      '\\"',
+      '\\n',
+      '\\u0000',
+      '\\u0001',
+      'u0000',
+      '\\ud83d',
+      '\\uDE00',
+      'ud83d',
+      '\\ufffd',
+      '😀',
+      'p',
+      '0041',
+    );
+    const texts = fc.array(unit, { maxLength: 12 }).map((units) => `"${units.join('')}"`);
+    const property = async (some: string[]) => {
+      const values = sql`unnest(${some}::text[]) WITH ORDINALITY AS t (text, n)`;
+      const found = await run(
+        sql`SELECT skein_safe_json(text::json) #>> '{}' AS value, skein_safe_json(text::json)::text AS text FROM ${values} ORDER BY n`,
+      );
+      const expected = some.map((text) => {
+        const value = readable(JSON.parse(text));
+        return { value, text: value === JSON.parse(text) ? text : expect.any(String) };
+      });
+      expect(found).toEqual(expected);
+    };
+    await fc.assert(fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 50 }), property));
+  });
+
+  it('compares times with ISO strings and with seconds since 1970, whatever the session is set to', async () => {
+    await store([{ ...blank, id: '1', at: 1_700_000_000_500_000n }]);
+    await client.query(`SET TimeZone = 'Asia/Tokyo'; SET DateStyle = 'German'`);
+    const is = async (operator: string, value: unknown) =>
+      (await matches({ [operator]: [get('at'), literal(value)] })).length === 1;
+    expect(await is('$gt', 1_700_000_000)).toBe(true);
+    expect(await is('$gt', 1_700_000_001)).toBe(false);
+    expect(await is('$eq', 1_700_000_000.5)).toBe(true);
+    expect(await is('$eq', '2023-11-14T22:13:20.5')).toBe(true);
+    expect(await is('$eq', '2023-11-15 00:13:20.500000+02:00')).toBe(true);
+    expect(await is('$gt', '2023-11-14')).toBe(true);
+    expect(await is('$lt', 1_700_000_000_000)).toBe(true);
+    expect(await is('$gt', -1e300)).toBe(true);
+    expect(await is('$ne', 'soon')).toBe(false);
+    expect(await run(sql`SELECT ${select(columns, ['at'])} FROM query_rows r`)).toEqual([
+      { at: '2023-11-14T22:13:20.500000Z' },
+    ]);
+    await client.query('RESET TimeZone; RESET DateStyle');
+  });
+
+  it('sorts values inside JSON: numbers by size, then text by code point, the missing last', async () => {
+    const docs = ['10', '9', '"b"', '"B"', '"9.5"', 'null', '"\u{1f600}"', '"\ue000"'];
+    await store(
+      docs.map((text, i) => ({
+        ...blank,
+        id: `${i}`,
+        doc: JSON.parse(text, (_, v) => (typeof v === 'number' ? { num: `${v}` } : v)),
+      })),
+    );
+    const sorted = async (direction: 'asc' | 'desc') =>
+      (await ids(sql`TRUE`, orderBy(columns, [{ field: 'doc', direction }], 'id'))).join('');
+    expect(await sorted('asc')).toBe('14032765');
+    expect(await sorted('desc')).toBe('04167235');
+  });
+
+  it('uses an index on a column for equality, lists, ranges and both directions of sorting', async () => {
+    await client.query(
+      'CREATE INDEX ON query_rows (name); SET enable_seqscan = off; SET enable_bitmapscan = off',
+    );
+    const required = { name: column.text(sql`r.name`, { isNotNull: true }) };
+    const plan = async (where: Sql, order = sql``) =>
+      (await run(sql`EXPLAIN SELECT 1 FROM query_rows r WHERE ${where} ${order}`))
+        .map((line) => line['QUERY PLAN'])
+        .join('\n');
+    const condition = ($expr: unknown) => plan(compile({ $expr }, columns));
+    const byName = (direction: 'asc' | 'desc') =>
+      plan(sql`TRUE`, orderBy(required, [{ field: 'name', direction }], 'name'));
+    expect(await condition({ $eq: [get('name'), literal('x')] })).toContain('Index Cond: (name = ');
+    expect(await condition({ $in: [get('name'), [literal('x'), literal('y')]] })).toContain(
+      'Index Cond: (name = ANY',
+    );
+    expect(await condition({ $gt: [get('name'), literal('x')] })).toContain('Index Cond: (name > ');
+    expect(await condition({ $eq: [get('name'), literal(null)] })).toContain(
+      'Index Cond: (name IS NULL)',
+    );
+    expect(await byName('asc')).not.toContain('Sort');
+    expect(await byName('desc')).toContain('Scan Backward');
+    await client.query('RESET enable_seqscan; RESET enable_bitmapscan');
+  });
+
+  it('runs the largest trees, and strings that text cannot hold', async () => {
+    await store([{ ...blank, id: '1', doc: 'a\0'.repeat(1000) }]);
+    let nested: unknown = get('is_good');
+    for (let i = 0; i < 30; i += 1) nested = { $in: [nested, ['1', 1, false, null].map(literal)] };
+    const wide = { $or: Array.from({ length: 499 }, () => ({ $not: [literal(0)] })) };
+    expect(await matches(wide)).toEqual(['1']);
+    await expect(matches(nested)).resolves.toBeDefined();
+    expect(await matches({ $eq: [get('doc'), literal('a\0'.repeat(1000))] })).toEqual(['1']);
+    for (const case_insensitive of [true, false]) {
+      const big = {
+        input: get('doc'),
+        substr: literal('é\ud800\0'.repeat(100_000)),
+        case_insensitive,
+      };
+      expect(await matches({ $contains: big })).toEqual([]);
+    }
+  });
+
+  it.each([`"; DROP TABLE query_rows; --`, `'`, '$1', 'a"b', 'é', '__proto__'])(
+    'keeps %j a name',
+    async (name) => {
+      const own = Object.fromEntries([[name, column.text(sql`'x'`)]]);
+      expect(await run(sql`SELECT ${select(own, [name])}`)).toEqual([
+        Object.fromEntries([[name, 'x']]),
+      ]);
+    },
+  );
+});
