@@ -11,15 +11,16 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
@@ -34,6 +35,8 @@ import {
 const CLUSTERS = '/var/lib/skein';
 const PASSWORD_FILE = 'skein.password';
 const DRAFT = 'pgdata.new-';
+/** An initdb whose application was killed may write for some more milliseconds; retries for about a second. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
 /** Of the last lines a program wrote, so many end up in an error message. */
 const TAIL_LINES = 30;
 
@@ -63,7 +66,7 @@ exec 3<&0
 "$@" </dev/null 3<&- & program=$!
 ( read -r _ <&3; kill -INT $program ) 2>/dev/null & watcher=$!
 wait $program; code=$?
-kill -KILL $watcher
+kill -KILL $watcher 2>/dev/null
 exit $code`;
 
 export function spawnTied(file: string, args: string[], tools: Tools): TiedProcess {
@@ -105,7 +108,7 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
  */
 export async function openCluster(dataDir: string, tools: Tools): Promise<string> {
   const pgdata = join(dataDir, 'pgdata');
-  removeDrafts(dataDir);
+  await removeDrafts(dataDir, tools.log);
   if (isAbsent(pgdata)) await createCluster(dataDir, tools);
   const folder = realpathSync(pgdata);
   assertOwner(folder);
@@ -178,7 +181,7 @@ async function createCluster(dataDir: string, tools: Tools): Promise<void> {
     renameSync(draft, join(dataDir, 'pgdata'));
     flushFolder(dataDir);
   } catch (error) {
-    removeDrafts(dataDir);
+    await removeDrafts(dataDir, tools.log);
     throw error;
   }
 }
@@ -201,16 +204,18 @@ function newFolder(dataDir: string, { account, log }: Tools): { folder: string; 
   return { folder, draft };
 }
 
-function removeDrafts(dataDir: string): void {
+async function removeDrafts(dataDir: string, log: (line: string) => void): Promise<void> {
   for (const name of readdirSync(dataDir)) {
     if (!name.startsWith(DRAFT)) continue;
     const draft = join(dataDir, name);
-    if (lstatSync(draft).isSymbolicLink()) {
-      const folder = existsSync(draft) ? realpathSync(draft) : undefined;
-      if (folder && dirname(folder) === CLUSTERS) rmSync(folder, { recursive: true, force: true });
-      unlinkSync(draft);
-    } else {
-      rmSync(draft, { recursive: true, force: true });
+    const isLink = lstatSync(draft).isSymbolicLink();
+    const folder = isLink ? readlinkSync(draft) : draft;
+    try {
+      if (!isLink || dirname(folder) === CLUSTERS) await rm(folder, REMOVAL);
+      rmSync(draft, { force: true });
+    } catch (error) {
+      // its name is its own, so it is in nobody's way; the next start tries again
+      log(`cannot remove ${draft}, left by an interrupted start: ${String(error)}`);
     }
   }
 }
