@@ -1,0 +1,338 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  constants,
+  accessSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve as absolute } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { dataDirHolder, lockDataDir, processStart } from './data-dir-lock.js';
+import {
+  isPermitted,
+  isReachable,
+  postgresAccount,
+  postgresBinaries,
+  type Account,
+} from './postgres-account.js';
+import {
+  clusterPassword,
+  openCluster,
+  spawnTied,
+  type TiedProcess,
+  type Tools,
+} from './postgres-cluster.js';
+
+export interface EmbeddedPostgresOptions {
+  /** Made when missing. One process at a time may have it. */
+  dataDir: string;
+  /** More arguments of `postgres`, after ours and stronger: `['-c', 'fsync=off']`. */
+  flags?: string[];
+  /** Receives what the server writes, line by line. */
+  log?: (line: string) => void;
+}
+
+export interface EmbeddedPostgres {
+  /** `postgres://…` for `pg` and TypeORM: through a Unix socket, on Windows through the loopback interface. */
+  url: string;
+  /** Resolves when the server has ended, whoever ended it. The data folder stays ours until `stop()`. */
+  exited: Promise<void>;
+  /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again, and after `exited`. */
+  stop(): Promise<void>;
+}
+
+/** What differs from PostgreSQL's defaults. Nothing here trades durability away. */
+const SETTINGS = {
+  // several Node processes, each with a pool, plus the command line tools
+  max_connections: '200',
+  // twice the default: the indexes of a few million calls; little enough for a 1 GB machine
+  shared_buffers: '256MB',
+  // ingest writes in bursts: room for 2 GB before a checkpoint is forced, and files kept for the next burst
+  max_wal_size: '2GB',
+  min_wal_size: '256MB',
+  password_encryption: 'scram-sha-256',
+  unix_socket_permissions: '0700',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // a refused statement or row carries user data; the application reports the refusal
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+const SOCKET_PORT = 5432;
+const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
+/** sun_path holds 104 bytes on macOS and 108 on Linux, the closing zero among them. */
+const MAX_SOCKET_PATH_BYTES = 103;
+const POLL_MS = 10;
+/** For a server left behind to write its checkpoint; it is killed afterwards, and recovers from its log. */
+const LEFTOVER_STOP_MS = 30_000;
+/** For whatever holds a port or a memory segment to let go of it. */
+const RETRY_START_MS = 10_000;
+
+/**
+ * Starts PostgreSQL on a data folder, making the database first when there is none (about 1 s; later starts 0.1 s).
+ *
+ * The server belongs to this process: it ends within 0.1 s when we are killed, and does not see our terminal's Ctrl-C.
+ * One that was left behind all the same, or was killed itself, is stopped or recovered here.
+ * Throws an Error that can be shown as it is; nothing keeps running and the folder is free again.
+ */
+export async function openEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
+  const log = options.log ?? (() => {});
+  const dataDir = usableFolder(options.dataDir);
+  const unlock = await lockDataDir(dataDir);
+  let scratch: string | undefined;
+  const release = () => {
+    if (scratch) rmSync(scratch, { recursive: true, force: true });
+    unlock();
+  };
+  try {
+    const account = postgresAccount(join(dataDir, 'pgdata'));
+    const binaries = postgresBinaries(account);
+    scratch = privateFolder(dataDir, account);
+    const tools = { account, binaries, scratch, log };
+    const pgdata = await openCluster(dataDir, tools);
+    await stopLeftover(pgdata, tools);
+    const server = await startServer(pgdata, tools, options.flags ?? []);
+    let stopped: Promise<void> | undefined;
+    const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
+    return { url: serverUrl(pgdata)!, exited: server.exited, stop };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/**
+ * The url of the server another process of ours runs on that folder now; undefined when none does, or not yet.
+ * For a command that works beside a running service and opens its own server otherwise.
+ */
+export async function embeddedPostgresUrl(dataDir: string): Promise<string | undefined> {
+  if (!existsSync(dataDir)) return undefined;
+  const folder = realpathSync(dataDir);
+  return dataDirHolder(folder) === undefined ? undefined : serverUrl(join(folder, 'pgdata'));
+}
+
+function usableFolder(dataDir: string): string {
+  const path = absolute(dataDir);
+  try {
+    if (!existsSync(path)) {
+      mkdirSync(path, { recursive: true });
+      // as root, the account must pass through
+      chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
+    }
+    if (!statSync(path).isDirectory()) throw new Error('it is not a folder');
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return realpathSync(path);
+  } catch (error) {
+    const { message }: Error = Object(error);
+    throw new Error(`cannot use ${path} as DATA_DIR: ${message}`, { cause: error });
+  }
+}
+
+/** An empty folder that only the account may enter, with a name short enough for a socket. */
+function privateFolder(dataDir: string, account: Account | undefined): string {
+  const name = `skein-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  const parent = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => {
+    const length = Buffer.byteLength(join(folder, name, SOCKET_NAME));
+    if (process.platform !== 'win32' && length > MAX_SOCKET_PATH_BYTES) return false;
+    return existsSync(folder) && isReachable(folder, account) && isPermitted(folder, account, 1);
+  });
+  if (!parent) throw new Error('no folder for temporary files can be used: set TMPDIR');
+  const folder = join(parent, name);
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const owners = [process.getuid?.() ?? 0, account?.uid];
+  if (found && !owners.includes(found.uid)) {
+    throw new Error(`${folder} belongs to user ${found.uid}: have it removed, or set TMPDIR`);
+  }
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { mode: 0o700 });
+  if (account) lchownSync(folder, account.uid, account.gid);
+  return folder;
+}
+
+/** Starts the server and waits until it takes connections, through a recovery of any length. */
+async function startServer(pgdata: string, tools: Tools, flags: string[]): Promise<TiedProcess> {
+  const deadline = Date.now() + RETRY_START_MS;
+  for (;;) {
+    const args = ['-D', pgdata, ...(await listenArguments(tools.scratch))];
+    for (const [name, value] of Object.entries(SETTINGS)) args.push('-c', `${name}=${value}`);
+    const server = spawnTied(tools.binaries.postgres, [...args, ...flags], tools);
+    if (await becomesReady(pgdata, server)) return server;
+    const { output } = await server.result;
+    const isTransient = /could not bind|shared memory block|lock file .* already exists/.test(
+      output,
+    );
+    if (!isTransient || Date.now() > deadline) {
+      throw new Error(`the embedded PostgreSQL did not start on ${pgdata}:\n${output}`);
+    }
+    await delay(200);
+  }
+}
+
+async function listenArguments(socketFolder: string): Promise<string[]> {
+  if (process.platform === 'win32') {
+    return ['-p', String(await freePort()), '-c', 'listen_addresses=127.0.0.1'];
+  }
+  const folder = ['-c', `unix_socket_directories=${socketFolder}`];
+  return ['-p', String(SOCKET_PORT), '-c', 'listen_addresses=', ...folder];
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' ? address?.port : undefined;
+      server.close(() => resolve(port ?? 0));
+    });
+  });
+}
+
+/** By the server's own status file, not by its messages, which settings can silence. */
+async function becomesReady(pgdata: string, server: TiedProcess): Promise<boolean> {
+  while (isAlive(server)) {
+    if (readPostmaster(pgdata)?.isReady) return true;
+    await delay(POLL_MS);
+  }
+  return false;
+}
+
+function isAlive({ child }: TiedProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
+}
+
+async function stopServer(server: TiedProcess, pgdata: string, tools: Tools): Promise<void> {
+  if (isAlive(server)) {
+    const postmaster = readPostmaster(pgdata);
+    if (process.platform === 'win32') pgCtlStop(pgdata, tools);
+    else if (postmaster) signal(postmaster.pid, 'SIGINT');
+  }
+  // the watcher reads the end of this pipe, should there have been no status file to go by
+  server.child.stdin?.end();
+  await server.exited;
+  await stopLeftover(pgdata, tools);
+}
+
+/** Ends whatever still runs on the cluster. We have the lock, so it is nobody's. */
+async function stopLeftover(pgdata: string, tools: Tools): Promise<void> {
+  if (!existsSync(join(pgdata, 'postmaster.pid'))) return;
+  if (process.platform === 'win32') return pgCtlStop(pgdata, tools);
+  const pid = readPostmaster(pgdata)?.pid;
+  if (pid !== undefined && isPostmaster(pid, pgdata)) {
+    tools.log(`stopping PostgreSQL ${pid}, left behind on ${pgdata}`);
+    signal(pid, 'SIGINT');
+    await ended(pid, LEFTOVER_STOP_MS);
+  }
+  for (const left of serverProcesses(pgdata)) {
+    signal(left, 'SIGKILL');
+    await ended(left, LEFTOVER_STOP_MS);
+  }
+  // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
+  if (pid === undefined || !commandLine(pid).includes('postgres')) {
+    rmSync(join(pgdata, 'postmaster.pid'), { force: true });
+  }
+}
+
+function pgCtlStop(pgdata: string, { binaries }: Tools): void {
+  try {
+    execFileSync(binaries.pgCtl, ['stop', '-D', pgdata, '-m', 'fast', '-w'], { stdio: 'ignore' });
+  } catch {
+    // it had ended already
+  }
+}
+
+/** Server processes that work in this folder, a session still busy after its postmaster was killed among them. */
+function serverProcesses(pgdata: string): number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && isServerProcess(pid, pgdata));
+}
+
+function isServerProcess(pid: number, pgdata: string): boolean {
+  try {
+    return (
+      readlinkSync(`/proc/${pid}/cwd`) === pgdata &&
+      readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n'
+    );
+  } catch {
+    return false; // ended meanwhile, or not ours to look at
+  }
+}
+
+/** The process must be the server of this very folder: its id may have passed to a PostgreSQL that is not ours. */
+function isPostmaster(pid: number, pgdata: string): boolean {
+  return /^\S.*?\/postgres -D (.*?) -p /.exec(commandLine(pid))?.[1] === pgdata;
+}
+
+/** Arguments separated by blanks; empty when there is no such process. */
+function commandLine(pid: number): string {
+  try {
+    if (process.platform === 'linux') {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    }
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    const args = ['-ww', '-o', 'command=', '-p', String(pid)];
+    return execFileSync('ps', args, { encoding: 'utf8', stdio });
+  } catch {
+    return '';
+  }
+}
+
+function signal(pid: number, name: 'SIGINT' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    const { code }: NodeJS.ErrnoException = Object(error);
+    if (code !== 'ESRCH') throw error;
+  }
+}
+
+async function ended(pid: number, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  const started = processStart(pid);
+  if (started === undefined) return;
+  while (processStart(pid) === started && Date.now() < deadline) await delay(POLL_MS);
+}
+
+interface Postmaster {
+  pid: number;
+  port: number;
+  socketFolder: string;
+  isReady: boolean;
+}
+
+/** The server's status file: process, folder, time, port, socket folder, address, memory key, state. */
+function readPostmaster(pgdata: string): Postmaster | undefined {
+  const path = join(pgdata, 'postmaster.pid');
+  if (!existsSync(path)) return undefined;
+  const lines = readFileSync(path, 'utf8').split('\n');
+  const pid = Number(lines[0]);
+  if (!(pid > 1)) return undefined;
+  const [port, socketFolder] = [Number(lines[3]), lines[4] ?? ''];
+  return { pid, port, socketFolder, isReady: lines[7]?.trim() === 'ready' };
+}
+
+function serverUrl(pgdata: string): string | undefined {
+  const postmaster = readPostmaster(pgdata);
+  if (!postmaster?.isReady) return undefined;
+  const credentials = `skein:${clusterPassword(pgdata)}`;
+  const { port, socketFolder } = postmaster;
+  if (!socketFolder) return `postgres://${credentials}@127.0.0.1:${port}/postgres`;
+  // the host parameter wins; `localhost` is there for parsers that insist on a host
+  return `postgres://${credentials}@localhost:${port}/postgres?host=${encodeURIComponent(socketFolder)}`;
+}

