@@ -58,7 +58,7 @@ module.exports = {
     {
       name: 'nobody-imports-the-entry-points',
       severity: 'error',
-      from: { pathNot: '^src/(main|server|[a-z]+/[a-z-]+[.]cli)[.]ts$' },
+      from: { pathNot: '^src/(main|app|server|[a-z]+/[a-z-]+[.]cli)[.]ts$' },
       to: { path: '^src/main[.]ts$|^src/app[.]module[.]ts$|^ormconfig[.]ts$|[.]cli[.]ts$' },
     },
     {

@@ -7,7 +7,7 @@ const hash = createHash('sha256');
 const sources = readdirSync('src', { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => `${entry.parentPath}/${entry.name}`)
-  .sort();
+  .toSorted();
 for (const file of [
   ...sources,
   'ormconfig.ts',

@@ -89,6 +89,11 @@ export function elementSpans(text: string, at: number): Span[] {
   return spans;
 }
 
+/** The text of the value that the members named lead to, from the object that is the text; they must be there. */
+export function valueAt(text: string, ...names: string[]): string {
+  return names.reduce((value, name) => value.slice(...memberSpans(value, 0).get(name)!), text);
+}
+
 /** The string that is spelled `"${body}"`. */
 export function decoded(body: string): string {
   return body.includes('\\') ? JSON.parse(`"${body}"`) : body;

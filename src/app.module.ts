@@ -1,0 +1,25 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import type { DataSource } from 'typeorm';
+import { AuthModule } from './auth/auth.module.js';
+import { CallsModule } from './calls/calls.module.js';
+import { ErrorFilter } from './common/error.filter.js';
+import { DatabaseModule } from './database/database.module.js';
+import { OperationsModule } from './operations/operations.module.js';
+
+/** The list of features: adding one is adding a line here. */
+@Module({})
+export class AppModule {
+  static forDataSource(dataSource: DataSource): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        DatabaseModule.forDataSource(dataSource),
+        AuthModule,
+        OperationsModule,
+        CallsModule,
+      ],
+      providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
+    };
+  }
+}

@@ -1,0 +1,16 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import type { Caller } from './caller.js';
+
+export const ROLE = 'role';
+
+/** Refuses a request whose body names a project outside the key's scopes. Runs behind `BodyGuard`. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context.switchToHttp().getRequest<Request>();
+    const caller = request.user as Caller;
+    for (const project of request.projects ?? []) caller.assertReaches(project);
+    return true;
+  }
+}

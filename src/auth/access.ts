@@ -1,0 +1,29 @@
+import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
+import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
+import { BodyGuard } from '../common/body.guard.js';
+import type { Role } from './api-key.entity.js';
+import { AccessGuard, ROLE } from './access.guard.js';
+import { BasicGuard } from './basic.strategy.js';
+import { BearerGuard } from './bearer.strategy.js';
+
+/*
+ * What a controller declares. The guards run in the order given: who is it, may this role do it; then the body is read
+ * and validated; then the projects it names are held against the key's scopes. Nothing of the database is read before
+ * the last of them has passed.
+ */
+
+/** Every route of the controller needs `Authorization: Basic`, with an API key as the password. */
+export const BasicAuth = () =>
+  applyDecorators(UseGuards(BasicGuard, BodyGuard, AccessGuard), ApiBasicAuth());
+
+/** Every route of the controller needs `Authorization: Bearer`, with an API key as the token. */
+export const BearerAuth = () =>
+  applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
+
+/** The least role that may call the route. */
+export const Allow = (role: Role) => SetMetadata(ROLE, role);
+
+export const PUBLIC = 'public';
+
+/** The route answers anybody: it shows nothing of a project. */
+export const Public = () => SetMetadata(PUBLIC, true);

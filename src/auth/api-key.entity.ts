@@ -1,0 +1,26 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+export const ROLES = ['reader', 'writer', 'admin', 'trainer'] as const;
+/** `reader` < `writer` < `admin`, each may do what the one before may; `trainer` speaks the trainer protocol. */
+export type Role = (typeof ROLES)[number];
+
+/** A credential. Only the hash of its secret is stored. */
+@Entity('api_keys')
+@Check('api_keys_role_check', `role IN ('reader', 'writer', 'admin', 'trainer')`)
+export class ApiKey {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'api_keys_pkey' }) id!: string;
+  /** Becomes `svc_user_id` of what is written with the key. */
+  @Column('text', { name: 'user_name' }) userName!: string;
+  @Column('text') role!: Role;
+  /** `*`, `<entity>/*` or `<entity>/<project>`. */
+  @Column('text', { array: true }) scopes!: string[];
+  /** SHA-256 of the secret. */
+  @Index('api_keys_secret_hash_idx', { unique: true })
+  @Column('bytea', { name: 'secret_hash' })
+  secretHash!: Buffer;
+  /** First characters of the secret, to tell keys apart in a list. */
+  @Column('text') hint!: string;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
+  @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+}

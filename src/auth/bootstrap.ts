@@ -1,0 +1,33 @@
+import type { DataSource } from 'typeorm';
+import { InvalidSetting } from '../config.js';
+import { withAdvisoryLock } from '../database/migrate.js';
+import { ApiKey } from './api-key.entity.js';
+import { KeysService } from './keys.service.js';
+import { isSecret } from './secret.js';
+
+/** Replicas that start at the same time on an empty database make one key between them. "skeins" in ASCII. */
+const BOOTSTRAP_LOCK = '126862167207539';
+
+/**
+ * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which is returned to be shown once.
+ * Null when there is nothing to show.
+ * @throws InvalidSetting when the key given does not have the shape of one.
+ */
+export async function firstKey(
+  dataSource: DataSource,
+  given: string | undefined,
+): Promise<string | null> {
+  if (given !== undefined && !isSecret(given))
+    throw new InvalidSetting(
+      'BOOTSTRAP_API_KEY must be a key: skn_, 30 letters or digits and their 6 check characters',
+    );
+  const keys = new KeysService(dataSource.getRepository(ApiKey));
+  return withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
+    if (await keys.hasAny()) return null;
+    const { secret } = await keys.create(
+      { userName: 'admin', role: 'admin', scopes: ['*'] },
+      given,
+    );
+    return given === undefined ? secret : null;
+  });
+}

@@ -1,0 +1,59 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { ApiError } from '../common/errors.js';
+import type { Role } from './api-key.entity.js';
+
+const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
+
+/** Who sends a request: the key behind it, without its secret. */
+export class Caller {
+  constructor(
+    readonly keyId: string,
+    readonly userName: string,
+    readonly role: Role,
+    readonly scopes: readonly string[],
+  ) {}
+
+  /** A trainer key has no rank among the others; an admin may do everything. */
+  mayActAs(role: Role): boolean {
+    if (role === 'trainer') return this.role === 'trainer' || this.role === 'admin';
+    return RANK[this.role] >= RANK[role];
+  }
+
+  reaches(projectId: string): boolean {
+    return this.scopes.some((scope) => covers(scope, projectId));
+  }
+
+  /** @throws ApiError `forbidden` when the project is outside the key's scopes. */
+  assertReaches(projectId: string): void {
+    if (!this.reaches(projectId))
+      throw new ApiError('forbidden', `the key has no access to the project ${projectId}`);
+  }
+}
+
+/** Whether a scope covers a project, or a narrower scope. */
+export function covers(scope: string, inner: string): boolean {
+  return (
+    scope === '*' ||
+    scope === inner ||
+    (scope.endsWith('/*') && inner.startsWith(scope.slice(0, -1)))
+  );
+}
+
+const PART = '[A-Za-z0-9_.-]{1,128}';
+const SCOPE = new RegExp(`^(\\*|${PART}/(\\*|${PART}))$`);
+export const isScope = (text: unknown): text is string =>
+  typeof text === 'string' && SCOPE.test(text);
+
+declare global {
+  // eslint-disable-next-line @typescript-eslint/no-namespace -- the way passport's types are extended
+  namespace Express {
+    interface User extends Caller {}
+  }
+}
+
+/** The caller of a guarded route. */
+export const CallerParam = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Caller =>
+    context.switchToHttp().getRequest<Request>().user as Caller,
+);

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+  UseInterceptors,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiHeader } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { ApiError } from '../common/errors.js';
+import { isId } from '../common/dto.js';
+import { Database } from '../database/database.js';
+import { sql } from '../query/sql.js';
+import type { Caller } from './caller.js';
+
+const HEADERS = ['idempotency-key', 'x-weave-retry-id'];
+const UNLESS = 'idempotent_unless';
+
+/**
+ * A route whose writes may carry `Idempotency-Key`. The key, the write and its answer are committed in one transaction,
+ * so a resend gets the first answer and the write never happens twice. `unless` names the bodies that are harmless to
+ * repeat (upserts by the client's own ids): they cost no key.
+ */
+export const Idempotent = (unless: (body: never) => boolean = () => false) =>
+  applyDecorators(
+    SetMetadata(UNLESS, unless),
+    UseInterceptors(IdempotencyInterceptor),
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description:
+        'The same key with the same body gets the first answer again for 24 hours; with another body, 409.',
+      schema: { type: 'string', maxLength: 256 },
+    }),
+  );
+
+@Injectable()
+export class IdempotencyInterceptor implements NestInterceptor {
+  constructor(
+    private readonly database: Database,
+    private readonly reflector: Reflector,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const key = HEADERS.map((name) => request.headers[name]).find((value) => value !== undefined);
+    const isHarmless = this.reflector.get<(body: unknown) => boolean>(UNLESS, context.getHandler());
+    if (key === undefined || isHarmless(request.body)) return next.handle();
+    if (!isId(key))
+      throw new ApiError(
+        'invalid_request',
+        'the header Idempotency-Key must have 1 to 256 characters',
+      );
+    return from(this.database.transaction(() => this.once(request, key, next)));
+  }
+
+  private async once(request: Request, key: string, next: CallHandler): Promise<unknown> {
+    const { keyId } = request.user as Caller;
+    const project = request.projects[0] ?? '';
+    const hash = createHash('sha256').update(`${request.path}\n${request.bodyText}`).digest();
+    const isThisOne = sql`project_id = ${project} AND api_key_id = ${keyId} AND key = ${key}`;
+
+    // A second request with the key waits here until the first one's transaction has ended.
+    const claimed = await this.database.query(sql`
+      INSERT INTO idempotency_keys AS known (project_id, api_key_id, key, body_hash)
+      VALUES (${project}, ${keyId}, ${key}, ${hash})
+      ON CONFLICT (project_id, api_key_id, key) DO UPDATE
+        SET body_hash = excluded.body_hash, response = NULL, created_at = now()
+        WHERE known.created_at < now() - interval '24 hours'
+      RETURNING 1`);
+    if (claimed.length === 0) {
+      const [first] = await this.database.query<{ body_hash: Buffer; response: unknown }>(
+        sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
+      );
+      if (first && first.body_hash.equals(hash)) return first.response;
+      throw new ApiError('conflict', 'the Idempotency-Key was used with another body');
+    }
+    const answer: unknown = await lastValueFrom(next.handle());
+    await this.database.query(
+      sql`UPDATE idempotency_keys SET response = ${JSON.stringify(answer)}::json WHERE ${isThisOne}`,
+    );
+    return answer;
+  }
+}

@@ -1,0 +1,48 @@
+import { type ExecutionContext, Inject, mixin, type Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard, type IAuthGuard } from '@nestjs/passport';
+import type { Request } from 'express';
+import { ApiError } from '../common/errors.js';
+import type { Role } from './api-key.entity.js';
+import { ROLE } from './access.guard.js';
+import { FailedAttempts } from './failed-attempts.js';
+
+/**
+ * The Passport guard of one scheme: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
+ * many failures of an address 429, a role too low for the route's `@Allow()` 403.
+ */
+export function keyGuard(strategy: 'basic' | 'bearer', challenge: string): Type<IAuthGuard> {
+  class KeyGuard extends AuthGuard(strategy) {
+    @Inject() private readonly reflector!: Reflector;
+    @Inject() private readonly failedAttempts!: FailedAttempts;
+
+    override async canActivate(context: ExecutionContext): Promise<boolean> {
+      const request = context.switchToHttp().getRequest<Request>();
+      // Only the header counts: the Bearer strategy would also take a token from the address, where logs see it.
+      if (request.headers.authorization) await super.canActivate(context);
+      const caller = request.user;
+      if (!caller) {
+        await this.failedAttempts.count(request.ip ?? '');
+        throw new ApiError('unauthenticated', UNAUTHENTICATED, {
+          headers: { 'WWW-Authenticate': challenge },
+        });
+      }
+      const role = this.reflector.getAllAndOverride<Role>(ROLE, [
+        context.getHandler(),
+        context.getClass(),
+      ]);
+      if (!caller.mayActAs(role))
+        throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
+      return true;
+    }
+
+    /** Errors (the database is away) pass; everything else that is no caller is judged above. */
+    override handleRequest<T>(error: unknown, user: T): T {
+      if (error) throw error;
+      return (user || undefined) as T;
+    }
+  }
+  return mixin(KeyGuard);
+}
+
+const UNAUTHENTICATED = 'the header Authorization is missing or holds no valid key';

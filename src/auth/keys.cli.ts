@@ -1,0 +1,116 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { validate } from '../common/validation.js';
+import { dateOf } from '../common/dto.js';
+import { withDatabase } from '../command.js';
+import { migrate } from '../database/migrate.js';
+import { ApiKey } from './api-key.entity.js';
+import { CreateKeyDto } from './keys.dto.js';
+import { KeysService } from './keys.service.js';
+
+const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
+npm run keys -- list
+npm run keys -- revoke <id>
+
+A scope is *, <entity>/* or <entity>/<project>. Works beside a running server.`;
+
+/** A mistake of the person at the keyboard. */
+class UsageError extends Error {}
+
+const say = (text: string) => process.stdout.write(`${text}\n`);
+
+async function create(keys: KeysService, options: Options): Promise<void> {
+  const { user, role, scope: scopes, expires } = options;
+  const request = { user, role, scopes, expires_at: expires };
+  const { violations } = validate(CreateKeyDto, request);
+  const flags: Record<string, string> = { scopes: 'scope', expires_at: 'expires' };
+  if (violations.length > 0)
+    throw new UsageError(
+      violations
+        .map(
+          ({ path, message }) =>
+            `--${path.replace(/^\w+/, (name) => flags[name] ?? name)} ${message}`,
+        )
+        .join('\n'),
+    );
+  const valid = request as CreateKeyDto;
+  const { id, secret } = await keys.create({
+    userName: valid.user,
+    role: valid.role,
+    scopes: valid.scopes,
+    expiresAt: valid.expires_at ? dateOf(valid.expires_at) : null,
+  });
+  say(`id      ${id}\nsecret  ${secret}   (shown this once)`);
+}
+
+async function list(keys: KeysService): Promise<void> {
+  const rows = (await keys.list()).map((key) => [
+    key.id,
+    `${key.hint}…`,
+    key.userName,
+    key.role,
+    key.scopes.join(' '),
+    stateOf(key),
+  ]);
+  const table = [['id', 'key', 'user', 'role', 'scopes', 'state'], ...rows];
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  for (const row of table)
+    say(
+      row
+        .map((cell, i) => cell.padEnd(widths[i]!))
+        .join('  ')
+        .trimEnd(),
+    );
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+  if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
+  if (!expiresAt) return 'active';
+  return `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${expiresAt.toISOString()}`;
+}
+
+async function revoke(keys: KeysService, id: string | undefined): Promise<void> {
+  if (!id || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
+    throw new UsageError('revoke takes the id of a key');
+  if (!(await keys.revoke(id))) throw new UsageError(`there is no active key ${id}`);
+  say(`revoked ${id}; it stops working within 5 s`);
+}
+
+type Options = ReturnType<typeof parse>['values'];
+
+const parse = () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      user: { type: 'string' },
+      role: { type: 'string' },
+      scope: { type: 'string', multiple: true },
+      expires: { type: 'string' },
+    },
+  });
+
+async function run(): Promise<void> {
+  const { values, positionals } = parse();
+  const [command, id] = positionals;
+  const commands: Record<string, (keys: KeysService) => Promise<void>> = {
+    create: (keys) => create(keys, values),
+    list,
+    revoke: (keys) => revoke(keys, id),
+  };
+  const chosen =
+    command !== undefined && Object.hasOwn(commands, command) ? commands[command] : undefined;
+  if (!chosen) throw new UsageError(USAGE);
+  await withDatabase(async (dataSource) => {
+    await migrate(dataSource);
+    await chosen(new KeysService(dataSource.getRepository(ApiKey)));
+  });
+}
+
+try {
+  await run();
+} catch (error) {
+  const isUsage =
+    error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS');
+  process.stderr.write(`${isUsage ? (error as Error).message : (error as Error).stack}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,74 @@
+import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { dateOf } from '../common/dto.js';
+import { ApiError } from '../common/errors.js';
+import { Allow, BasicAuth } from './access.js';
+import type { ApiKey } from './api-key.entity.js';
+import { Caller, CallerParam, covers } from './caller.js';
+import {
+  CreatedKeyDto,
+  CreateKeyDto,
+  type KeyDto,
+  KeysDto,
+  ListKeysDto,
+  RevokeKeyDto,
+} from './keys.dto.js';
+import { KeysService } from './keys.service.js';
+
+/** Admins issue, list and revoke keys, none of which reaches further than their own. */
+@ApiTags('keys')
+@BasicAuth()
+@Allow('admin')
+@Controller('keys')
+export class KeysController {
+  constructor(private readonly keys: KeysService) {}
+
+  /** Issues a key. The secret is in this answer and nowhere else. */
+  @Post('create')
+  @HttpCode(HttpStatus.OK)
+  create(@Body() body: CreateKeyDto, @CallerParam() caller: Caller): Promise<CreatedKeyDto> {
+    const outside = body.scopes.find((scope) => !isWithin(caller, scope));
+    if (outside !== undefined)
+      throw new ApiError('forbidden', `the scope ${outside} is outside the key's own scopes`);
+    return this.keys.create({
+      userName: body.user,
+      role: body.role,
+      scopes: body.scopes,
+      expiresAt: body.expires_at ? dateOf(body.expires_at) : null,
+    });
+  }
+
+  /** Lists the keys whose scopes are all within the caller's own, the oldest first. */
+  @Post('list')
+  @HttpCode(HttpStatus.OK)
+  async list(@Body() _body: ListKeysDto, @CallerParam() caller: Caller): Promise<KeysDto> {
+    const keys = await this.keys.list();
+    return { keys: keys.filter((key) => isVisible(caller, key)).map(shown) };
+  }
+
+  /** Revokes a key. It stops working everywhere within 5 s. */
+  @Post('revoke')
+  @HttpCode(HttpStatus.OK)
+  async revoke(@Body() { id }: RevokeKeyDto, @CallerParam() caller: Caller): Promise<KeyDto> {
+    const key = await this.keys.find(id);
+    if (!key || !isVisible(caller, key)) throw new ApiError('not_found', `there is no key ${id}`);
+    await this.keys.revoke(id);
+    return shown((await this.keys.find(id)) ?? key);
+  }
+}
+
+const isWithin = (caller: Caller, scope: string) => caller.scopes.some((own) => covers(own, scope));
+
+const isVisible = (caller: Caller, key: ApiKey) =>
+  key.scopes.every((scope) => isWithin(caller, scope));
+
+const shown = (key: ApiKey): KeyDto => ({
+  id: key.id,
+  user: key.userName,
+  role: key.role,
+  scopes: key.scopes,
+  hint: key.hint,
+  created_at: key.createdAt.toISOString(),
+  expires_at: key.expiresAt?.toISOString() ?? null,
+  revoked_at: key.revokedAt?.toISOString() ?? null,
+});

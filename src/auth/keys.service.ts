@@ -1,0 +1,88 @@
+import { timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LRUCache } from 'lru-cache';
+import { IsNull, Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { ApiKey, type Role } from './api-key.entity.js';
+import { Caller } from './caller.js';
+import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
+
+/** A revoked or expired key is refused at most this long after: the text promises 5 s. */
+const CACHE_MS = 3000;
+const CACHED_KEYS = 10_000;
+
+/** What is needed to make a key. */
+export interface NewKey {
+  userName: string;
+  role: Role;
+  scopes: string[];
+  expiresAt?: Date | null;
+}
+
+/**
+ * Issues, lists, revokes and verifies API keys. Verification keeps what it read for `CACHE_MS`, unknown secrets
+ * included, so that it costs at most one look-up a key and process in that time; concurrent look-ups of one key share it.
+ */
+@Injectable()
+export class KeysService {
+  private readonly cache = new LRUCache<string, { key: ApiKey | null }>({
+    max: CACHED_KEYS,
+    ttl: CACHE_MS,
+    fetchMethod: async (hash) => ({
+      key: await this.keys.findOneBy({ secretHash: Buffer.from(hash, 'base64') }),
+    }),
+  });
+
+  constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
+
+  /** Null for a secret that is no valid key; which of the reasons it was is not told. */
+  async verify(secret: string): Promise<Caller | null> {
+    if (!isSecret(secret)) return null;
+    const hash = hashOf(secret);
+    const { key } = (await this.cache.fetch(hash.toString('base64'))) ?? { key: null };
+    if (!key || !timingSafeEqual(key.secretHash, hash)) return null;
+    if (key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return null;
+    return new Caller(key.id, key.userName, key.role, key.scopes);
+  }
+
+  /** The answer holds the secret, which is stored nowhere. */
+  async create(
+    { userName, role, scopes, expiresAt = null }: NewKey,
+    secret = newSecret(),
+  ): Promise<{ id: string; secret: string }> {
+    const id = uuidv7();
+    await this.keys.insert({
+      id,
+      userName,
+      role,
+      scopes,
+      expiresAt,
+      secretHash: hashOf(secret),
+      hint: hintOf(secret),
+    });
+    return { id, secret };
+  }
+
+  list(): Promise<ApiKey[]> {
+    return this.keys.find({ order: { id: 'ASC' } });
+  }
+
+  /** False when there is no such key, or it was revoked before. */
+  async revoke(id: string): Promise<boolean> {
+    const { affected } = await this.keys.update(
+      { id, revokedAt: IsNull() },
+      { revokedAt: new Date() },
+    );
+    this.cache.clear();
+    return affected === 1;
+  }
+
+  find(id: string): Promise<ApiKey | null> {
+    return this.keys.findOneBy({ id });
+  }
+
+  async hasAny(): Promise<boolean> {
+    return this.keys.exists();
+  }
+}

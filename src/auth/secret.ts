@@ -1,0 +1,40 @@
+import { createHash, randomInt } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/*
+ * A secret is 40 characters: `skn_`, 30 random ones (179 bits) and 6 that check them, so that a scanner recognises a
+ * leaked key and a typo is refused without a look-up.
+ */
+const PREFIX = 'skn_';
+const RANDOM_LENGTH = 30;
+const CHECK_LENGTH = 6;
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`);
+
+export function newSecret(): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(62)]).join('');
+  return PREFIX + random + checkOf(random);
+}
+
+/** True when the text has the shape of a secret and its check characters agree. */
+export function isSecret(text: string): boolean {
+  if (!SHAPE.test(text)) return false;
+  const random = text.slice(PREFIX.length, PREFIX.length + RANDOM_LENGTH);
+  return text.endsWith(checkOf(random));
+}
+
+/** CRC32 of the random part in base62, padded with `0` on the left. */
+function checkOf(random: string): string {
+  let rest = crc32(random);
+  let check = '';
+  for (let i = 0; i < CHECK_LENGTH; i++) {
+    check = BASE62[rest % 62] + check;
+    rest = Math.floor(rest / 62);
+  }
+  return check;
+}
+
+export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+
+/** What may be shown of a secret. */
+export const hintOf = (secret: string): string => secret.slice(0, PREFIX.length + 4);

@@ -1,0 +1,47 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/**
+ * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
+ * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent.
+ */
+@Entity('calls')
+@Index('calls_started_idx', ['projectId', 'startedAt', 'id'])
+@Index('calls_trace_idx', ['projectId', 'traceId'])
+@Index('calls_parent_idx', ['projectId', 'parentId'], { where: 'parent_id IS NOT NULL' })
+export class Call {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'calls_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'calls_pkey' }) id!: string;
+  @Column('timestamptz', { name: 'started_at', nullable: true }) startedAt!: Date | null;
+  @Column('timestamptz', { name: 'ended_at', nullable: true }) endedAt!: Date | null;
+  @Column('timestamptz', { name: 'deleted_at', nullable: true }) deletedAt!: Date | null;
+  @Column('int', { name: 'run_step', nullable: true }) runStep!: number | null;
+  @Column('int', { name: 'run_step_end', nullable: true }) runStepEnd!: number | null;
+  /** True when a free-form value holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
+  @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;
+  /** `summary.status_counts.error > 0`, read when the end was stored. */
+  @Column('boolean', { name: 'has_descendant_error', default: false }) hasDescendantError!: boolean;
+  /** Null as long as only the end has arrived. */
+  @Column({ type: 'text', name: 'op_name', nullable: true, collation: 'C' }) opName!: string | null;
+  @Column({ type: 'text', name: 'display_name', nullable: true, collation: 'C' }) displayName!:
+    string | null;
+  @Column({ type: 'text', name: 'trace_id', nullable: true, collation: 'C' }) traceId!:
+    string | null;
+  @Column({ type: 'text', name: 'parent_id', nullable: true, collation: 'C' }) parentId!:
+    string | null;
+  @Column({ type: 'text', name: 'thread_id', nullable: true, collation: 'C' }) threadId!:
+    string | null;
+  @Column({ type: 'text', name: 'turn_id', nullable: true, collation: 'C' }) turnId!: string | null;
+  @Column({ type: 'text', name: 'user_id', nullable: true, collation: 'C' }) userId!: string | null;
+  @Column({ type: 'text', name: 'run_id', nullable: true, collation: 'C' }) runId!: string | null;
+  @Column({ type: 'text', nullable: true, collation: 'C' }) exception!: string | null;
+  @Column('json', { nullable: true }) attributes!: unknown;
+  @Column('json', { nullable: true }) inputs!: unknown;
+  @Column('json', { nullable: true }) output!: unknown;
+  @Column('json', { nullable: true }) summary!: unknown;
+  @Column('json', { name: 'otel_dump', nullable: true }) otelDump!: unknown;
+}

@@ -1,0 +1,140 @@
+import {
+  Body,
+  Controller,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { BodyText } from '../common/body.guard.js';
+import { elementSpans, valueAt } from '../common/json-text.js';
+import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
+import {
+  CallEndBodyDto,
+  CallReadDto,
+  CallsDeletedDto,
+  CallsDeleteDto,
+  CallsQueryDto,
+  CallsStatsAnswerDto,
+  CallsStatsDto,
+  CallStartBodyDto,
+  CallStartedDto,
+  CallUpdateDto,
+  UpsertBatchAnswerDto,
+  UpsertBatchDto,
+} from './calls.dto.js';
+import { CallsService } from './calls.service.js';
+
+@ApiTags('calls')
+@BasicAuth()
+@Controller()
+export class CallsController {
+  constructor(private readonly calls: CallsService) {}
+
+  /** Records the start of a call. May be repeated and may come after the end. */
+  @Post('call/start')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(({ start }: CallStartBodyDto) => typeof start.id === 'string')
+  start(
+    @Body() { start }: CallStartBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<CallStartedDto> {
+    return this.calls.start(start, valueAt(text, 'start'), caller);
+  }
+
+  /** Records the end of a call. May be repeated and may come before the start. */
+  @Post('call/end')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
+    await this.calls.end(end, valueAt(text, 'end'));
+    return {};
+  }
+
+  /** Records up to 10,000 starts and ends, in any order. A bad item is answered in its place, the rest is stored. */
+  @Post('call/upsert_batch')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(hasOwnIds)
+  async upsertBatch(
+    @Body() { batch }: UpsertBatchDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<UpsertBatchAnswerDto> {
+    const list = valueAt(text, 'batch');
+    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+    return { res: await this.calls.upsertBatch(batch, texts, caller) };
+  }
+
+  /** One call by its id; `{"call": null}` when there is none. */
+  @Post('call/read')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiOkResponse({ schema: { example: { call: null } } })
+  async read(@Body() query: CallReadDto): Promise<string> {
+    return `{"call":${(await this.calls.read(query)) ?? 'null'}}`;
+  }
+
+  /** Streams calls, one JSON object per line, by default the oldest first. */
+  @Post('calls/stream_query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiProduces(JSON_LINES)
+  async streamQuery(
+    @Body() query: CallsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonLines(await this.calls.stream(query), request);
+  }
+
+  /** The same calls as one JSON object. */
+  @Post('calls/query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  async query(@Body() query: CallsQueryDto): Promise<StreamableFile> {
+    return jsonArray(await this.calls.stream(query), 'calls');
+  }
+
+  /** How many calls match. */
+  @Post('calls/query_stats')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  stats(@Body() query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
+    return this.calls.stats(query);
+  }
+
+  /** Sets the display name of a call, also of one whose start is still on its way. */
+  @Post('call/update')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  async update(@Body() body: CallUpdateDto): Promise<object> {
+    await this.calls.update(body);
+    return {};
+  }
+
+  /** Deletes calls together with their descendants in the same trace. */
+  @Post('calls/delete')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent()
+  delete(@Body() body: CallsDeleteDto): Promise<CallsDeletedDto> {
+    return this.calls.delete(body);
+  }
+}
+
+/** A batch in which every start has its own id changes nothing when it is sent again. */
+function hasOwnIds({ batch }: UpsertBatchDto): boolean {
+  return (batch as { mode?: unknown; req?: { start?: { id?: unknown } } }[]).every(
+    (item) => item?.mode !== 'start' || typeof item.req?.start?.id === 'string',
+  );
+}

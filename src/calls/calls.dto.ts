@@ -1,0 +1,219 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsOptional,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import {
+  IsDateTime,
+  IsId,
+  IsJsonObject,
+  IsProjectId,
+  IsText,
+  MAX_INT,
+  PageDto,
+  SortBy,
+} from '../common/dto.js';
+import { WIRE } from '../common/wire.js';
+import type { Sort } from '../query/columns.js';
+
+const MAX_NAME = 1024;
+const MAX_EXCEPTION = 1024 * 1024;
+const MAX_LISTED = 1000;
+/** Items of one `/call/upsert_batch`. */
+export const MAX_BATCH = 10_000;
+
+/** What is known when a call starts. */
+export class CallStartDto {
+  @IsProjectId() project_id!: string;
+  @IsText(MAX_NAME, { min: 1 }) op_name!: string;
+  @IsDateTime() started_at!: string;
+  /** Free-form; `{}` when absent. Kept as sent. */
+  @IsOptional() @IsJsonObject() attributes?: object | null;
+  /** Free-form; `{}` when absent. Kept as sent. */
+  @IsOptional() @IsJsonObject() inputs?: object | null;
+  /** Generated when absent. */
+  @IsOptional() @IsId() id?: string | null;
+  @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
+  /** When absent: the trace of the stored parent, else a new one. */
+  @IsOptional() @IsId() trace_id?: string | null;
+  @IsOptional() @IsText(256) parent_id?: string | null;
+  @IsOptional() @IsText(256) thread_id?: string | null;
+  /** Equal to `id` for a turn call. */
+  @IsOptional() @IsText(256) turn_id?: string | null;
+  /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
+  @IsOptional() @IsJsonObject() otel_dump?: object | null;
+  /** Ignored: the server sets it from the key. */
+  @IsOptional() @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
+  @IsOptional() @IsText(256) [WIRE.runId]?: string | null;
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INT)
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  [WIRE.runStep]?: number | null;
+}
+
+export class CallStartBodyDto {
+  @ValidateNested() @Type(() => CallStartDto) start!: CallStartDto;
+}
+
+export class CallStartedDto {
+  id!: string;
+  trace_id!: string;
+}
+
+/** What is known when a call ends. */
+export class CallEndDto {
+  @IsProjectId() project_id!: string;
+  @IsId() id!: string;
+  @IsDateTime() ended_at!: string;
+  /** Free-form; `usage` and `status_counts` in it are understood. */
+  @IsOptional() @IsJsonObject() summary?: object | null;
+  /** Any JSON value. */
+  @IsOptional()
+  @ApiProperty({ nullable: true, type: 'object', additionalProperties: true })
+  output?: unknown;
+  @IsOptional() @IsText(MAX_EXCEPTION) exception?: string | null;
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(MAX_INT)
+  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  [WIRE.runStepEnd]?: number | null;
+  /** Used until the start arrives. */
+  @IsOptional() @IsDateTime() started_at?: string | null;
+  /** Used until the start arrives. */
+  @IsOptional() @IsId() trace_id?: string | null;
+}
+
+export class CallEndBodyDto {
+  @ValidateNested() @Type(() => CallEndDto) end!: CallEndDto;
+}
+
+/** `{mode:"start",req:{start}}` or `{mode:"end",req:{end}}`; each is judged by itself. */
+export class UpsertBatchDto {
+  @IsArray()
+  @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
+  batch!: unknown[];
+}
+
+export class UpsertBatchAnswerDto {
+  /** In the order of the batch: `{id, trace_id}` of a start, `{}` of an end, `{error:{code,detail}}` of a bad item. */
+  @ApiProperty({ type: 'array', items: { type: 'object' } })
+  res!: object[];
+}
+
+export class CallReadDto {
+  @IsProjectId() project_id!: string;
+  @IsId() id!: string;
+}
+
+export class CallUpdateDto {
+  @IsProjectId() project_id!: string;
+  @IsId() call_id!: string;
+  /** Null takes the name away. */
+  @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
+}
+
+export class CallsDeleteDto {
+  @IsProjectId() project_id!: string;
+  @IsArray() @ArrayNotEmpty() @ArrayMaxSize(MAX_LISTED) @IsId({ each: true }) call_ids!: string[];
+}
+
+export class CallsDeletedDto {
+  num_deleted!: number;
+}
+
+/** An empty list is no restriction, except of `thread_ids` and `turn_ids`, where it matches nothing. */
+export class CallsFilterDto {
+  /** A trailing `:*` stands for every digest. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(MAX_NAME, { each: true })
+  op_names?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(MAX_NAME, { each: true })
+  input_refs?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(MAX_NAME, { each: true })
+  output_refs?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  parent_ids?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  trace_ids?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  call_ids?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  thread_ids?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  turn_ids?: string[] | null;
+  @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  [WIRE.userIds]?: string[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  [WIRE.runIds]?: string[] | null;
+}
+
+export class CallsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  /** By any field, also inside free-form JSON: `inputs.model.name`. */
+  @SortBy() sort_by?: Sort[] | null;
+  /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(MAX_NAME, { each: true })
+  columns?: string[] | null;
+}
+
+export class CallsStatsDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  /** Counting stops here. */
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number | null;
+}
+
+export class CallsStatsAnswerDto {
+  count!: number;
+  /** True when there are more than `limit`. */
+  has_more!: boolean;
+}

@@ -1,0 +1,170 @@
+import { WIRE } from '../common/wire.js';
+import { column, type Columns, InvalidQuery, orderBy, select } from '../query/columns.js';
+import { compile } from '../query/expression.js';
+import { allOf, join, sql, type Sql } from '../query/sql.js';
+import type { CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
+
+const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
+
+/** Milliseconds with fractions; null as long as the call runs. */
+const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
+
+const OP_REF = `^${WIRE.scheme}:///[^/]+/[^/]+/op/([^/:]+):`;
+const TRACE_NAME = sql`coalesce(c.display_name, substring(c.op_name FROM ${OP_REF}::text), c.op_name)`;
+
+const DERIVED = sql`json_build_object('status', ${STATUS}, 'latency_ms', ${LATENCY_MS}, 'trace_name', ${TRACE_NAME})`;
+
+/** What `query` and `sort_by` may name. */
+const FIELDS: Columns = {
+  id: column.text(sql`c.id`, { isNotNull: true }),
+  project_id: column.text(sql`c.project_id`, { isNotNull: true }),
+  op_name: column.text(sql`c.op_name`, { isNotNull: true }),
+  display_name: column.text(sql`c.display_name`),
+  trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
+  parent_id: column.text(sql`c.parent_id`),
+  thread_id: column.text(sql`c.thread_id`),
+  turn_id: column.text(sql`c.turn_id`),
+  started_at: column.time(sql`c.started_at`, { isNotNull: true }),
+  ended_at: column.time(sql`c.ended_at`),
+  exception: column.text(sql`c.exception`),
+  [WIRE.userId]: column.text(sql`c.user_id`),
+  [WIRE.runId]: column.text(sql`c.run_id`),
+  [WIRE.runStep]: column.number(sql`c.run_step`),
+  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`),
+  deleted_at: column.time(sql`c.deleted_at`),
+  attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
+  inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
+  output: column.json(sql`c.output`, sql`c.is_opaque`),
+  summary: column.json(sql`c.summary`, sql`c.is_opaque`),
+  [`summary.${WIRE.summary}.status`]: column.text(sql`(${STATUS})`, { isNotNull: true }),
+  [`summary.${WIRE.summary}.latency_ms`]: column.number(LATENCY_MS),
+  [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
+};
+
+/** `document` with one more member, spliced in before its last brace, so that the rest stays as it was sent. */
+const withMember = (document: Sql, name: string, value: Sql) => sql`(
+  CASE WHEN ${document}::text ~ '^\\{\\s*\\}$' THEN '{' ELSE left(${document}::text, -1) || ',' END
+  || ${`${JSON.stringify(name)}:`}::text || ${value}::text || '}')::json`;
+
+/** A call as it is answered. The stored JSON goes out as the text that came in. */
+const CALL: Columns = {
+  ...FIELDS,
+  attributes: column.json(
+    sql`CASE WHEN c.otel_dump IS NULL THEN c.attributes ELSE ${withMember(sql`c.attributes`, 'otel_span', sql`c.otel_dump`)} END`,
+    sql`c.is_opaque`,
+  ),
+  summary: column.json(
+    withMember(sql`coalesce(c.summary, '{}')`, WIRE.summary, DERIVED),
+    sql`c.is_opaque`,
+  ),
+};
+
+const CALL_NAMES = Object.keys(CALL).filter((name) => !name.includes('.'));
+const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
+
+/** The names to answer: a path such as `inputs.model` asks for the column it begins with. */
+function selected(columns: readonly string[] | null | undefined): string[] {
+  if (!columns || columns.length === 0) return CALL_NAMES;
+  const roots = columns.map((name, i) => {
+    const root = name.split('.', 1)[0]!;
+    if (!CALL_NAMES.includes(root))
+      throw new InvalidQuery(`columns[${i}]`, `unknown field "${root}"`);
+    return root;
+  });
+  return CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name));
+}
+
+/** One row a call, its only column the call as JSON text. Composed behind the sort, which so moves no JSON about. */
+const asJson = (calls: Sql, names = CALL_NAMES) =>
+  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(CALL, names)} FROM (${calls}) c) t`;
+
+/** The calls of a project that can be seen and match. */
+const matching = ({ project_id, filter, query }: CallsStatsDto) =>
+  allOf(visibleIn(project_id), filter && isFiltered(filter), query && compile(query, FIELDS));
+
+const visibleIn = (projectId: string) =>
+  sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
+
+/** The calls of a query, each as JSON text, in the order asked for; by default the oldest first. */
+export function callsQuery(request: CallsQueryDto): Sql {
+  const { sort_by, limit, offset, columns } = request;
+  const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
+  return asJson(
+    sql`SELECT c.* FROM calls c WHERE ${matching(request)}
+    ${orderBy(FIELDS, sorts, 'id')} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`,
+    selected(columns),
+  );
+}
+
+const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
+
+export const callQuery = (projectId: string, id: string): Sql =>
+  asJson(sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ${id}`);
+
+/** How many calls match, counting at most one more than `limit`. */
+export const callsStatsQuery = (request: CallsStatsDto): Sql => sql`
+  SELECT count(*)::int AS count FROM (
+    SELECT 1 FROM calls c WHERE ${matching(request)}
+    LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
+
+const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
+  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
+
+/** As `isOneOf`, but an empty list matches nothing. */
+const isOneOfAny = (value: Sql, list: readonly string[] | null | undefined) =>
+  list && sql`${value} = ANY(${list}::text[])`;
+
+function isFiltered(filter: CallsFilterDto): Sql {
+  return allOf(
+    hasOpName(filter.op_names),
+    holdsRef(sql`c.inputs`, filter.input_refs),
+    holdsRef(sql`c.output`, filter.output_refs),
+    isOneOf(sql`c.parent_id`, filter.parent_ids),
+    isOneOf(sql`c.trace_id`, filter.trace_ids),
+    isOneOf(sql`c.id`, filter.call_ids),
+    isOneOfAny(sql`c.thread_id`, filter.thread_ids),
+    isOneOfAny(sql`c.turn_id`, filter.turn_ids),
+    filter.trace_roots_only && sql`c.parent_id IS NULL`,
+    isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
+    isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
+  );
+}
+
+const anyOf = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
+
+function hasOpName(names: readonly string[] | null | undefined): Sql | null {
+  if (!names?.length) return null;
+  const exact = names.filter((name) => !name.endsWith(':*'));
+  const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1));
+  return anyOf([
+    sql`c.op_name = ANY(${exact}::text[])`,
+    ...prefixes.map((prefix) => sql`starts_with(c.op_name, ${prefix}::text)`),
+  ]);
+}
+
+/** A ref is found as a whole JSON string, wherever in the value it stands. */
+const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
+  refs?.length
+    ? anyOf(refs.map((ref) => sql`strpos(${document}::text, ${JSON.stringify(ref)}::text) > 0`))
+    : null;
+
+/** Sets the name also of a call whose start is still on its way. */
+export const updateQuery = (projectId: string, id: string, displayName: string | null): Sql => sql`
+  INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})
+  ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name`;
+
+/** Marks calls and their descendants in the same trace. Locks them in the order every other write locks in. */
+export const deleteQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+  WITH RECURSIVE doomed AS (
+    SELECT c.id, c.trace_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ANY(${ids}::text[])
+    UNION
+    SELECT c.id, c.trace_id FROM calls c JOIN doomed d ON c.parent_id = d.id AND c.trace_id = d.trace_id
+    WHERE ${visibleIn(projectId)}
+  ), locked AS (
+    SELECT id FROM calls WHERE project_id = ${projectId} AND id IN (SELECT id FROM doomed) ORDER BY id FOR UPDATE
+  ), deleted AS (
+    UPDATE calls SET deleted_at = now()
+    WHERE project_id = ${projectId} AND id IN (SELECT id FROM locked) AND deleted_at IS NULL RETURNING 1
+  )
+  SELECT count(*)::int AS num_deleted FROM deleted`;

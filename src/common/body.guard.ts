@@ -1,0 +1,119 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+} from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { Reflector } from '@nestjs/core';
+import type { NextFunction, Request, Response } from 'express';
+import express from 'express';
+import { config } from '../config.js';
+import { ApiError, invalidRequest } from './errors.js';
+import { type Dto, validate } from './validation.js';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The inflated body as it was sent; `body` is its parsed copy. */
+    bodyText: string;
+    /** Projects the body names in fields marked `@IsProjectId()`. */
+    projects: string[];
+  }
+}
+
+const BODY_LIMIT = 'body_limit';
+
+/** Another limit than `MAX_BODY_BYTES` for the inflated body of a route or controller. */
+export const BodyLimit = (bytes: number) => SetMetadata(BODY_LIMIT, bytes);
+
+/** The body as it was sent, for what must come back byte for byte. */
+export const BodyText = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string =>
+    context.switchToHttp().getRequest<Request>().bodyText,
+);
+
+/**
+ * Reads, inflates, parses and validates the body of a route that takes one, by the DTO of its `@Body()` parameter.
+ * It is a guard, and stands behind the one that authenticates: who has no key sends no 32 MiB.
+ */
+@Injectable()
+export class BodyGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const dto = bodyDto(context);
+    if (!dto) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    const limit = this.reflector.getAllAndOverride<number>(BODY_LIMIT, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    request.bodyText = await readText(
+      request,
+      context.switchToHttp().getResponse<Response>(),
+      limit ?? config.maxBodyBytes,
+    );
+    request.body = parse(request.bodyText);
+    const { violations, projects } = validate(dto, request.body);
+    if (violations.length > 0) throw invalidRequest(violations);
+    request.projects = projects;
+    return true;
+  }
+}
+
+const bodyDtos = new WeakMap<object, Dto | null>();
+const BODY_PARAMETER = '3'; // RouteParamtypes.BODY
+
+/** The class of the `@Body()` parameter of a handler, as `@nestjs/swagger` finds it; null where there is none. */
+function bodyDto(context: ExecutionContext): Dto | null {
+  const handler = context.getHandler();
+  let dto = bodyDtos.get(handler);
+  if (dto === undefined) {
+    const target = context.getClass();
+    const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, target, handler.name) ?? {};
+    const key = Object.keys(parameters).find((name) => name.split(':')[0] === BODY_PARAMETER);
+    const types = Reflect.getMetadata('design:paramtypes', target.prototype, handler.name) ?? [];
+    dto = key === undefined ? null : (types[parameters[key].index] as Dto);
+    bodyDtos.set(handler, dto);
+  }
+  return dto;
+}
+
+const readers = new Map<number, (q: Request, s: Response, next: NextFunction) => void>();
+
+/** The limit counts inflated bytes, and stops the inflating. */
+async function readText(request: Request, response: Response, limit: number): Promise<string> {
+  if (!/^application\/(json|[\w.+-]+\+json) *(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new ApiError(
+      'unsupported_media_type',
+      'the header Content-Type must be application/json',
+    );
+  let read = readers.get(limit);
+  if (!read) readers.set(limit, (read = express.raw({ type: () => true, limit })));
+  await new Promise<void>((resolve, reject) => {
+    read(request, response, (error?: unknown) => (error ? reject(bodyError(error)) : resolve()));
+  });
+  const bytes = request.body as Buffer | undefined;
+  if (!bytes || bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
+  return bytes.toString('utf8');
+}
+
+/** An error of zlib means that the body does not inflate; the others carry the status they mean. */
+function bodyError(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))
+    return new ApiError('invalid_json', 'the body does not inflate by its Content-Encoding');
+  return error;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const where = /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
+    throw new ApiError('invalid_json', `the body is not valid JSON${where ? `, at ${where}` : ''}`);
+  }
+}

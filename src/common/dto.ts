@@ -1,0 +1,170 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  ValidateBy,
+  ValidateNested,
+  ArrayMaxSize,
+} from 'class-validator';
+import { PROJECT_RULE } from './validation.js';
+
+/** Largest value of `limit`, `offset` and other counts: PostgreSQL's `int4`. */
+export const MAX_INT = 2_147_483_647;
+
+const PROJECT_ID = /^[A-Za-z0-9_.-]{1,128}\/[A-Za-z0-9_.-]{1,128}$/;
+
+/** One rule with a fixed message; `each` checks every element of an array. */
+function rule(name: string, message: string, isValid: (value: unknown) => boolean, each = false) {
+  return ValidateBy(
+    { name, validator: { validate: isValid, defaultMessage: () => message } },
+    { each },
+  );
+}
+
+/** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */
+export const IsProjectId = () =>
+  applyDecorators(
+    rule(
+      PROJECT_RULE,
+      'must have the shape <entity>/<project>, each 1 to 128 letters, digits, "_", "." or "-"',
+      isProjectId,
+    ),
+    ApiProperty({ example: 'acme/demo', pattern: PROJECT_ID.source }),
+  );
+
+export const isProjectId = (value: unknown): value is string =>
+  typeof value === 'string' && PROJECT_ID.test(value);
+
+/** Text of at most `max` characters that PostgreSQL can hold: no `\u0000`, no half of a surrogate pair. */
+export const IsText = (max: number, { each = false, min = 0 } = {}) =>
+  applyDecorators(
+    rule(
+      'isText',
+      min > 0
+        ? `must be a string of ${min} to ${max} characters without \\u0000`
+        : `must be a string of at most ${max} characters without \\u0000`,
+      (value) =>
+        typeof value === 'string' &&
+        value.length >= min &&
+        fits(value, max) &&
+        !value.includes('\0') &&
+        isWellFormed(value),
+      each,
+    ),
+    ApiProperty({
+      type: 'string',
+      isArray: each,
+      ...(each ? {} : { maxLength: max, ...(min > 0 && { minLength: min }) }),
+    }),
+  );
+
+/** Characters are code points; most texts are settled by their length in UTF-16 units. */
+const fits = (text: string, max: number) =>
+  text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
+
+/** `\p{Cs}` in a Unicode pattern matches lone surrogates only. */
+const isWellFormed = (text: string) => !/\p{Cs}/u.test(text);
+
+const ID_LENGTH = 256;
+
+/** An id chosen by the client: any non-empty text up to 256 characters without control characters. */
+export const IsId = ({ each = false } = {}) =>
+  applyDecorators(
+    rule(
+      'isId',
+      `must be a non-empty string of at most ${ID_LENGTH} characters without control characters`,
+      isId,
+      each,
+    ),
+    ApiProperty({
+      type: 'string',
+      isArray: each,
+      ...(each ? {} : { minLength: 1, maxLength: ID_LENGTH }),
+    }),
+  );
+
+export const isId = (value: unknown): value is string =>
+  typeof value === 'string' && fits(value, ID_LENGTH) && /^[^\p{Cc}\p{Cs}]+$/u.test(value);
+
+/** ISO 8601 date-time of the years 1 to 9999, with or without offset (none = UTC), as PostgreSQL reads it too. */
+export const IsDateTime = () =>
+  applyDecorators(
+    rule(
+      'isDateTime',
+      'must be an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z',
+      isDateTime,
+    ),
+    ApiProperty({ type: 'string', format: 'date-time' }),
+  );
+
+const DATE_TIME =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:[Zz]|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
+
+function isDateTime(value: unknown): value is string {
+  const parts = typeof value === 'string' && DATE_TIME.exec(value);
+  if (!parts) return false;
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month);
+}
+
+/** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
+export function dateOf(text: string): Date {
+  const [, day, time = 'T00:00', offset = 'Z'] =
+    /^(.{10})([Tt].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
+  const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
+  return new Date(`${day}${time.toUpperCase()}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
+}
+
+const daysOf = (year: number, month: number) =>
+  new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+
+/** Free-form JSON object: kept as the text it was sent as, never copied. */
+export const IsJsonObject = () =>
+  applyDecorators(
+    rule(
+      'isJsonObject',
+      'must be a JSON object',
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    ),
+    ApiProperty({ type: 'object', additionalProperties: true }),
+  );
+
+/** `sort_by`, restricted to the fields one operation allows; without them, the field is judged by its query. */
+export function SortBy(fields?: readonly string[]) {
+  class SortDto {
+    @(fields ? IsIn(fields) : IsString()) field!: string;
+    @IsIn(['asc', 'desc']) direction!: 'asc' | 'desc';
+  }
+  return applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(32),
+    ValidateNested({ each: true }),
+    Type(() => SortDto),
+    ApiPropertyOptional({
+      nullable: true,
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'direction'],
+        properties: {
+          field: fields ? { type: 'string', enum: [...fields] } : { type: 'string' },
+          direction: { type: 'string', enum: ['asc', 'desc'] },
+        },
+      },
+    }),
+  );
+}
+
+/** `limit` and `offset`: whole numbers from 0, absent or null for none. */
+export class PageDto {
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number | null;
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) offset?: number | null;
+}

@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import { Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { logger } from './logger.js';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The caller's `x-request-id`, if it sent a sane one, else a new one. */
+    id: string;
+  }
+}
+
+/** What `GET /metrics` shows of this process. */
+export const metrics = new Registry();
+collectDefaultMetrics({ register: metrics });
+
+const durations = new Histogram({
+  name: 'skein_http_request_duration_seconds',
+  help: 'Time from the head of a request to the end of its answer.',
+  labelNames: ['method', 'route', 'status'],
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  registers: [metrics],
+});
+
+const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
+
+/** First of all: gives the request its id, and measures and logs it (level `debug`) when its answer has ended. */
+export function edge(request: Request, response: Response, next: NextFunction): void {
+  const sent = request.headers['x-request-id'];
+  request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+  response.setHeader('x-request-id', request.id);
+  response.setHeader('x-content-type-options', 'nosniff');
+  const started = performance.now();
+  response.once('close', () => {
+    const seconds = (performance.now() - started) / 1000;
+    const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
+    const { method } = request;
+    const status = response.writableFinished ? response.statusCode : 'cut';
+    durations.observe({ method, route, status }, seconds);
+    logger.debug({ request_id: request.id, method, route, status, duration_ms: seconds * 1000 });
+  });
+  next();
+}

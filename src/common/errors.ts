@@ -1,0 +1,136 @@
+import { HttpException } from '@nestjs/common';
+import { InvalidQuery } from '../query/columns.js';
+import { TooDeep } from './json-text.js';
+
+/**
+ * Every code a client can receive, with its status and the short text that never changes. `docs/errors.md` lists the
+ * same codes; a test keeps the two equal.
+ */
+export const ERRORS = {
+  invalid_json: { status: 400, title: 'The body is not JSON' },
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  unauthenticated: { status: 401, title: 'Credentials are missing or not valid' },
+  forbidden: { status: 403, title: 'The key does not allow this' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  conflict: { status: 409, title: 'The request contradicts what is stored' },
+  too_large: { status: 413, title: 'Something is over its limit' },
+  unsupported_media_type: { status: 415, title: 'The body has a form that is not understood' },
+  rate_limited: { status: 429, title: 'Too many attempts' },
+  internal: { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'The service cannot answer now' },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One refused value: where it stands (`start.project_id`, `batch[3].mode`; empty for the body itself) and why. */
+export interface Violation {
+  path: string;
+  message: string;
+}
+
+interface Details {
+  errors?: Violation[];
+  headers?: Record<string, string>;
+  /** Further members of the problem document. */
+  extra?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** Thrown by services when the request, not the service, is at fault. The message goes to the client as `detail`. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: Details = {},
+  ) {
+    super(message, { cause: details.cause });
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** A refusal of one or more fields; the first one is spelled out in `detail`. */
+export function invalidRequest(errors: Violation[]): ApiError {
+  const [first] = errors;
+  const detail = first ? `${first.path} ${first.message}`.trim() : 'the request is not valid';
+  return new ApiError('invalid_request', detail, { errors });
+}
+
+/** Seconds after which a client may try again when the database is away or a queue is full. */
+const RETRY_AFTER_S = '1';
+
+export const unavailable = (message: string, cause?: unknown) =>
+  new ApiError('unavailable', message, { headers: { 'Retry-After': RETRY_AFTER_S }, cause });
+
+/** The single place where anything thrown becomes what the client sees. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return fromStatus(error.getStatus(), error.message);
+  if (error instanceof InvalidQuery)
+    return invalidRequest([{ path: error.path, message: error.problem }]);
+  if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
+  return fromForeign(error);
+}
+
+/** What Express, its body reader, the driver or PostgreSQL throw. */
+function fromForeign(error: unknown): ApiError {
+  const { code, status, limit, message } = (error ?? {}) as ForeignError;
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
+  if (isConnectionError(error)) return unavailable('the database cannot be reached', error);
+  if (status === 413)
+    return new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
+  if (typeof status === 'number' && status < 500) return fromStatus(status, message ?? '');
+  return new ApiError('internal', INTERNAL, { cause: error });
+}
+
+interface ForeignError {
+  code?: unknown;
+  status?: number;
+  limit?: number;
+  message?: string;
+}
+
+const INTERNAL = 'the service failed; the request id names the entry in its log';
+
+/** True when the connection to PostgreSQL failed, so that nothing is known of the statement that was under way. */
+export function isConnectionError(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  return (
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND'].includes(
+      String(code),
+    ) ||
+    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error|^Cannot use a pool after calling end|^Query read timeout/.test(
+      String(message),
+    )
+  );
+}
+
+function fromStatus(status: number, message: string): ApiError {
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const code =
+    status === 400
+      ? 'invalid_request'
+      : (codes.find((name) => ERRORS[name].status === status) ??
+        (status < 500 ? 'invalid_request' : 'internal'));
+  return new ApiError(code, code === 'internal' ? INTERNAL : message);
+}
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function fromSqlState(state: string, cause: unknown): ApiError {
+  if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
+  if (isRowError({ code: state }))
+    return new ApiError('invalid_request', 'a value cannot be stored', { cause });
+  if (/^(08|53|57P|40)/.test(state) || state === '57014')
+    return unavailable('the database is not available', cause);
+  return new ApiError('internal', INTERNAL, { cause });
+}
+
+/** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
+export function isRowError(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return (
+    typeof code === 'string' && (code.startsWith('22') || code === '54001' || code === '54000')
+  );
+}

@@ -1,0 +1,69 @@
+import { once } from 'node:events';
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+import type { Request } from 'express';
+
+export const JSON_LINES = 'application/jsonl';
+const NDJSON = 'application/x-ndjson';
+
+/**
+ * Batches of JSON texts as one object a line. The content type is `application/x-ndjson` for who asks for that. Waits
+ * for the first rows, so that a failing query still answers with an error status.
+ */
+export function jsonLines(batches: Readable, request: Request): Promise<StreamableFile> {
+  const type = request.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
+  return streamed(
+    batches,
+    type,
+    new Transform({
+      writableObjectMode: true,
+      transform: (lines: string[], _, done) => {
+        const text = `${lines.join('\n')}\n`;
+        done(
+          null,
+          isOneLineEach(text, lines.length) ? text : `${lines.map(onOneLine).join('\n')}\n`,
+        );
+      },
+    }),
+  );
+}
+
+/** Batches of JSON texts as `{"<name>":[…]}`, or with further members given as JSON text behind the array. */
+export function jsonArray(batches: Readable, name: string, members = ''): Promise<StreamableFile> {
+  let before = `{${JSON.stringify(name)}:[`;
+  return streamed(
+    batches,
+    'application/json',
+    new Transform({
+      writableObjectMode: true,
+      transform(texts: string[], _, done) {
+        const chunk = before + texts.join(',');
+        before = ',';
+        done(null, chunk);
+      },
+      flush(done) {
+        done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
+      },
+    }),
+  );
+}
+
+async function streamed(
+  batches: Readable,
+  type: string,
+  frame: Transform,
+): Promise<StreamableFile> {
+  await once(batches, 'readable');
+  pipeline(batches, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's
+  return new StreamableFile(frame, { type });
+}
+
+/** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
+const onOneLine = (json: string) => json.replaceAll(/[\r\n]/g, ' ');
+
+function isOneLineEach(text: string, lines: number): boolean {
+  if (text.includes('\r')) return false;
+  let at = -1;
+  for (let i = 0; i < lines; i++) at = text.indexOf('\n', at + 1);
+  return at === text.length - 1;
+}

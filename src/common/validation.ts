@@ -1,0 +1,182 @@
+import { getMetadataStorage, type ValidationArguments } from 'class-validator';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
+import type { Violation } from './errors.js';
+
+/** A DTO class: its class-validator decorators are the only source of the rules. */
+export type Dto<T = object> = new () => T;
+
+/** More than this many refused fields are not listed. */
+const MAX_VIOLATIONS = 20;
+
+/** Name of the class-validator rule that marks a field as the project the request is about. */
+export const PROJECT_RULE = 'isProjectId';
+
+interface Rule {
+  each: boolean;
+  test(value: unknown, object: object): string | undefined;
+}
+
+interface Property {
+  name: string;
+  isProject: boolean;
+  applies(object: Record<string, unknown>): boolean;
+  rules: Rule[];
+  nested: Rules | undefined;
+}
+
+type Rules = readonly Property[];
+
+/** What a check has seen: the refused fields, and the projects the body names in fields marked `@IsProjectId()`. */
+export interface Checked {
+  violations: Violation[];
+  projects: string[];
+}
+
+/**
+ * Runs the class-validator rules of a DTO on a parsed body, as it is: no instance is made, nothing is copied or
+ * dropped, so free-form JSON keeps every key, and only own keys are read. The decorators are read once a class and
+ * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
+ * prints both. Each property reports the first rule it breaks, in the order they are written.
+ */
+export function validate(dto: Dto, body: unknown, path = ''): Checked {
+  const seen: Checked = { violations: [], projects: [] };
+  check(rulesOf(dto), body, path, seen);
+  return seen;
+}
+
+function check(rules: Rules, value: unknown, path: string, seen: Checked): void {
+  if (!isObject(value)) {
+    seen.violations.push({ path, message: 'must be an object' });
+    return;
+  }
+  for (const property of rules) {
+    if (seen.violations.length >= MAX_VIOLATIONS) return;
+    if (property.applies(value)) checkProperty(property, value, path, seen);
+  }
+}
+
+function checkProperty(
+  { name, isProject, rules, nested }: Property,
+  object: Record<string, unknown>,
+  parent: string,
+  seen: Checked,
+): void {
+  const path = parent ? `${parent}.${name}` : name;
+  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  if (value === undefined) {
+    seen.violations.push({ path, message: 'is required' });
+    return;
+  }
+  for (const rule of rules) {
+    const violation = rule.each
+      ? checkEach(rule, value, object, path)
+      : asViolation(rule.test(value, object), path);
+    if (violation) {
+      seen.violations.push(violation);
+      return;
+    }
+  }
+  if (isProject) seen.projects.push(value as string);
+  if (nested && Array.isArray(value))
+    value.forEach((item, i) => {
+      if (seen.violations.length < MAX_VIOLATIONS) check(nested, item, `${path}[${i}]`, seen);
+    });
+  else if (nested) check(nested, value, path, seen);
+}
+
+function checkEach(
+  rule: Rule,
+  value: unknown,
+  object: object,
+  path: string,
+): Violation | undefined {
+  if (!Array.isArray(value)) return { path, message: 'must be an array' };
+  for (let i = 0; i < value.length; i++) {
+    const message = rule.test(value[i], object);
+    if (message) return { path: `${path}[${i}]`, message };
+  }
+  return undefined;
+}
+
+const asViolation = (message: string | undefined, path: string) =>
+  message === undefined ? undefined : { path, message };
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const compiled = new Map<Dto, Rules>();
+
+function rulesOf(dto: Dto): Rules {
+  let rules = compiled.get(dto);
+  if (!rules) {
+    const properties: Property[] = [];
+    compiled.set(dto, properties); // before the nested ones, so that a class may hold itself
+    properties.push(...compile(dto));
+    rules = properties;
+  }
+  return rules;
+}
+
+type Metadata = ReturnType<
+  ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
+>[number];
+
+function compile(dto: Dto): Property[] {
+  const storage = getMetadataStorage();
+  const byProperty = storage.groupByPropertyName(
+    storage.getTargetValidationMetadatas(dto, '', true, false),
+  );
+  return Object.entries(byProperty).map(([name, metadata]) => {
+    const conditions = metadata.filter(({ type }) => type === 'conditionalValidation');
+    return {
+      name,
+      isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
+      applies: (object) =>
+        conditions.every(({ constraints }) =>
+          constraints[0](object, Object.hasOwn(object, name) ? object[name] : undefined),
+        ),
+      // decorators run from the last to the first
+      rules: metadata
+        .toReversed()
+        .flatMap((rule) => (rule.type === 'customValidation' ? compileRule(dto, rule) : [])),
+      nested: metadata.some(({ type }) => type === 'nestedValidation')
+        ? rulesOf(nestedDto(dto, name))
+        : undefined,
+    };
+  });
+}
+
+function compileRule(dto: Dto, metadata: Metadata): Rule[] {
+  const { constraints, each, propertyName, message } = metadata;
+  return getMetadataStorage()
+    .getTargetValidatorConstraints(metadata.constraintCls)
+    .map(({ instance }) => ({
+      each,
+      test(value, object) {
+        const args: ValidationArguments = {
+          value,
+          constraints,
+          object,
+          targetName: dto.name,
+          property: propertyName,
+        };
+        if (instance.validate(value, args)) return undefined;
+        const text = message ?? instance.defaultMessage?.(args) ?? 'is not valid';
+        return wording(typeof text === 'function' ? text(args) : text, constraints);
+      },
+    }));
+}
+
+/** class-validator's message without the property's name, which stands in `path`. The value is never repeated. */
+function wording(template: string, constraints: unknown[] = []): string {
+  return template
+    .replace(/^(each value in )?\$property /, '')
+    .replaceAll('$property', 'it')
+    .replace(/\$constraint(\d+)/g, (_, n) => [constraints[Number(n) - 1]].flat().join(', '));
+}
+
+function nestedDto(dto: Dto, property: string): Dto {
+  const type = defaultMetadataStorage.findTypeMetadata(dto, property);
+  if (!type) throw new Error(`${dto.name}.${property} has @ValidateNested() but no @Type()`);
+  return type.typeFunction() as Dto;
+}

@@ -1,0 +1,75 @@
+/** A setting with a value that the service cannot start with; the message names the variable. */
+export class InvalidSetting extends Error {}
+
+const MIB = 1024 * 1024;
+
+/** Everything the environment can set. Read once, checked before anything starts, then frozen. */
+export function loadConfig(env: NodeJS.ProcessEnv) {
+  const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
+  return Object.freeze({
+    port: integer(setting, 'PORT', 3000, [0, 65_535]),
+    host: setting('HOST') ?? '127.0.0.1',
+    /** PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
+    databaseUrl: databaseUrl(setting),
+    dataDir: setting('DATA_DIR') ?? './data',
+    /** Connections this process keeps to PostgreSQL. */
+    databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
+    bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
+    wireDialect: oneOf(setting, 'WIRE_DIALECT', ['svc', 'weave']),
+    /** Limit of an inflated request body. */
+    maxBodyBytes: integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]),
+    logLevel: oneOf(setting, 'LOG_LEVEL', [
+      'info',
+      'fatal',
+      'error',
+      'warn',
+      'debug',
+      'trace',
+      'silent',
+    ]),
+    logFormat: oneOf(
+      setting,
+      'LOG_FORMAT',
+      process.stdout.isTTY ? ['pretty', 'json'] : ['json', 'pretty'],
+    ),
+  });
+}
+
+export type Config = ReturnType<typeof loadConfig>;
+
+type Setting = (name: string) => string | undefined;
+
+function integer(
+  setting: Setting,
+  name: string,
+  fallback: number,
+  [min, max]: [number, number],
+): number {
+  const text = setting(name) ?? String(fallback);
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value < min || value > max)
+    throw new InvalidSetting(`${name} must be a whole number from ${min} to ${max}, got "${text}"`);
+  return value;
+}
+
+/** The first value is the default. */
+function oneOf<const T extends string>(setting: Setting, name: string, values: T[]): T {
+  const text = setting(name) ?? values[0]!;
+  const value = values.find((candidate) => candidate === text);
+  if (!value)
+    throw new InvalidSetting(
+      `${name} must be one of ${[...new Set(values)].join(', ')}, got "${text}"`,
+    );
+  return value;
+}
+
+/** The value itself is never part of the message: it holds a password. */
+function databaseUrl(setting: Setting): string | undefined {
+  const url = setting('DATABASE_URL');
+  if (url && !/^postgres(ql)?:\/\//.test(url))
+    throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
+  return url;
+}
+
+/** The settings of this process. */
+export const config = loadConfig(process.env);

@@ -1,0 +1,24 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSource } from 'typeorm';
+import { Database } from './database.js';
+
+/** The one connection pool of the process, for repositories and for `Database`. Closing the app closes it. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forDataSource(dataSource: DataSource): DynamicModule {
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          useFactory: () => dataSource.options,
+          dataSourceFactory: async () =>
+            dataSource.isInitialized ? dataSource : dataSource.initialize(),
+        }),
+      ],
+      providers: [Database],
+      exports: [Database],
+    };
+  }
+}

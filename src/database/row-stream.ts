@@ -1,0 +1,53 @@
+import { Readable } from 'node:stream';
+import type { PoolClient } from 'pg';
+import Cursor from 'pg-cursor';
+
+const BATCH_BYTES = 256 * 1024;
+const FIRST_BATCH = 32;
+const MAX_BATCH = 512;
+
+/**
+ * The rows of a query with one text column, as batches (`string[]`). A batch holds about `BATCH_BYTES`, judged by the
+ * largest row of the batch before it, and at most doubles in rows.
+ *
+ * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
+ * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads.
+ */
+export class RowStream extends Readable {
+  private readonly cursor: Cursor<[string]>;
+  private rowsPerBatch = FIRST_BATCH;
+  private isExhausted = false;
+
+  constructor(
+    private readonly client: PoolClient,
+    { text, values }: { text: string; values: unknown[] },
+  ) {
+    super({ objectMode: true, highWaterMark: 1 });
+    this.cursor = client.query(new Cursor<[string]>(text, values, { rowMode: 'array' }));
+  }
+
+  override _read(): void {
+    this.cursor.read(this.rowsPerBatch, (error: Error | undefined, rows: [string][]) => {
+      if (error) this.destroy(error);
+      else if (!this.destroyed) this.deliver(rows.map(([line]) => line));
+    });
+  }
+
+  private deliver(lines: string[]): void {
+    this.isExhausted = lines.length < this.rowsPerBatch;
+    if (lines.length > 0) {
+      const largest = Math.max(...lines.map((line) => line.length), 1);
+      this.rowsPerBatch = Math.max(
+        1,
+        Math.min(MAX_BATCH, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / largest)),
+      );
+      this.push(lines);
+    }
+    if (this.isExhausted) this.push(null);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.client.release(error ?? !this.isExhausted);
+    done(error);
+  }
+}

@@ -1,0 +1,55 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Public } from '../auth/access.js';
+import { metrics } from '../common/edge.js';
+import { ApiError } from '../common/errors.js';
+import { VERSION } from '../version.js';
+import { type Readiness, ReadinessService } from './readiness.service.js';
+
+@ApiTags('operations')
+@Public()
+@Controller()
+export class OperationsController {
+  constructor(private readonly readinessService: ReadinessService) {}
+
+  /** The process is up; says nothing of the database. */
+  @Get('health')
+  @ApiOkResponse({ schema: { example: { status: 'ok' } } })
+  health() {
+    return { status: 'ok' };
+  }
+
+  /** 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. */
+  @Get('ready')
+  @ApiOkResponse({
+    schema: { example: { database: 'reachable', migrations: 'at_head', draining: false } },
+  })
+  async ready(): Promise<Readiness> {
+    const readiness = await this.readinessService.readiness();
+    if (readiness.migrations !== 'at_head' || readiness.draining)
+      throw new ApiError('unavailable', 'the service is not ready', {
+        extra: { ...readiness },
+        headers: { 'Retry-After': '1' },
+      });
+    return readiness;
+  }
+
+  /** Prometheus text format. */
+  @Get('metrics')
+  @Header('Content-Type', metrics.contentType)
+  @ApiExcludeEndpoint()
+  metrics(): Promise<string> {
+    return metrics.metrics();
+  }
+
+  /** The versions that SDKs look at before they start. */
+  @Get('server_info')
+  @ApiOkResponse({
+    schema: {
+      example: { min_required_weave_python_version: '0.0.1', trace_server_version: VERSION },
+    },
+  })
+  serverInfo() {
+    return { min_required_weave_python_version: '0.0.1', trace_server_version: VERSION };
+  }
+}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { OperationsController } from './operations.controller.js';
+import { ReadinessService } from './readiness.service.js';
+
+/** What operators and probes ask the process itself. */
+@Module({
+  controllers: [OperationsController],
+  providers: [ReadinessService],
+  exports: [ReadinessService],
+})
+export class OperationsModule {}

@@ -1,0 +1,95 @@
+import type { AddressInfo } from 'node:net';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { DataSource } from 'typeorm';
+import type { Role } from '../../src/auth/api-key.entity.js';
+import { openTestDatabase } from './database.js';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed text; undefined when it is no JSON. */
+  body: any;
+}
+
+export type TestApp = Awaited<ReturnType<typeof startApp>>;
+
+/**
+ * The real app on a port of its own and a database of its own. `env` is set before the app is loaded, so that every
+ * test file may have settings of its own.
+ */
+export async function startApp(env: Record<string, string> = {}) {
+  Object.assign(process.env, env);
+  const database = await openTestDatabase();
+  const { dataSourceOptions } = await import('../../ormconfig.js');
+  const { createApp } = await import('../../src/app.js');
+  const { KeysService } = await import('../../src/auth/keys.service.js');
+  const dataSource = await new DataSource(dataSourceOptions(database.url)).initialize();
+  const app: NestExpressApplication = await createApp(dataSource);
+  await app.listen(0, '127.0.0.1');
+  const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
+  const keys = app.get(KeysService);
+
+  const aKey = async (role: Role = 'writer', scopes = ['*'], userName = 'ada') =>
+    (await keys.create({ userName, role, scopes })).secret;
+  const key = await aKey('admin');
+
+  return {
+    app,
+    url,
+    key,
+    aKey,
+    dataSource,
+    databaseUrl: database.url,
+    /** Sends JSON, or the text as it is, with the admin key unless another is given. */
+    post: (
+      path: string,
+      body: unknown,
+      options: { key?: string; headers?: Record<string, string> } = {},
+    ) => send(url + path, body, { authorization: basic(options.key ?? key), ...options.headers }),
+    bearer: (path: string, body: unknown, options: { key?: string; method?: string } = {}) =>
+      send(url + path, body, { authorization: `Bearer ${options.key ?? key}` }, options.method),
+    query: <T = any>(text: string, values: unknown[] = []): Promise<T[]> =>
+      dataSource.query(text, values),
+    async close() {
+      await app.close();
+      await database.drop();
+    },
+  };
+}
+
+export const basic = (key: string, user = 'me') =>
+  `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
+
+/** A POST with a JSON body; `body` as it is when it is text or bytes. */
+export async function send(
+  url: string,
+  body: unknown,
+  headers: Record<string, string>,
+  method = 'POST',
+): Promise<Answer> {
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array;
+  const response = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(method !== 'GET' &&
+      body !== undefined && { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The objects of a JSONL body. */
+export const linesOf = ({ text }: Answer): any[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
