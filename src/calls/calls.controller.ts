@@ -14,7 +14,7 @@ import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.interceptor.js';
 import { BodyText } from '../common/body.guard.js';
-import { elementSpans, valueAt } from '../common/json-text.js';
+import { elementTexts, valueAt } from '../common/json-text.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
   CallEndBodyDto,
@@ -70,9 +70,7 @@ export class CallsController {
     @BodyText() text: string,
     @CallerParam() caller: Caller,
   ): Promise<UpsertBatchAnswerDto> {
-    const list = valueAt(text, 'batch');
-    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
-    return { res: await this.calls.upsertBatch(batch, texts, caller) };
+    return { res: await this.calls.upsertBatch(batch, elementTexts(text, 'batch'), caller) };
   }
 
   /** One call by its id; `{"call": null}` when there is none. */

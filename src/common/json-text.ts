@@ -64,13 +64,13 @@ export function skipValue(text: string, at: number, depth = 0): number {
  * The members of the object at `at`, keys decoded. Of a repeated key the last value wins, at the place of the first,
  * as in `JSON.parse`.
  */
-export function memberSpans(text: string, at: number): Map<string, Span> {
+export function memberSpans(text: string, at: number, depth = 1): Map<string, Span> {
   const spans = new Map<string, Span>();
   let i = skipSpace(text, skipSpace(text, at) + 1);
   while (i < text.length && text.charCodeAt(i) !== CLOSE_BRACE) {
     const keyEnd = skipString(text, i);
     const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
-    const end = skipValue(text, start, 1);
+    const end = skipValue(text, start, depth);
     spans.set(decoded(text.slice(i + 1, keyEnd - 1)), [start, end]);
     i = afterComma(text, end);
   }
@@ -78,11 +78,11 @@ export function memberSpans(text: string, at: number): Map<string, Span> {
 }
 
 /** The elements of the array at `at`. */
-export function elementSpans(text: string, at: number): Span[] {
+export function elementSpans(text: string, at: number, depth = 1): Span[] {
   const spans: Span[] = [];
   let i = skipSpace(text, skipSpace(text, at) + 1);
   while (i < text.length && text.charCodeAt(i) !== CLOSE_BRACKET) {
-    const end = skipValue(text, i, 1);
+    const end = skipValue(text, i, depth);
     spans.push([i, end]);
     i = afterComma(text, end);
   }
@@ -92,6 +92,18 @@ export function elementSpans(text: string, at: number): Span[] {
 /** The text of the value that the members named lead to, from the object that is the text; they must be there. */
 export function valueAt(text: string, ...names: string[]): string {
   return names.reduce((value, name) => value.slice(...memberSpans(value, 0).get(name)!), text);
+}
+
+/** A depth from which no nesting reaches the limit. */
+const UNLIMITED = -Number.MAX_SAFE_INTEGER;
+
+/**
+ * The texts of the array that is the member named of the object that is the text. Their depth is not judged, so that
+ * one that is too deep can be refused by itself.
+ */
+export function elementTexts(text: string, name: string): string[] {
+  const [start] = memberSpans(text, 0, UNLIMITED).get(name)!;
+  return elementSpans(text, start, UNLIMITED).map((span) => text.slice(...span));
 }
 
 /** The string that is spelled `"${body}"`. */

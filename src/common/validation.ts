@@ -21,7 +21,7 @@ interface Property {
   isProject: boolean;
   applies(object: Record<string, unknown>): boolean;
   rules: Rule[];
-  nested: Rules | undefined;
+  nested: { rules: Rules; each: boolean } | undefined;
 }
 
 type Rules = readonly Property[];
@@ -77,11 +77,12 @@ function checkProperty(
     }
   }
   if (isProject) seen.projects.push(value as string);
-  if (nested && Array.isArray(value))
-    value.forEach((item, i) => {
-      if (seen.violations.length < MAX_VIOLATIONS) check(nested, item, `${path}[${i}]`, seen);
-    });
-  else if (nested) check(nested, value, path, seen);
+  if (!nested) return;
+  if (!nested.each) check(nested.rules, value, path, seen);
+  else if (!Array.isArray(value)) seen.violations.push({ path, message: 'must be an array' });
+  else
+    for (let i = 0; i < value.length && seen.violations.length < MAX_VIOLATIONS; i++)
+      check(nested.rules, value[i], `${path}[${i}]`, seen);
 }
 
 function checkEach(
@@ -128,6 +129,7 @@ function compile(dto: Dto): Property[] {
   );
   return Object.entries(byProperty).map(([name, metadata]) => {
     const conditions = metadata.filter(({ type }) => type === 'conditionalValidation');
+    const nested = metadata.find(({ type }) => type === 'nestedValidation');
     return {
       name,
       isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
@@ -139,9 +141,7 @@ function compile(dto: Dto): Property[] {
       rules: metadata
         .toReversed()
         .flatMap((rule) => (rule.type === 'customValidation' ? compileRule(dto, rule) : [])),
-      nested: metadata.some(({ type }) => type === 'nestedValidation')
-        ? rulesOf(nestedDto(dto, name))
-        : undefined,
+      nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
     };
   });
 }
