@@ -852,12 +852,10 @@ describe('calls', () => {
       const ids = Array.from({ length: 30 }, (_, i) => `c${i}`);
       const write = () =>
         app.post('/call/upsert_batch', {
-          batch: ids
-            .toReversed()
-            .map((id) => ({
-              mode: 'start',
-              req: { start: aStart({ project_id, id, trace_id: 't' }) },
-            })),
+          batch: ids.toReversed().map((id) => ({
+            mode: 'start',
+            req: { start: aStart({ project_id, id, trace_id: 't' }) },
+          })),
         });
       await write();
       const answers = await Promise.all(

@@ -85,10 +85,11 @@ const readers = new Map<number, (q: Request, s: Response, next: NextFunction) =>
 
 /** The limit counts inflated bytes, and stops the inflating. */
 async function readText(request: Request, response: Response, limit: number): Promise<string> {
-  if (!/^application\/(json|[\w.+-]+\+json) *(;|$)/i.test(request.headers['content-type'] ?? ''))
+  const [type, charset] = mediaTypeOf(request.headers['content-type'] ?? '');
+  if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
     throw new ApiError(
       'unsupported_media_type',
-      'the header Content-Type must be application/json',
+      'the header Content-Type must be application/json, in UTF-8',
     );
   let read = readers.get(limit);
   if (!read) readers.set(limit, (read = express.raw({ type: () => true, limit })));
@@ -99,6 +100,16 @@ async function readText(request: Request, response: Response, limit: number): Pr
   if (!bytes || bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
   if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
   return bytes.toString('utf8');
+}
+
+/** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
+function mediaTypeOf(header: string): [type: string, charset: string] {
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);
+  return [
+    type.trim(),
+    charset.find((name) => name !== undefined)?.replace(/^utf8$/, 'utf-8') ?? 'utf-8',
+  ];
 }
 
 /** An error of zlib means that the body does not inflate; the others carry the status they mean. */

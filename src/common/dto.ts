@@ -117,9 +117,9 @@ function isDateTime(value: unknown): value is string {
 /** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
 export function dateOf(text: string): Date {
   const [, day, time = 'T00:00', offset = 'Z'] =
-    /^(.{10})([Tt].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
+    /^(.{10})([Tt ].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
   const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
-  return new Date(`${day}${time.toUpperCase()}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
+  return new Date(`${day}T${time.slice(1)}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
 }
 
 const daysOf = (year: number, month: number) =>

@@ -77,8 +77,8 @@ export function toApiError(error: unknown): ApiError {
 /** What Express, its body reader, the driver or PostgreSQL throw. */
 function fromForeign(error: unknown): ApiError {
   const { code, status, limit, message } = (error ?? {}) as ForeignError;
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
   if (isConnectionError(error)) return unavailable('the database cannot be reached', error);
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
   if (status === 413)
     return new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
   if (typeof status === 'number' && status < 500) return fromStatus(status, message ?? '');
@@ -96,8 +96,9 @@ const INTERNAL = 'the service failed; the request id names the entry in its log'
 
 /** True when the connection to PostgreSQL failed, so that nothing is known of the statement that was under way. */
 export function isConnectionError(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const { code, message, severity } = (error ?? {}) as Record<string, unknown>;
   return (
+    severity === 'FATAL' || // the server ended the session, or did not begin it
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND'].includes(
       String(code),
     ) ||

@@ -16,7 +16,7 @@ export interface Ref {
 
 const PART = '[A-Za-z0-9_.-]{1,128}';
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PART}/${PART})/(?:(object|op)/([^/:]{1,256}):([^/:]{1,128})((?:/[^/]+)*)|call/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  `^${WIRE.scheme}:///(${PART}/${PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|call/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
   'u',
 );
 

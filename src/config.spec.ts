@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { InvalidSetting, loadConfig } from './config.js';
+
+it('starts without any setting', () => {
+  expect(loadConfig({})).toMatchObject({
+    port: 3000,
+    host: '127.0.0.1',
+    databaseUrl: undefined,
+    dataDir: './data',
+    wireDialect: 'svc',
+    maxBodyBytes: 32 * 1024 * 1024,
+    logLevel: 'info',
+  });
+});
+
+it('takes what it is given, and an empty variable for an absent one', () => {
+  const env = {
+    PORT: '0',
+    HOST: '0.0.0.0',
+    WIRE_DIALECT: 'weave',
+    LOG_FORMAT: 'pretty',
+    DATA_DIR: '',
+  };
+  expect(loadConfig(env)).toMatchObject({
+    port: 0,
+    host: '0.0.0.0',
+    wireDialect: 'weave',
+    logFormat: 'pretty',
+    dataDir: './data',
+  });
+});
+
+it.each([
+  ['PORT', 'http'],
+  ['PORT', '70000'],
+  ['PORT', '-1'],
+  ['PORT', '1e3'],
+  ['DATABASE_POOL_SIZE', '1'],
+  ['MAX_BODY_BYTES', '10'],
+  ['WIRE_DIALECT', 'Weave'],
+  ['LOG_LEVEL', 'loud'],
+  ['LOG_FORMAT', 'xml'],
+  ['DATABASE_URL', 'mysql://x'],
+])('refuses %s=%s by the name of the variable', (name, value) => {
+  expect(() => loadConfig({ [name]: value })).toThrow(InvalidSetting);
+  expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} must`));
+});
+
+it('never repeats the DATABASE_URL, which holds a password', () => {
+  expect(() => loadConfig({ DATABASE_URL: 'http://user:secret@host' })).toThrow(/^(?!.*secret)/);
+});
+
+it('.env.example names every setting, and nothing else', () => {
+  const read: string[] = [];
+  loadConfig(new Proxy({}, { get: (_, name) => void read.push(String(name)) }));
+  const listed = [...readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=/gm)].map(
+    ([, name]) => name,
+  );
+  expect(listed.toSorted()).toEqual([...new Set(read)].toSorted());
+});

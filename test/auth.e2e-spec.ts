@@ -1,0 +1,219 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
+import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
+import { PUBLIC } from '../src/auth/access.js';
+import { AccessGuard, ROLE } from '../src/auth/access.guard.js';
+import { BasicGuard } from '../src/auth/basic.strategy.js';
+import { BearerGuard } from '../src/auth/bearer.strategy.js';
+import { newSecret } from '../src/auth/secret.js';
+import { BodyGuard } from '../src/common/body.guard.js';
+import { basic, send, startApp, type TestApp } from './support/app.js';
+import { aStart } from './support/factories.js';
+import { until } from './support/until.js';
+
+describe('authentication', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startApp();
+  });
+  afterAll(() => app.close());
+
+  const body = { project_id: 'acme/demo', id: 'x' };
+  const read = (headers: Record<string, string>) => send(`${app.url}/call/read`, body, headers);
+
+  it('every route declares who may call it', () => {
+    const reflector = app.app.get(Reflector);
+    const scanner = new MetadataScanner();
+    const undeclared: string[] = [];
+    let routes = 0;
+    const controllers = [...app.app.get(ModulesContainer).values()].flatMap((module) => [
+      ...module.controllers.values(),
+    ]);
+    for (const { metatype } of controllers) {
+      for (const name of scanner.getAllMethodNames(metatype!.prototype)) {
+        const handler = metatype!.prototype[name];
+        const method: RequestMethod | undefined = Reflect.getMetadata(METHOD_METADATA, handler);
+        if (method === undefined) continue;
+        routes++;
+        const isPublic = reflector.getAllAndOverride(PUBLIC, [handler, metatype!]) === true;
+        const guards = [metatype!, handler].flatMap(
+          (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
+        );
+        const isGuarded =
+          [BasicGuard, BearerGuard].includes(guards[0]) &&
+          guards[1] === BodyGuard &&
+          guards[2] === AccessGuard;
+        const role = reflector.getAllAndOverride(ROLE, [handler, metatype!]);
+        if (!isPublic && !(isGuarded && role))
+          undeclared.push(`${Reflect.getMetadata(PATH_METADATA, handler)}`);
+        if (isPublic && method !== RequestMethod.GET) undeclared.push(`public write ${name}`);
+      }
+    }
+    expect(routes).toBeGreaterThan(10);
+    expect(undeclared).toEqual([]);
+  });
+
+  it('takes any user name and the key as the password', async () => {
+    expect((await read({ authorization: basic(app.key, 'api') })).status).toBe(200);
+    expect((await read({ authorization: basic(app.key, 'ünïcode:x'.split(':')[0]) })).status).toBe(
+      200,
+    );
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no header', {}],
+    ['an unknown key', { authorization: basic(newSecret()) }],
+    ['a key with a typo', { authorization: basic('skn_000000000000000000000000000000000000') }],
+    ['no key', { authorization: basic('') }],
+    ['nonsense', { authorization: 'Basic !!!' }],
+    ['one word', { authorization: 'Basic' }],
+    ['another scheme', { authorization: 'Digest x' }],
+  ])('refuses %s with the challenge of the scheme', async (_, headers) => {
+    const answer = await read(headers);
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
+    expect(answer.headers.get('www-authenticate')).toBe('Basic realm="skein", charset="UTF-8"');
+  });
+
+  it('a tracing operation takes no Bearer token, and no key in the address', async () => {
+    expect((await read({ authorization: `Bearer ${app.key}` })).status).toBe(401);
+    expect((await send(`${app.url}/call/read?access_token=${app.key}`, body, {})).status).toBe(401);
+  });
+
+  it('refuses who has no key before reading what is sent', async () => {
+    expect((await send(`${app.url}/call/read`, 'no json', {})).status).toBe(401);
+  });
+
+  it.each<[string[], string, number]>([
+    [['*'], 'acme/demo', 200],
+    [['acme/*'], 'acme/demo', 200],
+    [['acme/*'], 'acme2/demo', 403],
+    [['acme/demo'], 'acme/demo', 200],
+    [['acme/demo'], 'acme/demo2', 403],
+    [['acme/demo', 'b/*'], 'b/c', 200],
+  ])('a key for %j on %s: %i', async (scopes, project_id, status) => {
+    const key = await app.aKey('writer', scopes);
+    const answer = await app.post('/call/start', { start: aStart({ project_id }) }, { key });
+    expect(answer.status).toBe(status);
+    if (status === 403)
+      expect(answer.body).toMatchObject({
+        code: 'forbidden',
+        detail: expect.stringContaining(project_id),
+      });
+  });
+
+  it('a reader cannot write, a trainer cannot even read calls', async () => {
+    const [reader, trainer] = [await app.aKey('reader'), await app.aKey('trainer')];
+    expect((await app.post('/call/read', body, { key: reader })).status).toBe(200);
+    expect(await app.post('/call/start', { start: aStart() }, { key: reader })).toMatchObject({
+      status: 403,
+      body: { code: 'forbidden', detail: expect.stringContaining('writer') },
+    });
+    expect((await app.post('/call/read', body, { key: trainer })).status).toBe(403);
+  });
+
+  it('judges the role before the body', async () => {
+    const key = await app.aKey('reader');
+    expect((await app.post('/call/start', 'no json', { key })).status).toBe(403);
+  });
+
+  it('refuses an expired key', async () => {
+    const { body: created } = await app.post('/keys/create', {
+      user: 'a',
+      role: 'reader',
+      scopes: ['*'],
+      expires_at: '2020-01-01',
+    });
+    expect((await app.post('/call/read', body, { key: created.secret })).status).toBe(401);
+  });
+
+  it('a revoked key stops working, also where another process revoked it', async () => {
+    const key = await app.aKey('reader');
+    expect((await app.post('/call/read', body, { key })).status).toBe(200);
+    await app.query('UPDATE api_keys SET revoked_at = now() WHERE hint = $1', [key.slice(0, 8)]);
+    await until(async () => (await app.post('/call/read', body, { key })).status === 401);
+  });
+
+  describe('keys', () => {
+    const create = (request: object, key = app.key) =>
+      app.post(
+        '/keys/create',
+        { user: 'bob', role: 'reader', scopes: ['acme/*'], ...request },
+        { key },
+      );
+
+    it('are issued once, listed without their secret, and revoked', async () => {
+      const { status, body: created } = await create({});
+      expect(status).toBe(200);
+      expect(created).toEqual({
+        id: expect.any(String),
+        secret: expect.stringMatching(/^skn_[0-9A-Za-z]{36}$/),
+      });
+      const list = await app.post('/keys/list', {});
+      expect(list.text).not.toContain(created.secret);
+      expect(list.body.keys).toContainEqual({
+        id: created.id,
+        user: 'bob',
+        role: 'reader',
+        scopes: ['acme/*'],
+        hint: created.secret.slice(0, 8),
+        created_at: expect.any(String),
+        expires_at: null,
+        revoked_at: null,
+      });
+      expect((await app.post('/keys/revoke', { id: created.id })).body.revoked_at).toEqual(
+        expect.any(String),
+      );
+      expect((await app.post('/call/read', body, { key: created.secret })).status).toBe(401);
+    });
+
+    it('are stored as a hash only', async () => {
+      const { body: created } = await create({});
+      const rows = await app.query('SELECT k::text AS row FROM api_keys k');
+      expect(rows.map(({ row }) => row).join()).not.toContain(created.secret.slice(8));
+    });
+
+    it('of an admin of one entity reach no further than that', async () => {
+      const admin = await app.aKey('admin', ['acme/*']);
+      expect((await create({ scopes: ['acme/x', 'acme/*'] }, admin)).status).toBe(200);
+      for (const scopes of [['*'], ['other/*'], ['acme/x', 'other/y']])
+        expect((await create({ scopes }, admin)).status).toBe(403);
+      const { id } = (await create({ scopes: ['other/*'] })).body;
+      expect((await app.post('/keys/list', {}, { key: admin })).text).not.toContain(id);
+      expect((await app.post('/keys/revoke', { id }, { key: admin })).status).toBe(404);
+    });
+
+    it('are for admins', async () => {
+      const writer = await app.aKey('writer');
+      for (const path of ['/keys/create', '/keys/list', '/keys/revoke'])
+        expect((await app.post(path, {}, { key: writer })).status).toBe(403);
+    });
+
+    it.each<[string, object]>([
+      ['user', { user: '' }],
+      ['role', { role: 'root' }],
+      ['scopes', { scopes: [] }],
+      ['scopes[1]', { scopes: ['*', 'acme'] }],
+      ['scopes[0]', { scopes: ['*/*'] }],
+      ['expires_at', { expires_at: 'soon' }],
+    ])('refuse a bad %s: %j', async (path, request) => {
+      expect(await create(request)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
+    });
+
+    it('that are not there cannot be revoked', async () => {
+      expect(
+        (await app.post('/keys/revoke', { id: '00000000-0000-4000-8000-000000000000' })).status,
+      ).toBe(404);
+      expect((await app.post('/keys/revoke', { id: 'x' })).status).toBe(400);
+    });
+  });
+
+  it('limits failed attempts of an address, and never those of a valid key', async () => {
+    const failures = await Promise.all(
+      Array.from({ length: 40 }, () => read({ authorization: basic(newSecret()) })),
+    );
+    const limited = failures.find(({ status }) => status === 429)!;
+    expect(limited.body).toMatchObject({ code: 'rate_limited' });
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await read({ authorization: basic(app.key) })).status).toBe(200);
+  });
+});
