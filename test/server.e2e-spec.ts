@@ -1,0 +1,258 @@
+import { request } from 'node:http';
+import { newSecret } from '../src/auth/secret.js';
+import { basic, linesOf, send } from './support/app.js';
+import { openTestDatabase } from './support/database.js';
+import { aStart } from './support/factories.js';
+import { aFolder, run, type Server, startServer } from './support/server.js';
+import { until } from './support/until.js';
+
+const isAlive = async (url: string) =>
+  (await fetch(`${url}/health`).catch(() => null))?.status === 200;
+
+describe('the service in its own folder', () => {
+  const folder = aFolder();
+  const env = { DATA_DIR: folder.path };
+  const servers: Server[] = [];
+  const started = async (more: Record<string, string> = {}) => {
+    const server = await startServer({ ...env, ...more });
+    servers.push(server);
+    return server;
+  };
+  afterAll(async () => {
+    for (const server of servers) await server.stop('SIGKILL');
+    folder.remove();
+  });
+
+  let key: string;
+
+  it('makes a key at its first start, and prints it once with a request that works', async () => {
+    const first = run('main.js', env);
+    await until(() => first.output().includes('/docs'));
+    const printed = first.output();
+    key = /skn_[0-9A-Za-z]{36}/.exec(printed)![0];
+    const [, body] = /-d '(.*)'/.exec(printed)!;
+    const [, url] = /(http:\/\/\S+\/call\/start)/.exec(printed)!;
+    const answer = await send(url!, body!, { authorization: basic(key) });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { id: expect.any(String), trace_id: expect.any(String) },
+    });
+    first.process.kill('SIGTERM');
+    expect(await first.exit).toBe(0);
+  });
+
+  it('keeps what it stored, and shows no key again', async () => {
+    const server = await started({ BOOTSTRAP_API_KEY: '' });
+    expect(server.output()).not.toContain('skn_');
+    const calls = linesOf(
+      await send(
+        `${server.url}/calls/stream_query`,
+        { project_id: 'acme/demo' },
+        { authorization: basic(key) },
+      ),
+    );
+    expect(calls).toMatchObject([{ op_name: 'hello', inputs: { question: 'What is a thread?' } }]);
+    expect(await server.stop()).toBe(0);
+    expect(server.output()).not.toMatch(/error|warn/i);
+  });
+
+  it('loses nothing acknowledged to a kill -9', async () => {
+    const authorization = basic(key);
+    const server = await started({ BOOTSTRAP_API_KEY: '' });
+    const acknowledged: string[] = [];
+    const write = async () => {
+      for (;;) {
+        const answer = await send(
+          `${server.url}/call/start`,
+          { start: aStart({ project_id: 'acme/kill' }) },
+          { authorization },
+        );
+        if (answer.status !== 200) return;
+        acknowledged.push(answer.body.id);
+      }
+    };
+    const writers = Array.from({ length: 8 }, () => write().catch(() => {}));
+    await until(() => acknowledged.length > 200);
+    await server.stop('SIGKILL');
+    await Promise.all(writers);
+    const next = await started({ BOOTSTRAP_API_KEY: '' });
+    const calls = linesOf(
+      await send(
+        `${next.url}/calls/stream_query`,
+        { project_id: 'acme/kill', columns: ['id'] },
+        { authorization },
+      ),
+    );
+    const stored = new Set(calls.map(({ id }) => id));
+    expect(acknowledged.filter((id) => !stored.has(id))).toEqual([]);
+    await next.stop();
+  });
+
+  it('refuses a second start on a folder in use, and leaves the first alone', async () => {
+    const server = await started({ BOOTSTRAP_API_KEY: '' });
+    const second = run('main.js', env);
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain(folder.path);
+    expect(second.output()).not.toContain('    at ');
+    expect(
+      (
+        await send(
+          `${server.url}/call/read`,
+          { project_id: 'a/b', id: 'x' },
+          { authorization: basic(key) },
+        )
+      ).status,
+    ).toBe(200);
+    await server.stop();
+  });
+
+  it('npm run keys works beside a running server and without one', async () => {
+    const keys = async (...args: string[]) => {
+      const command = run('auth/keys.cli.js', env, args);
+      return { code: await command.exit, output: command.output() };
+    };
+    const server = await started({ BOOTSTRAP_API_KEY: '' });
+    const created = await keys(
+      'create',
+      '--user',
+      'ada',
+      '--role',
+      'writer',
+      '--scope',
+      'acme/*',
+      '--scope',
+      'b/c',
+    );
+    expect(created.code).toBe(0);
+    const [secret] = /skn_\w+/.exec(created.output)!;
+    const [id] = /[\da-f-]{36}/.exec(created.output)!;
+    const use = () =>
+      send(`${server.url}/call/start`, { start: aStart() }, { authorization: basic(secret) });
+    expect((await use()).status).toBe(200);
+    const list = await keys('list');
+    expect(list.output).toMatch(new RegExp(`${id}.*ada.*writer.*acme/\\* b/c.*active`));
+    expect(list.output).not.toContain(secret);
+    expect(await keys('revoke', id)).toMatchObject({
+      code: 0,
+      output: expect.stringContaining(id),
+    });
+    await until(async () => (await use()).status === 401);
+    await server.stop();
+    expect((await keys('list')).output).toMatch(/revoked/);
+    for (const wrong of [
+      ['create', '--user', 'x'],
+      ['revoke', 'x'],
+      ['revoke', id],
+      ['explode'],
+      ['create', '--color', 'red'],
+      [],
+    ]) {
+      const { code, output } = await keys(...wrong);
+      expect(code).toBe(1);
+      expect(output).not.toContain('    at ');
+    }
+  });
+
+  it('npm run migrate says when there is nothing to do', async () => {
+    const migrate = run('database/migrate.cli.js', env);
+    expect(await migrate.exit).toBe(0);
+    expect(migrate.output()).toContain('up to date');
+  });
+});
+
+describe('settings', () => {
+  it.each([
+    [{ PORT: 'http' }, 'PORT'],
+    [{ WIRE_DIALECT: 'x' }, 'WIRE_DIALECT'],
+    [{ DATABASE_URL: 'mysql://user:hunter2@host' }, 'DATABASE_URL'],
+    [{ BOOTSTRAP_API_KEY: 'hunter2' }, 'BOOTSTRAP_API_KEY'],
+  ])('%j stops the start by the name of the variable', async (env, name) => {
+    const { url, drop } = await openTestDatabase();
+    const server = run('main.js', { DATABASE_URL: url, ...env } as Record<string, string>);
+    expect(await server.exit).toBe(1);
+    expect(server.output()).toContain(name);
+    expect(server.output()).not.toMatch(/hunter2| {4}at /);
+    await drop();
+  });
+
+  it('a port in use stops the start', async () => {
+    const { url, drop } = await openTestDatabase();
+    const server = await startServer({ DATABASE_URL: url });
+    const second = run('main.js', { DATABASE_URL: url, PORT: new URL(server.url).port });
+    expect(await second.exit).toBe(1);
+    expect(second.output()).toContain('EADDRINUSE');
+    await server.stop();
+    await drop();
+  });
+});
+
+describe('the service on an external database', () => {
+  it('two processes that start on the same empty one both come up, with one key between them', async () => {
+    const { url, drop } = await openTestDatabase({ isEmpty: true });
+    const runs = [run('main.js', { DATABASE_URL: url }), run('main.js', { DATABASE_URL: url })];
+    for (const { output } of runs) await until(() => output().includes('listens on'));
+    await until(() => runs.some(({ output }) => output().includes('skn_')));
+    const secrets = runs.flatMap(({ output }) => output().match(/^ {2}skn_\w{36}$/gm) ?? []);
+    expect(secrets).toHaveLength(1);
+    for (const { process, exit } of runs) {
+      process.kill('SIGTERM');
+      expect(await exit).toBe(0);
+    }
+    await drop();
+  });
+
+  it('finishes what is under way at SIGTERM, takes nothing new, and exits 0', async () => {
+    const { url, drop } = await openTestDatabase();
+    const server = await startServer({ DATABASE_URL: url, BOOTSTRAP_API_KEY: newSecret() });
+    const body = JSON.stringify({ start: aStart({ id: 'in flight' }) });
+    const answer = new Promise<number>((resolve, reject) => {
+      const slow = request(
+        `${server.url}/call/start`,
+        {
+          method: 'POST',
+          headers: {
+            authorization: basic(server.key),
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+          },
+        },
+        (response) => resolve(response.resume().statusCode!),
+      );
+      slow.on('error', reject);
+      slow.write(body.slice(0, 10));
+      void until(() => server.output().includes('under way')).then(async () => {
+        await until(async () => !(await isAlive(server.url)));
+        slow.end(body.slice(10));
+      });
+    });
+    await until(
+      async () => (await server.post('/call/read', { project_id: 'a/b', id: 'x' })).status === 200,
+    );
+    const exit = server.stop();
+    expect(await answer).toBe(200);
+    expect(await exit).toBe(0);
+    const again = await startServer({ DATABASE_URL: url, BOOTSTRAP_API_KEY: server.key });
+    expect(
+      (await again.post('/call/read', { project_id: 'acme/demo', id: 'in flight' })).body.call,
+    ).not.toBeNull();
+    await again.stop();
+    await drop();
+  });
+
+  it('never writes a secret, a body or a header to its log', async () => {
+    const { url, drop } = await openTestDatabase();
+    const server = await startServer({ DATABASE_URL: url, LOG_LEVEL: 'trace' });
+    await server.post('/call/start', { start: aStart({ inputs: { password: 'hunter2' } }) });
+    await server.post('/call/start', '{"hunter2":');
+    await send(
+      `${server.url}/call/read?access_token=${server.key}`,
+      {},
+      { authorization: 'Basic hunter2' },
+    );
+    await until(() => server.output().includes('"status":401'));
+    await server.stop();
+    expect(server.output()).not.toContain('hunter2');
+    expect(server.output()).not.toContain(server.key);
+    await drop();
+  });
+});

@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newSecret } from '../../src/auth/secret.js';
+import { type Answer, basic, send } from './app.js';
+import { until } from './until.js';
+
+/** A folder of its own, which every account may enter. */
+export function aFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'skein-e2e-'));
+  chmodSync(path, 0o755);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface Run {
+  process: ChildProcess;
+  /** Everything printed so far, on both streams. */
+  output(): string;
+  exit: Promise<number | null>;
+}
+
+/** One of the service's own programs (`main.js`, `auth/keys.cli.js`), as it is shipped. */
+export function run(program: string, env: Record<string, string>, args: string[] = []): Run {
+  const child = spawn(process.execPath, [`dist/src/${program}`, ...args], {
+    env: { PATH: process.env['PATH']!, PORT: '0', ...env },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => (output += String(chunk)));
+  return {
+    process: child,
+    output: () => output,
+    exit: once(child, 'close').then(([code]) => code as number | null),
+  };
+}
+
+export interface Server extends Run {
+  url: string;
+  key: string;
+  post(path: string, body: unknown): Promise<Answer>;
+  /** Asks it to stop, and waits for its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The real service in a process of its own, listening. Its key is the one it printed, or the one given. */
+export async function startServer(env: Record<string, string>): Promise<Server> {
+  const key = env['BOOTSTRAP_API_KEY'] ?? newSecret();
+  const server = run('main.js', { BOOTSTRAP_API_KEY: key, ...env });
+  const urlOf = () => /listens on (http:\S+?)["\s]/.exec(server.output())?.[1];
+  await until(() => urlOf() !== undefined || server.process.exitCode !== null);
+  const url = urlOf();
+  if (!url) throw new Error(`the server did not start:\n${server.output()}`);
+  return {
+    ...server,
+    url,
+    key,
+    post: (path, body) => send(url + path, body, { authorization: basic(key) }),
+    async stop(signal = 'SIGTERM') {
+      server.process.kill(signal);
+      return server.exit;
+    },
+  };
+}
