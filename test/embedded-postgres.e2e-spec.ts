@@ -128,8 +128,17 @@ interface StartOptions {
   uid?: number;
 }
 
+/** Another user may not reach a Node that a version manager has put in our home folder. */
+function reachableNode(): string {
+  const copy = join(base, 'node');
+  if (!existsSync(copy)) cpSync(process.execPath, copy);
+  chmodSync(copy, 0o755);
+  return copy;
+}
+
 function launch(dataDir: string, { from = project, flags = FAST, uid }: StartOptions = {}): App {
-  const child = spawn(process.execPath, [join(from, 'app.js'), dataDir, ...flags], {
+  const node = uid === undefined ? process.execPath : reachableNode();
+  const child = spawn(node, [join(from, 'app.js'), dataDir, ...flags], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
     cwd: '/',
