@@ -403,10 +403,19 @@ onLinux('after a crash', () => {
   it('a status file whose process id belongs to somebody else does no harm', async () => {
     const dataDir = newDataDir();
     await stop(await started(dataDir));
-    const status = `${process.pid}\n${join(dataDir, 'pgdata')}\n0\n5432\n/tmp\n\n 0 0\nready   \n`;
+    // of the same user: PostgreSQL takes no other process for a server
+    const { uid, gid } = statSync(join(dataDir, 'pgdata'));
+    const identity = isRoot ? { uid, gid } : {};
+    const other = spawn('/bin/sh', ['-c', 'read -r _', 'postgres'], { cwd: '/', ...identity });
+    const status = `${other.pid}\n${join(dataDir, 'pgdata')}\n0\n5432\n/tmp\n\n 0 0\nready   \n`;
     writeFileSync(pidFile(dataDir), status);
-    expect(await embeddedPostgresUrl(dataDir)).toBeUndefined();
-    await started(dataDir);
+    try {
+      expect(await embeddedPostgresUrl(dataDir)).toBeUndefined();
+      await started(dataDir);
+      expect(other.exitCode ?? other.signalCode).toBeNull();
+    } finally {
+      other.stdin.end();
+    }
   });
 
   it('a database half made is made anew', async () => {

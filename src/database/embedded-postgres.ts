@@ -242,7 +242,7 @@ async function stopLeftover(pgdata: string, tools: Tools): Promise<void> {
     await ended(left, LEFTOVER_STOP_MS);
   }
   // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
-  if (pid === undefined || !commandLine(pid).includes('postgres')) {
+  if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
     rmSync(join(pgdata, 'postmaster.pid'), { force: true });
   }
 }
