@@ -127,10 +127,10 @@ function tryCreate(path: string, content: string): boolean {
     linkSync(draft, path);
     return true;
   } catch (error) {
-    const { code, syscall }: NodeJS.ErrnoException = Object(error);
+    const { code, syscall, message }: NodeJS.ErrnoException = Object(error);
     // ENOENT: the new owner of the folder has swept our draft away; the next attempt will meet its lock
     if (syscall === 'link' && (code === 'EEXIST' || code === 'ENOENT')) return false;
-    throw error;
+    throw new Error(`cannot write ${path}: ${message}`, { cause: error });
   } finally {
     rmSync(draft, { force: true });
   }

@@ -149,7 +149,7 @@ function privateFolder(dataDir: string, account: Account | undefined): string {
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => {
     const length = Buffer.byteLength(join(folder, name, SOCKET_NAME));
     if (process.platform !== 'win32' && length > MAX_SOCKET_PATH_BYTES) return false;
-    return existsSync(folder) && isReachable(folder, account) && isPermitted(folder, account, 1);
+    return isWritable(folder) && isReachable(folder, account) && isPermitted(folder, account, 1);
   });
   if (!parent) throw new Error('no folder for temporary files can be used: set TMPDIR');
   const folder = join(parent, name);
@@ -162,6 +162,15 @@ function privateFolder(dataDir: string, account: Account | undefined): string {
   mkdirSync(folder, { mode: 0o700 });
   if (account) lchownSync(folder, account.uid, account.gid);
   return folder;
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Starts the server and waits until it takes connections, through a recovery of any length. */
@@ -242,7 +251,7 @@ async function stopLeftover(pgdata: string, tools: Tools): Promise<void> {
     await ended(left, LEFTOVER_STOP_MS);
   }
   // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
-  if (pid === undefined || !commandLine(pid).includes('postgres')) {
+  if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
     rmSync(join(pgdata, 'postmaster.pid'), { force: true });
   }
 }
