@@ -20,7 +20,7 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -250,7 +250,9 @@ afterAll(() => {
     if (existsSync(pgdata)) rmSync(realpathSync(pgdata), { recursive: true, force: true });
   }
   rmSync(base, { recursive: true, force: true });
-  for (const folder of socketFolders) rmSync(folder, { recursive: true, force: true });
+  for (const folder of socketFolders) {
+    if (basename(folder).startsWith('skein-')) rmSync(folder, { recursive: true, force: true });
+  }
   if (!hadCache) rmSync(CACHE, { recursive: true, force: true });
   if (existsSync(CLUSTERS) && readdirSync(CLUSTERS).length === 0) rmdirSync(CLUSTERS);
 });
