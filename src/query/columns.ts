@@ -1,5 +1,4 @@
-import { NUMBER } from './functions.js';
-import { identifier, join, sql, Sql } from './sql.js';
+import { identifier, join, sql, type Sql } from './sql.js';
 
 /** What the caller wrote cannot be answered. `path` says where in the request: `query.$expr.$and[0].$eq`. */
 export class InvalidQuery extends Error {
@@ -80,9 +79,8 @@ const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
 /** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
 export const storable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
 
-/** `substring` answers NULL where the text is no number, so that the cast cannot fail, and reads its input once. */
-export const toNumber = (text: Sql) => sql`substring(${text} FROM ${NUMBER_PATTERN})::numeric`;
-const NUMBER_PATTERN = new Sql([`'${NUMBER}'`]);
+/** NULL where the text is no number. */
+export const toNumber = (text: Sql) => sql`skein_number(${text})`;
 
 /** Date-times in the one form of the wire: UTC with microseconds. */
 export const wireTime = (time: Sql) =>

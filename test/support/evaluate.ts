@@ -86,7 +86,7 @@ function field(row: Row, name: string): Value {
   return { type: 'json', is: walk(row, named[name] ?? name.split('.').slice(1)) };
 }
 
-const NUMBER = /^-?\d{1,200}(\.\d{1,200})?([eE][-+]?\d{1,3})?$/;
+const NUMBER = /^(?=.{1,400}$)-?\d+(\.\d+)?([eE][-+]?\d{1,3})?$/;
 function decimal(text: string): Decimal | null {
   if (!NUMBER.test(text)) return null;
   const [mantissa, exponent] = text.toLowerCase().split('e');
