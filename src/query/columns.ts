@@ -60,7 +60,8 @@ export const column = {
 /**
  * The value at a path of a JSON column; digits index arrays. Every accessor of type `json` fails on a text that
  * holds `\u0000` or half a surrogate pair anywhere, so the rows flagged opaque are read through a function that
- * puts U+FFFD in their place. The flag, and not a test of the text, because it costs nothing: bench/json-path.mjs.
+ * puts U+FFFD in their place. 100,000 rows of 1.8 KB, ms on PostgreSQL 15 / 18 (bench/json-path.mjs): no guard
+ * 886 / 676 · the flag 894 / 659 · a test of the text instead 1928 / 2049 · always the function 4384 / 5153.
  */
 export function jsonAt({ sql: document, isOpaque }: JsonColumn, path: readonly string[]): Operand {
   let value = sql`CASE WHEN ${isOpaque} THEN skein_safe_json(${document}) ELSE ${document} END`;
