@@ -71,7 +71,7 @@ describe('select', () => {
     ));
 
   it.each(['nope', '__proto__', 'feedback', 'summary.x'])('refuses %j, saying where', (name) =>
-    expect(() => select(columns, ['id', name])).toThrow(`fields[1]: unknown field "${name}"`),
+    expect(() => select(columns, ['id', 'id', name])).toThrow(`fields[2]: unknown field "${name}"`),
   );
 });
 

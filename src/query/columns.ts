@@ -89,12 +89,13 @@ export const wireTime = (time: Sql) =>
 
 /** The select list, in wire form. Only whole columns can be selected; a name given twice is selected once. */
 export function select(columns: Columns, names: readonly string[], path = 'fields'): Sql {
-  const items = [...new Set(names)].map((name, i) => {
+  const items = names.map((name, i): [string, Sql] => {
     const found = Object.hasOwn(columns, name) ? columns[name]! : undefined;
     if (!found || typeof found === 'function') throw unknownField(name, `${path}[${i}]`);
-    return sql`${found.type === 'time' ? wireTime(found.sql) : found.sql} AS ${identifier(name)}`;
+    const value = found.type === 'time' ? wireTime(found.sql) : found.sql;
+    return [name, sql`${value} AS ${identifier(name)}`];
   });
-  return join(items, ', ');
+  return join([...new Map(items).values()], ', ');
 }
 
 export interface Sort<Field extends string = string> {
