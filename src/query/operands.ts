@@ -1,6 +1,6 @@
 import { byCodePoint, storable, toNumber, wireTime, type Operand } from './columns.js';
-import { DATE_TIME, EPOCH, NUMBER } from './functions.js';
-import { sql, Sql } from './sql.js';
+import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './functions.js';
+import { sql, type Sql } from './sql.js';
 
 /** A JSON scalar of the query itself. Numbers are JavaScript's: beyond 2^53 they arrived rounded already. */
 export interface Literal {
@@ -88,7 +88,7 @@ export function castLiteral(literal: Scalar, target: Target): string | boolean |
   if (target === 'bool') return BOOLS.get(String(literal)) ?? null;
   if (target === 'time') return typeof literal === 'boolean' ? null : dateTime(String(literal));
   if (typeof literal === 'boolean') return literal ? '1' : '0';
-  return isNumber.test(String(literal)) ? String(literal) : null;
+  return isNumber(String(literal)) ? String(literal) : null;
 }
 const BOOLS = new Map([
   ['true', true],
@@ -96,7 +96,8 @@ const BOOLS = new Map([
   ['false', false],
   ['0', false],
 ]);
-const isNumber = new RegExp(NUMBER);
+const NUMBERS = new RegExp(NUMBER);
+const isNumber = (text: string) => text.length <= NUMBER_LENGTH && NUMBERS.test(text);
 const isDateTime = new RegExp(DATE_TIME);
 
 /** A date-time with its offset, as PostgreSQL reads it whatever its settings. */
@@ -105,7 +106,7 @@ function dateTime(text: string): string | null {
     if (text.length === 10) return `${text}T00:00Z`;
     return /[-+Z]/.test(text.slice(10)) ? text : `${text}Z`;
   }
-  return isNumber.test(text) ? fromEpoch(Number(text)) : null;
+  return isNumber(text) ? fromEpoch(Number(text)) : null;
 }
 
 function fromEpoch(seconds: number): string {

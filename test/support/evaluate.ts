@@ -17,12 +17,12 @@ export interface Row {
   is_escaped: boolean;
 }
 
-type Value =
-  | { type: 'text' | 'json'; is: string | null }
-  | { type: 'number'; is: Decimal | null }
-  | { type: 'bool'; is: boolean | null }
-  | { type: 'time'; is: bigint | null };
-type Type = Value['type'];
+type Type = 'text' | 'json' | 'number' | 'bool' | 'time';
+/** `is` holds a string, a Decimal, a boolean or, for a time, microseconds; null is NULL. */
+interface Value {
+  type: Type;
+  is: any;
+}
 interface Decimal {
   digits: bigint;
   scale: number;
@@ -86,7 +86,7 @@ function field(row: Row, name: string): Value {
   return { type: 'json', is: walk(row, named[name] ?? name.split('.').slice(1)) };
 }
 
-const NUMBER = /^-?\d{1,200}(\.\d{1,200})?([eE][-+]?\d{1,3})?$/;
+const NUMBER = /^(?=.{1,400}$)-?\d+(\.\d+)?([eE][-+]?\d{1,3})?$/;
 function decimal(text: string): Decimal | null {
   if (!NUMBER.test(text)) return null;
   const [mantissa, exponent] = text.toLowerCase().split('e');
@@ -115,8 +115,8 @@ function epochMicros({ digits, scale }: Decimal): bigint {
   if (scaledLess({ digits, scale }, EPOCH_FIRST)) return -INFINITY;
   return scaledLess({ digits, scale }, EPOCH_END) ? micros : INFINITY;
 }
-const scaledLess = (value: Decimal, micros: bigint) =>
-  value.digits * 1_000_000n < micros * 10n ** BigInt(value.scale);
+const scaledLess = ({ digits, scale }: Decimal, micros: bigint) =>
+  digits * 1_000_000n < micros * 10n ** BigInt(scale);
 
 const ISO =
   /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|([-+])(\d\d):?(\d\d)?)?)?$/;
@@ -126,92 +126,98 @@ function time(text: string): bigint | null {
     const seconds = decimal(text);
     return seconds && epochMicros(seconds);
   }
-  const [year, month, day, hour, minute, second] = found
-    .slice(1, 7)
-    .map((part) => Number(part ?? 0));
+  const part = (i: number) => Number(found[i] ?? 0);
   const date = new Date(0);
-  date.setUTCFullYear(year!, month! - 1, day);
-  const isDate = year! > 0 && date.getUTCMonth() === month! - 1 && date.getUTCDate() === day;
-  const offset = Number(found[10] ?? 0) * 60 + Number(found[11] ?? 0);
-  if (!isDate || hour! > 23 || minute! > 59 || second! > 59 || offset > 14 * 60 + 59) return null;
+  date.setUTCFullYear(part(1), part(2) - 1, part(3));
+  const isDate = part(1) > 0 && date.toISOString().startsWith(text.slice(0, 10));
+  const offset = part(10) * 60 + part(11);
+  if (!isDate || part(4) > 23 || Math.max(part(5), part(6), part(11)) > 59 || part(10) > 14)
+    return null;
   const minutes =
-    date.getTime() / 60_000 + hour! * 60 + minute! - (found[9] === '-' ? -offset : offset);
+    date.getTime() / 60_000 + part(4) * 60 + part(5) - (found[9] === '-' ? -offset : offset);
   const micros = Math.round(Number(`0.${found[7] ?? 0}`) * 1e6);
-  return BigInt(minutes * 60 + second!) * 1_000_000n + BigInt(micros);
+  return BigInt(minutes * 60 + part(6)) * 1_000_000n + BigInt(micros);
 }
 const timeText = (micros: bigint) => {
   const millis = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
   return `${new Date(Number(millis)).toISOString().slice(0, -1)}${String(micros - millis * 1000n).padStart(3, '0')}Z`;
 };
 
-function cast(value: Value, type: Exclude<Type, 'json'>): Value {
-  if (value.is === null || value.type === type) return { type, is: value.is } as Value;
-  if (type === 'text') {
-    if (value.type === 'number') return { type, is: decimalText(value.is) };
-    return { type, is: value.type === 'time' ? timeText(value.is) : String(value.is) };
-  }
-  if (type === 'number') {
-    if (value.type === 'bool') return { type, is: { digits: value.is ? 1n : 0n, scale: 0 } };
-    if (value.type === 'time') return { type, is: { digits: value.is, scale: 6 } };
-    return { type, is: decimal(value.is as string) };
-  }
-  if (type === 'bool') {
-    const of = (one: boolean, zero: boolean) => ({ type, is: one ? true : zero ? false : null });
-    if (value.type === 'time') return { type, is: null };
-    if (value.type === 'number') {
-      return of(compare(value, number('1')) === 0, compare(value, number('0')) === 0);
-    }
-    return of(value.is === 'true' || value.is === '1', value.is === 'false' || value.is === '0');
-  }
-  if (value.type === 'bool') return { type, is: null };
-  return { type, is: value.type === 'number' ? epochMicros(value.is) : time(value.is as string) };
+function cast({ type, is }: Value, target: Type): Value {
+  if (is === null || type === target) return { type: target, is };
+  return { type: target, is: CASTS[target](is, type === 'json' ? 'text' : type) };
 }
-const number = (text: string): Value => ({ type: 'number', is: decimal(text) });
+const one: Decimal = { digits: 1n, scale: 0 };
+const zero: Decimal = { digits: 0n, scale: 0 };
+const CASTS: Record<Type, (is: any, type: Type) => unknown> = {
+  json: (is) => is,
+  text: (is, type) => {
+    if (type === 'number') return decimalText(is);
+    return type === 'time' ? timeText(is) : String(is);
+  },
+  number: (is, type) => {
+    if (type === 'bool') return is ? one : zero;
+    return type === 'time' ? { digits: is, scale: 6 } : decimal(is);
+  },
+  bool: (is, type) => {
+    if (type === 'time') return null;
+    if (type === 'text')
+      return is === 'true' || is === '1' || (is === 'false' || is === '0' ? false : null);
+    return difference(is, one) === 0n || (difference(is, zero) === 0n ? false : null);
+  },
+  time: (is, type) => {
+    if (type === 'bool') return null;
+    return type === 'number' ? epochMicros(is) : time(is);
+  },
+};
+
+function difference(a: Decimal, b: Decimal): bigint {
+  const scale = Math.max(a.scale, b.scale);
+  return scaled(a, scale) - scaled(b, scale);
+}
 
 /** Negative, 0 or positive; null where there is no answer. */
 function compare(a: Value, b: Value): number | null {
-  const types = [a.type, b.type];
-  if (types[0] === 'json' && types[1] === 'json') {
-    const [x, y] = [
-      cast({ ...a, type: 'text' } as Value, 'number'),
-      cast({ ...b, type: 'text' } as Value, 'number'),
-    ];
-    if (x.is !== null && y.is !== null) return compare(x, y);
+  if (a.type === 'json' && b.type === 'json') {
+    const isNumeric = [a, b].every((side) => cast(side, 'number').is !== null);
+    return compareAs(isNumeric ? 'number' : 'text', a, b);
   }
-  const type =
-    (['time', 'number', 'bool', 'text'] as const).find((t) => types.includes(t)) ?? 'text';
+  const types = ['time', 'number', 'bool', 'text'] as const;
+  return compareAs(
+    types.find((type) => type === a.type || type === b.type)!,
+    a,
+    b,
+  );
+}
+function compareAs(type: Type, a: Value, b: Value): number | null {
   const [x, y] = [cast(a, type).is, cast(b, type).is];
   if (x === null || y === null) return null;
-  if (typeof x === 'string') return Buffer.compare(Buffer.from(x), Buffer.from(y as string));
-  if (typeof x === 'object') {
-    const scale = Math.max(x.scale, (y as Decimal).scale);
-    const difference = scaled(x, scale) - scaled(y as Decimal, scale);
-    return difference < 0n ? -1 : difference > 0n ? 1 : 0;
-  }
-  return x < y ? -1 : x > y ? 1 : 0;
+  if (type === 'text') return Buffer.compare(Buffer.from(x), Buffer.from(y));
+  if (type === 'number') return Number(difference(x, y) > 0n) - Number(difference(x, y) < 0n);
+  return Number(x > y) - Number(x < y);
 }
 
-function literal(value: unknown): Value {
-  if (typeof value === 'boolean') return { type: 'bool', is: value };
-  if (typeof value === 'number') return number(String(value));
-  return { type: 'text', is: typeof value === 'string' ? readable(value) : null };
+function constant(literal: unknown): Value {
+  if (typeof literal === 'boolean') return { type: 'bool', is: literal };
+  if (typeof literal === 'number') return { type: 'number', is: decimal(String(literal)) };
+  return { type: 'text', is: typeof literal === 'string' ? readable(literal) : null };
 }
 /** A literal number read as text keeps JavaScript's spelling. */
-const asText = (tree: Tree, row: Row) =>
-  typeof tree['$literal'] === 'number'
-    ? String(tree['$literal'])
-    : (cast(value(tree, row), 'text').is as string | null);
+function asText(tree: Tree, row: Row): string | null {
+  const literal: unknown = tree['$literal'];
+  return typeof literal === 'number' ? String(literal) : cast(value(tree, row), 'text').is;
+}
 
 function value(tree: Tree, row: Row): Value {
   const [operator, argument] = Object.entries(tree)[0]!;
-  if (operator === '$literal') return literal(argument);
+  if (operator === '$literal') return constant(argument);
   if (operator === '$getField') return field(row, argument);
   if (operator !== '$convert') return { type: 'bool', is: condition(tree, row) };
   const input = value(argument.input, row);
   if (argument.to === 'exists') return { type: 'bool', is: input.is !== null };
   if (argument.to === 'string') return { type: 'text', is: asText(argument.input, row) };
   if (argument.to === 'bool') return cast(input, 'bool');
-  const whole = cast(input, 'number') as { type: 'number'; is: Decimal | null };
+  const whole = cast(input, 'number');
   if (argument.to === 'double' || whole.is === null) return whole;
   return {
     type: 'number',
@@ -236,20 +242,23 @@ const ORDER: Record<string, (sign: number) => boolean> = {
   $lte: (sign) => sign <= 0,
 };
 
+const CONDITIONS: Record<string, (argument: any, row: Row) => boolean | null> = {
+  $and: (items, row) => not(or(items.map((item: Tree) => not(condition(item, row))))),
+  $or: (items, row) => or(items.map((item: Tree) => condition(item, row))),
+  $not: ([item], row) => not(condition(item, row)),
+  $eq: ([a, b], row) => equal(a, b, row),
+  $ne: ([a, b], row) => not(equal(a, b, row)),
+  $in: ([a, items], row) => or(items.map((item: Tree) => equal(a, item, row))),
+  $contains: contains,
+};
+
 export function condition(tree: Tree, row: Row): boolean | null {
   const [operator, argument] = Object.entries(tree)[0]!;
-  const conditions = () => argument.map((item: Tree) => condition(item, row));
-  if (operator === '$and') return not(or(conditions().map(not)));
-  if (operator === '$or') return or(conditions());
-  if (operator === '$not') return not(condition(argument[0], row));
-  if (operator === '$eq') return equal(argument[0], argument[1], row);
-  if (operator === '$ne') return not(equal(argument[0], argument[1], row));
-  if (operator === '$in') return or(argument[1].map((item: Tree) => equal(argument[0], item, row)));
+  if (operator in CONDITIONS) return CONDITIONS[operator]!(argument, row);
   if (operator in ORDER) {
     const sign = compare(value(argument[0], row), value(argument[1], row));
     return sign === null ? null : ORDER[operator]!(sign);
   }
-  if (operator === '$contains') return contains(argument, row);
   const { type, is } = value(tree, row);
   if (is === null) return false;
   if (type === 'number') return is.digits !== 0n;
