@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -15,6 +16,7 @@ import {
   IsDateTime,
   IsId,
   IsJsonObject,
+  IsOptionalWire,
   IsProjectId,
   IsText,
   MAX_INT,
@@ -29,6 +31,16 @@ const MAX_EXCEPTION = 1024 * 1024;
 const MAX_LISTED = 1000;
 /** Items of one `/call/upsert_batch`. */
 export const MAX_BATCH = 10_000;
+
+/** An optional list of texts. */
+const IsTextList = (maxLength: number) =>
+  applyDecorators(
+    IsOptionalWire(),
+    IsArray(),
+    ArrayMaxSize(MAX_LISTED),
+    IsText(maxLength, { each: true }),
+    ApiProperty({ type: 'string', isArray: true, maxItems: MAX_LISTED }),
+  );
 
 /** What is known when a call starts. */
 export class CallStartDto {
@@ -51,13 +63,13 @@ export class CallStartDto {
   /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptional() @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
-  @IsOptional() @IsText(256) [WIRE.runId]?: string | null;
-  @IsOptional()
+  @IsOptionalWire() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptionalWire() @IsText(256) [WIRE.runId]?: string | null;
+  @IsOptionalWire()
   @IsInt()
   @Min(0)
   @Max(MAX_INT)
-  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  @ApiProperty({ type: 'integer', minimum: 0 })
   [WIRE.runStep]?: number | null;
 }
 
@@ -82,11 +94,11 @@ export class CallEndDto {
   @ApiProperty({ nullable: true, type: 'object', additionalProperties: true })
   output?: unknown;
   @IsOptional() @IsText(MAX_EXCEPTION) exception?: string | null;
-  @IsOptional()
+  @IsOptionalWire()
   @IsInt()
   @Min(0)
   @Max(MAX_INT)
-  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
+  @ApiProperty({ type: 'integer', minimum: 0 })
   [WIRE.runStepEnd]?: number | null;
   /** Used until the start arrives. */
   @IsOptional() @IsDateTime() started_at?: string | null;
@@ -135,57 +147,17 @@ export class CallsDeletedDto {
 /** An empty list is no restriction, except of `thread_ids` and `turn_ids`, where it matches nothing. */
 export class CallsFilterDto {
   /** A trailing `:*` stands for every digest. */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
-  op_names?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
-  input_refs?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
-  output_refs?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  parent_ids?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  trace_ids?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  call_ids?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  thread_ids?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  turn_ids?: string[] | null;
+  @IsTextList(MAX_NAME) op_names?: string[] | null;
+  @IsTextList(MAX_NAME) input_refs?: string[] | null;
+  @IsTextList(MAX_NAME) output_refs?: string[] | null;
+  @IsTextList(256) parent_ids?: string[] | null;
+  @IsTextList(256) trace_ids?: string[] | null;
+  @IsTextList(256) call_ids?: string[] | null;
+  @IsTextList(256) thread_ids?: string[] | null;
+  @IsTextList(256) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  [WIRE.userIds]?: string[] | null;
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
-  [WIRE.runIds]?: string[] | null;
+  @IsTextList(256) [WIRE.userIds]?: string[] | null;
+  @IsTextList(256) [WIRE.runIds]?: string[] | null;
 }
 
 export class CallsQueryDto extends PageDto {
@@ -196,11 +168,7 @@ export class CallsQueryDto extends PageDto {
   /** By any field, also inside free-form JSON: `inputs.model.name`. */
   @SortBy() sort_by?: Sort[] | null;
   /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
-  columns?: string[] | null;
+  @IsTextList(MAX_NAME) columns?: string[] | null;
 }
 
 export class CallsStatsDto {

@@ -136,6 +136,10 @@ export const IsJsonObject = () =>
     ApiProperty({ type: 'object', additionalProperties: true }),
   );
 
+/** An optional field under a computed name (`[WIRE.runId]`): the OpenAPI plugin sees only names that are spelled out. */
+export const IsOptionalWire = () =>
+  applyDecorators(IsOptional(), ApiPropertyOptional({ nullable: true }));
+
 /** `sort_by`, restricted to the fields one operation allows; without them, the field is judged by its query. */
 export function SortBy(fields?: readonly string[]) {
   class SortDto {

@@ -74,6 +74,7 @@ export class Foundation1764000000000 implements MigrationInterface {
     await runner.query(`DROP FUNCTION skein_compare(text, text)`);
     await runner.query(`DROP FUNCTION skein_time(text)`);
     await runner.query(`DROP FUNCTION skein_time(numeric)`);
+    await runner.query(`DROP FUNCTION skein_number(text)`);
     await runner.query(`DROP FUNCTION skein_safe_json(json)`);
   }
 }

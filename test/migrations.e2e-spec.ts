@@ -1,0 +1,68 @@
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../ormconfig.js';
+import { migrate } from '../src/database/migrate.js';
+import { openTestDatabase, type TestDatabase } from './support/database.js';
+
+describe('migrations', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  beforeAll(async () => {
+    database = await openTestDatabase({ isEmpty: true });
+    dataSource = await new DataSource(dataSourceOptions(database.url)).initialize();
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  const query = (text: string) => dataSource.query(text);
+
+  it('make what the entities describe', async () => {
+    await migrate(dataSource);
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query: text }) => text)).toEqual([]);
+  });
+
+  it('have nothing to do the second time', async () => {
+    expect(await migrate(dataSource)).toEqual([]);
+  });
+
+  it('can be taken back, and made again', async () => {
+    for (const _ of dataSource.migrations) await dataSource.undoLastMigration();
+    const left =
+      await query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+      UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`);
+    expect(left).toEqual([{ relname: 'migrations' }]);
+    expect(await migrate(dataSource)).toHaveLength(dataSource.migrations.length);
+  });
+
+  it('let processes that start together wait for each other', async () => {
+    const other = await openTestDatabase({ isEmpty: true });
+    const sources = await Promise.all(
+      Array.from({ length: 4 }, () => new DataSource(dataSourceOptions(other.url)).initialize()),
+    );
+    const done = await Promise.all(sources.map((source) => migrate(source)));
+    expect(done.filter((names) => names.length > 0)).toHaveLength(1);
+    for (const source of sources) await source.destroy();
+    await other.drop();
+  });
+
+  it('put project_id first in the key of every table with project data', async () => {
+    const tables = await query(`
+      SELECT c.relname, (SELECT a.attname FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum = i.indkey[0]) AS first
+      FROM pg_class c JOIN pg_attribute p ON p.attrelid = c.oid AND p.attname = 'project_id'
+      LEFT JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`);
+    expect(tables.length).toBeGreaterThan(1);
+    for (const { relname, first } of tables)
+      expect([relname, first]).toEqual([relname, 'project_id']);
+  });
+
+  it('sort every text by code point', async () => {
+    const columns = await query(`
+      SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      JOIN pg_attribute p ON p.attrelid = c.oid AND p.attname = 'project_id'
+      WHERE c.relkind = 'r' AND a.atttypid = 'text'::regtype AND a.attnum > 0 AND a.attcollation <> '"C"'::regcollation`);
+    expect(columns).toEqual([]);
+  });
+});
