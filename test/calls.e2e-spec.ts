@@ -1,3 +1,4 @@
+import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import { valueAt } from '../src/common/json-text.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
@@ -499,6 +500,19 @@ describe('calls', () => {
         [project_id],
       );
       expect((await withKey('old')).body.id).not.toBe(first.body.id);
+    });
+
+    it('is swept away after that, and not before', async () => {
+      await withKey('swept');
+      await withKey('fresh');
+      await app.query(
+        `UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'swept'`,
+      );
+      await app.app.get(IdempotencySweeper).sweep();
+      const left = await app.query(
+        `SELECT key FROM idempotency_keys WHERE key IN ('swept', 'fresh')`,
+      );
+      expect(left).toEqual([{ key: 'fresh' }]);
     });
 
     it('does not remember a refusal', async () => {
