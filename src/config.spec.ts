@@ -56,5 +56,6 @@ it('.env.example names every setting, and nothing else', () => {
   const listed = [...readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=/gm)].map(
     ([, name]) => name,
   );
-  expect(listed.toSorted()).toEqual([...new Set(read)].toSorted());
+  const settings = read.filter((name) => !name.startsWith('npm_')); // npm's own
+  expect(new Set(listed)).toEqual(new Set(settings));
 });

@@ -32,6 +32,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'LOG_FORMAT',
       process.stdout.isTTY ? ['pretty', 'json'] : ['json', 'pretty'],
     ),
+    /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
+    isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });
 }
 

@@ -27,10 +27,12 @@ export interface Postgres {
 
 export async function openPostgres({ databaseUrl, dataDir }: Config): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {}, exited: new Promise(() => {}) };
-  return openEmbeddedPostgres({
+  const postgres = await openEmbeddedPostgres({
     dataDir,
     log: (line) => logger.debug({ context: 'postgres' }, line),
   });
+  logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
+  return postgres;
 }
 
 /** Connects, waiting for a database that is not up yet. */
@@ -87,7 +89,19 @@ function stopOnSignal(app: NestExpressApplication, postgres: Postgres): void {
     });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => stopOrDie(signal, 0));
+  if (config.isUnderNpm) whenOrphaned(() => stopOrDie('npm ended', 0));
   void postgres.exited.then(() => stopOrDie('PostgreSQL ended by itself', 1));
+}
+
+/** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */
+function whenOrphaned(stop: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    stop();
+  }, 200);
+  timer.unref();
 }
 
 /** The first start prints the key it made, once, with a request that works as it stands. It goes to no log. */

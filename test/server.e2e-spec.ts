@@ -3,7 +3,7 @@ import { newSecret } from '../src/auth/secret.js';
 import { basic, linesOf, send } from './support/app.js';
 import { openTestDatabase } from './support/database.js';
 import { aStart } from './support/factories.js';
-import { aFolder, run, type Server, startServer } from './support/server.js';
+import { aFolder, npmStart, run, type Server, startServer } from './support/server.js';
 import { until } from './support/until.js';
 
 const isAlive = async (url: string) =>
@@ -161,14 +161,14 @@ describe('the service in its own folder', () => {
 });
 
 describe('settings', () => {
-  it.each([
+  it.each<[Record<string, string>, string]>([
     [{ PORT: 'http' }, 'PORT'],
     [{ WIRE_DIALECT: 'x' }, 'WIRE_DIALECT'],
     [{ DATABASE_URL: 'mysql://user:hunter2@host' }, 'DATABASE_URL'],
     [{ BOOTSTRAP_API_KEY: 'hunter2' }, 'BOOTSTRAP_API_KEY'],
   ])('%j stops the start by the name of the variable', async (env, name) => {
     const { url, drop } = await openTestDatabase();
-    const server = run('main.js', { DATABASE_URL: url, ...env } as Record<string, string>);
+    const server = run('main.js', { DATABASE_URL: url, ...env });
     expect(await server.exit).toBe(1);
     expect(server.output()).toContain(name);
     expect(server.output()).not.toMatch(/hunter2| {4}at /);
@@ -236,6 +236,17 @@ describe('the service on an external database', () => {
       (await again.post('/call/read', { project_id: 'acme/demo', id: 'in flight' })).body.call,
     ).not.toBeNull();
     await again.stop();
+    await drop();
+  });
+
+  it('ends with the npm that started it, though the shell between them passes no signal on', async () => {
+    const { url, drop } = await openTestDatabase();
+    const npm = npmStart({ DATABASE_URL: url, BOOTSTRAP_API_KEY: newSecret() });
+    await until(() => npm.output().includes('listens on'));
+    const [, address] = /listens on (http:\S+?)["\s]/.exec(npm.output())!;
+    npm.process.kill('SIGTERM');
+    await until(async () => !(await isAlive(address!)));
+    await npm.exit;
     await drop();
   });
 

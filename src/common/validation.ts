@@ -77,12 +77,20 @@ function checkProperty(
     }
   }
   if (isProject) seen.projects.push(value as string);
-  if (!nested) return;
-  if (!nested.each) check(nested.rules, value, path, seen);
+  if (nested) checkNested(nested, value, path, seen);
+}
+
+function checkNested(
+  { rules, each }: NonNullable<Property['nested']>,
+  value: unknown,
+  path: string,
+  seen: Checked,
+): void {
+  if (!each) check(rules, value, path, seen);
   else if (!Array.isArray(value)) seen.violations.push({ path, message: 'must be an array' });
   else
     for (let i = 0; i < value.length && seen.violations.length < MAX_VIOLATIONS; i++)
-      check(nested.rules, value[i], `${path}[${i}]`, seen);
+      check(rules, value[i], `${path}[${i}]`, seen);
 }
 
 function checkEach(

@@ -47,6 +47,8 @@ export interface EmbeddedPostgresOptions {
 export interface EmbeddedPostgres {
   /** `postgres://…` for `pg` and TypeORM: through a Unix socket, on Windows through the loopback interface. */
   url: string;
+  /** Where the database is: in DATA_DIR, or elsewhere when the account PostgreSQL runs as cannot enter that. */
+  folder: string;
   /** Resolves when the server has ended, whoever ended it. The data folder stays ours until `stop()`. */
   exited: Promise<void>;
   /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again, and after `exited`. */
@@ -109,7 +111,7 @@ export async function openEmbeddedPostgres(
     const server = await startServer(pgdata, tools, options.flags ?? []);
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
-    return { url: serverUrl(pgdata)!, exited: server.exited, stop };
+    return { url: serverUrl(pgdata)!, folder: pgdata, exited: server.exited, stop };
   } catch (error) {
     release();
     throw error;

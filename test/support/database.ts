@@ -4,7 +4,7 @@ import pg from 'pg';
 export interface TestDatabase {
   url: string;
   /** Drops it, whoever is still connected. */
-  drop(): Promise<void>;
+  drop: () => Promise<void>;
 }
 
 /** A database of its own: a clone of the migrated template, or an empty one. */

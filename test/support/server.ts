@@ -17,15 +17,20 @@ export function aFolder(): { path: string; remove(): void } {
 export interface Run {
   process: ChildProcess;
   /** Everything printed so far, on both streams. */
-  output(): string;
+  output: () => string;
   exit: Promise<number | null>;
 }
 
 /** One of the service's own programs (`main.js`, `auth/keys.cli.js`), as it is shipped. */
 export function run(program: string, env: Record<string, string>, args: string[] = []): Run {
-  const child = spawn(process.execPath, [`dist/src/${program}`, ...args], {
-    env: { PATH: process.env['PATH']!, PORT: '0', ...env },
-  });
+  return watched(process.execPath, [`dist/src/${program}`, ...args], env);
+}
+
+/** `npm start`, as a person types it. */
+export const npmStart = (env: Record<string, string>): Run => watched('npm', ['start'], env);
+
+function watched(command: string, args: string[], env: Record<string, string>): Run {
+  const child = spawn(command, args, { env: { PATH: process.env['PATH']!, PORT: '0', ...env } });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk) => (output += String(chunk)));
