@@ -196,6 +196,7 @@ describe('the edge', () => {
       /skein_http_request_duration_seconds_count\{method="POST",route="\/call\/start",status="200"\} \d+/,
     );
     expect(metrics).toContain('skein_calls_waiting 0');
+    expect(metrics).toMatch(/skein_database_connections\{state="idle"\} \d/);
     expect(metrics).toContain('process_resident_memory_bytes');
   });
 

@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
+import { DatabaseMetrics } from './database.metrics.js';
 import { OperationsController } from './operations.controller.js';
 import { ReadinessService } from './readiness.service.js';
 
 /** What operators and probes ask the process itself. */
 @Module({
   controllers: [OperationsController],
-  providers: [ReadinessService],
+  providers: [ReadinessService, DatabaseMetrics],
   exports: [ReadinessService],
 })
 export class OperationsModule {}

@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { metrics } from '../common/edge.js';
+import { Database } from '../database/database.js';
+
+const NAME = 'skein_database_connections';
+
+/** Connections of this process to PostgreSQL: `waiting` counts the requests that want one. */
+@Injectable()
+export class DatabaseMetrics {
+  constructor(database: Database) {
+    metrics.removeSingleMetric(NAME);
+    metrics.registerMetric(
+      new Gauge({
+        name: NAME,
+        help: 'Connections to PostgreSQL by state; waiting are requests without one.',
+        labelNames: ['state'],
+        registers: [],
+        collect() {
+          const { totalCount, idleCount, waitingCount } = database.pool;
+          this.set({ state: 'busy' }, totalCount - idleCount);
+          this.set({ state: 'idle' }, idleCount);
+          this.set({ state: 'waiting' }, waitingCount);
+        },
+      }),
+    );
+  }
+}
