@@ -32,6 +32,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'LOG_FORMAT',
       process.stdout.isTTY ? ['pretty', 'json'] : ['json', 'pretty'],
     ),
+    /** Processes that share the port. */
+    workers: integer(setting, 'WORKERS', 1, [1, 64]),
     /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
     isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });

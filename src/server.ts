@@ -1,5 +1,7 @@
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
 import { createApp } from './app.js';
@@ -10,6 +12,7 @@ import { type Config, config } from './config.js';
 import { openEmbeddedPostgres } from './database/embedded-postgres.js';
 import { migrate } from './database/migrate.js';
 import { ReadinessService } from './operations/readiness.service.js';
+import { Workers } from './workers.js';
 
 /** An external database that is still starting is waited for this long. */
 const DATABASE_PATIENCE_MS = 60_000;
@@ -53,44 +56,77 @@ export async function connect(url: string): Promise<DataSource> {
 
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
 export async function serve(): Promise<void> {
+  if (cluster.isWorker) return serveAsWorker();
   const postgres = await openPostgres(config);
   try {
     const dataSource = await connect(postgres.url);
     for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
     const secret = await firstKey(dataSource, config.bootstrapApiKey);
-    const app = await createApp(dataSource);
-    stopOnSignal(app, postgres);
-    await app.listen(config.port, config.host);
-    welcome(await app.getUrl(), secret);
+    const port =
+      config.workers > 1
+        ? await startWorkers(dataSource, postgres)
+        : await listen(dataSource, postgres);
+    welcome(`http://${config.host}:${port}`, secret);
   } catch (error) {
     await postgres.stop();
     throw error;
   }
 }
 
-function stopOnSignal(app: NestExpressApplication, postgres: Postgres): void {
-  let isStopping = false;
-  const stop = async (why: string, exitCode: number) => {
-    if (isStopping) return;
-    isStopping = true;
-    logger.info(`${why}: finishing what is under way`);
+/** One of several processes behind one port; the primary has opened the database. Ends with the primary. */
+async function serveAsWorker(): Promise<void> {
+  const exited = once(process, 'disconnect').then(() => {});
+  await listen(await connect(config.databaseUrl!), { stop: async () => {}, exited });
+}
+
+async function startWorkers(dataSource: DataSource, postgres: Postgres): Promise<number> {
+  await dataSource.destroy();
+  const workers = new Workers(config.workers, postgres.url);
+  stopOnSignal(async () => {
+    await workers.stop();
+    await postgres.stop();
+  }, postgres.exited);
+  return workers.start();
+}
+
+/** Serves until a signal, or the end of what it stands on. */
+async function listen(
+  dataSource: DataSource,
+  { stop, exited }: Pick<Postgres, 'stop' | 'exited'>,
+): Promise<number> {
+  const app = await createApp(dataSource);
+  stopOnSignal(async () => {
     app.get(ReadinessService).startDraining();
     const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), DRAIN_MS);
     await app.close(); // waits for requests, then for the write queue, then closes the pool
     clearTimeout(cut);
-    await postgres.stop();
-    logger.info('stopped');
-    process.exit(exitCode);
+    await stop();
+  }, exited);
+  await app.listen(config.port, config.host);
+  return (app.getHttpServer().address() as AddressInfo).port;
+}
+
+/** The first reason to stop counts: a signal, or, with exit code 1, the end of what the process needs. */
+function stopOnSignal(stop: () => Promise<void>, neededEnded: Promise<void>): void {
+  let isStopping = false;
+  const stopFor = (why: string, exitCode: number) => {
+    if (isStopping) return;
+    isStopping = true;
+    logger.info(`${why}: finishing what is under way`);
+    stop().then(
+      () => {
+        logger.info('stopped');
+        process.exit(exitCode);
+      },
+      (error: unknown) => {
+        logger.fatal({ err: error }, 'could not stop cleanly');
+        process.exit(1);
+      },
+    );
   };
-  const stopOrDie = (why: string, exitCode: number) =>
-    void stop(why, exitCode).catch((error: unknown) => {
-      logger.fatal({ err: error }, 'could not stop cleanly');
-      process.exit(1);
-    });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => stopOrDie(signal, 0));
-  if (config.isUnderNpm) whenOrphaned(() => stopOrDie('npm ended', 0));
-  void postgres.exited.then(() => stopOrDie('PostgreSQL ended by itself', 1));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopFor(signal, 0));
+  if (config.isUnderNpm) whenOrphaned(() => stopFor('npm ended', 0));
+  void neededEnded.then(() => stopFor('the database or the primary process ended', 1));
 }
 
 /** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */
@@ -106,7 +142,7 @@ function whenOrphaned(stop: () => void): void {
 
 /** The first start prints the key it made, once, with a request that works as it stands. It goes to no log. */
 function welcome(url: string, secret: string | null): void {
-  const address = url.replace(/\[::1?\]|0\.0\.0\.0/, '127.0.0.1');
+  const address = url.replace(/\/\/(0\.0\.0\.0|::1?|\[::1?\])(?=:\d+$)/, '//127.0.0.1');
   logger.info(`Skein listens on ${address}`);
   if (!secret) return;
   process.stdout.write(`

@@ -3,6 +3,7 @@ import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/access.js';
 import { metrics } from '../common/edge.js';
 import { ApiError } from '../common/errors.js';
+import { allMetrics } from './all-metrics.js';
 import { VERSION } from '../version.js';
 import { type Readiness, ReadinessService } from './readiness.service.js';
 
@@ -39,7 +40,7 @@ export class OperationsController {
   @Header('Content-Type', metrics.contentType)
   @ApiExcludeEndpoint()
   metrics(): Promise<string> {
-    return metrics.metrics();
+    return allMetrics();
   }
 
   /** The versions that SDKs look at before they start. */
