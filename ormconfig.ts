@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { ApiKey } from './src/auth/api-key.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
@@ -30,7 +31,13 @@ export function dataSourceOptions(url: string) {
     applicationName: 'skein',
     poolSize: config.databasePoolSize,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    extra: { options: SESSION, keepAlive: true },
+    extra: {
+      options: SESSION,
+      keepAlive: true,
+      // A lost connection fails its query, and emits an error besides. The pool listens for that only while the
+      // connection is idle, and an error without a listener ends the process.
+      onConnect: (client: Client) => void client.on('error', () => {}),
+    },
   } satisfies DataSourceOptions;
 }
 

@@ -1,12 +1,14 @@
 import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { DataSource } from 'typeorm';
 import { AppModule } from './app.module.js';
 import { edge } from './common/edge.js';
-import { PROBLEM_JSON } from './common/error.filter.js';
-import { ERRORS } from './common/errors.js';
+import { problem, PROBLEM_JSON } from './common/error.filter.js';
+import { ApiError, ERRORS } from './common/errors.js';
 import { PinoLoggerService } from './common/logger.js';
 import { VERSION } from './version.js';
 
@@ -23,11 +25,26 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   app.disable('etag');
   app.use(edge);
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
+  app.getHttpServer().on('clientError', refuseNonHttp);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
+    raw: ['json'],
     customSiteTitle: 'Skein API',
   });
   return app;
+}
+
+/** What cannot be read as HTTP reaches no middleware: it is refused in the form of all other errors, by hand. */
+function refuseNonHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return;
+  const id = randomUUID();
+  const body = JSON.stringify(
+    problem(new ApiError('invalid_request', 'the request is no HTTP that can be read'), id),
+  );
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nx-request-id: ${id}\r\ncontent-type: ${PROBLEM_JSON}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
 }
 
 /** What `/openapi.json` answers, in the dialect in force. */

@@ -1,7 +1,24 @@
 import type { DataSource } from 'typeorm';
-import { config } from './config.js';
+import { config, InvalidSetting } from './config.js';
 import { embeddedPostgresUrl } from './database/embedded-postgres.js';
 import { connect, openPostgres } from './server.js';
+
+/** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
+export async function command(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    process.stderr.write(`${explained(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** Settings, the embedded database and the commands explain themselves. */
+export function explained(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isExplained = error.constructor === Error || error instanceof InvalidSetting;
+  return isExplained ? error.message : error.stack!;
+}
 
 /**
  * Runs a command on the database the settings name: an external one, the embedded one of a service that runs, or the

@@ -72,8 +72,23 @@ function databaseUrl(setting: Setting): string | undefined {
   const url = setting('DATABASE_URL');
   if (url && !/^postgres(ql)?:\/\//.test(url))
     throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
+  try {
+    // as the driver reads it: with socket paths in the place of a host, and escapes
+    if (url) decodeURI(new URL(url.replace(/@\//, '@localhost/')).href);
+  } catch {
+    throw new InvalidSetting('DATABASE_URL must be a URL, with % only in escapes such as %40');
+  }
   return url;
 }
 
-/** The settings of this process. */
-export const config = loadConfig(process.env);
+/** The settings of this process. One that is wrong ends it here, whichever program it is. */
+export const config = orExit(() => loadConfig(process.env));
+
+function orExit<T>(load: () => T): T {
+  try {
+    return load();
+  } catch (error) {
+    process.stderr.write(`skein cannot start: ${(error as Error).message}\n`);
+    return process.exit(1);
+  }
+}

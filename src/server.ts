@@ -1,14 +1,13 @@
 import cluster from 'node:cluster';
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
 import { createApp } from './app.js';
-import { firstKey } from './auth/bootstrap.js';
+import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
 import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
-import { type Config, config } from './config.js';
+import { type Config, config, InvalidSetting } from './config.js';
 import { openEmbeddedPostgres } from './database/embedded-postgres.js';
 import { migrate } from './database/migrate.js';
 import { ReadinessService } from './operations/readiness.service.js';
@@ -18,6 +17,7 @@ import { Workers } from './workers.js';
 const DATABASE_PATIENCE_MS = 60_000;
 /** Requests that have not ended this long after SIGTERM are cut. */
 const DRAIN_MS = 30_000;
+const CLOSE_IDLE_MS = 100;
 
 /** The database the settings ask for. */
 export interface Postgres {
@@ -46,27 +46,50 @@ export async function connect(url: string): Promise<DataSource> {
     try {
       return await dataSource.initialize();
     } catch (error) {
-      const isStarting = isConnectionError(error) || (error as { code?: string }).code === '57P03';
-      if (!isStarting || Date.now() > deadline) throw error;
+      if (!isWorthWaiting(error) || Date.now() > deadline) throw databaseError(error);
       logger.warn(`waiting for the database: ${(error as Error).message}`);
       await sleep(1000);
     }
   }
 }
 
+/** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
+function isWorthWaiting(error: unknown): boolean {
+  const { severity, code } = error as { severity?: string; code?: string };
+  return severity ? /^(57P0|53)/.test(code ?? '') : isConnectionError(error);
+}
+
+function databaseError(error: unknown): unknown {
+  if (!config.databaseUrl) return error;
+  return new InvalidSetting(
+    `DATABASE_URL does not lead to a database: ${(error as Error).message}`,
+  );
+}
+
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
 export async function serve(): Promise<void> {
   if (cluster.isWorker) return serveAsWorker();
+  assertBootstrapKey(config.bootstrapApiKey);
   const postgres = await openPostgres(config);
   try {
     const dataSource = await connect(postgres.url);
     for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
-    const secret = await firstKey(dataSource, config.bootstrapApiKey);
-    const port =
-      config.workers > 1
-        ? await startWorkers(dataSource, postgres)
-        : await listen(dataSource, postgres);
-    welcome(`http://${config.host}:${port}`, secret);
+    // The key is made once the address is known to be free: it is printed once, and must not be lost to a failed start.
+    if (config.workers > 1) {
+      const workers = new Workers(config.workers, postgres.url);
+      const stopFor = stopOnSignal(async () => {
+        await workers.stop();
+        await postgres.stop();
+      });
+      const port = await workers.start();
+      welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
+      await dataSource.destroy();
+      void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
+    } else {
+      const { port, stopFor } = await listen(dataSource, () => postgres.stop());
+      welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
+      void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
+    }
   } catch (error) {
     await postgres.stop();
     throw error;
@@ -75,41 +98,47 @@ export async function serve(): Promise<void> {
 
 /** One of several processes behind one port; the primary has opened the database. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
-  const exited = once(process, 'disconnect').then(() => {});
-  await listen(await connect(config.databaseUrl!), { stop: async () => {}, exited });
+  const { stopFor } = await listen(await connect(config.databaseUrl!), async () => {});
+  process.once('disconnect', () => stopFor('the primary process ended', 1));
 }
 
-async function startWorkers(dataSource: DataSource, postgres: Postgres): Promise<number> {
-  await dataSource.destroy();
-  const workers = new Workers(config.workers, postgres.url);
-  stopOnSignal(async () => {
-    await workers.stop();
-    await postgres.stop();
-  }, postgres.exited);
-  return workers.start();
-}
-
-/** Serves until a signal, or the end of what it stands on. */
-async function listen(
-  dataSource: DataSource,
-  { stop, exited }: Pick<Postgres, 'stop' | 'exited'>,
-): Promise<number> {
+/** Serves until a signal, then `afterwards`. */
+async function listen(dataSource: DataSource, afterwards: () => Promise<void>) {
   const app = await createApp(dataSource);
-  stopOnSignal(async () => {
+  const server = app.getHttpServer();
+  const stopFor = stopOnSignal(async () => {
     app.get(ReadinessService).startDraining();
-    const cut = setTimeout(() => app.getHttpServer().closeAllConnections(), DRAIN_MS);
+    // A connection that is kept alive is closed with its last answer, or now; those that do not end are cut.
+    const close = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
+    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
     await app.close(); // waits for requests, then for the write queue, then closes the pool
+    clearInterval(close);
     clearTimeout(cut);
-    await stop();
-  }, exited);
-  await app.listen(config.port, config.host);
-  return (app.getHttpServer().address() as AddressInfo).port;
+    await afterwards();
+  });
+  try {
+    await app.listen(config.port, config.host);
+  } catch (error) {
+    throw listenError(error);
+  }
+  return { port: (server.address() as AddressInfo).port, stopFor };
 }
 
-/** The first reason to stop counts: a signal, or, with exit code 1, the end of what the process needs. */
-function stopOnSignal(stop: () => Promise<void>, neededEnded: Promise<void>): void {
+function listenError(error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE' || code === 'EACCES')
+    return new InvalidSetting(`PORT ${config.port} cannot be used (${code})`);
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
+    return new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
+  return error;
+}
+
+type StopFor = (why: string, exitCode: number) => void;
+
+/** The first reason to stop counts: a signal, or what is passed to the function that comes back. */
+function stopOnSignal(stop: () => Promise<void>): StopFor {
   let isStopping = false;
-  const stopFor = (why: string, exitCode: number) => {
+  const stopFor: StopFor = (why, exitCode) => {
     if (isStopping) return;
     isStopping = true;
     logger.info(`${why}: finishing what is under way`);
@@ -126,7 +155,7 @@ function stopOnSignal(stop: () => Promise<void>, neededEnded: Promise<void>): vo
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopFor(signal, 0));
   if (config.isUnderNpm) whenOrphaned(() => stopFor('npm ended', 0));
-  void neededEnded.then(() => stopFor('the database or the primary process ended', 1));
+  return stopFor;
 }
 
 /** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */
@@ -141,8 +170,9 @@ function whenOrphaned(stop: () => void): void {
 }
 
 /** The first start prints the key it made, once, with a request that works as it stands. It goes to no log. */
-function welcome(url: string, secret: string | null): void {
-  const address = url.replace(/\/\/(0\.0\.0\.0|::1?|\[::1?\])(?=:\d+$)/, '//127.0.0.1');
+function welcome(port: number, secret: string | null): void {
+  const host = /^(0\.0\.0\.0|::1?)$/.test(config.host) ? '127.0.0.1' : config.host;
+  const address = `http://${host}:${port}`;
   logger.info(`Skein listens on ${address}`);
   if (!secret) return;
   process.stdout.write(`

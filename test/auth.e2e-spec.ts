@@ -55,9 +55,8 @@ describe('authentication', () => {
 
   it('takes any user name and the key as the password', async () => {
     expect((await read({ authorization: basic(app.key, 'api') })).status).toBe(200);
-    expect((await read({ authorization: basic(app.key, 'ünïcode:x'.split(':')[0]) })).status).toBe(
-      200,
-    );
+    expect((await read({ authorization: basic(app.key, 'ünïcode') })).status).toBe(200);
+    expect((await read({ authorization: basic(app.key, '') })).status).toBe(200);
   });
 
   it.each<[string, Record<string, string>]>([

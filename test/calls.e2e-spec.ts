@@ -117,6 +117,32 @@ describe('calls', () => {
       expect((await read('b')).attributes).toEqual({ x: 1, otel_span: { span: 1 } });
     });
 
+    it.each(['"banana"', 'true', 'false', '1'])(
+      'takes no internal member from a client: skein_opaque %s',
+      async (value) => {
+        const forged = `"skein_opaque":${value},"skein_trace":"mine","skein_failed":true`;
+        const begun = `{"start":{"project_id":"${project_id}","id":"a","op_name":"x","started_at":"2026-01-01","inputs":{"a":1},${forged}}}`;
+        expect((await app.post('/call/start', begun)).status).toBe(200);
+        const ended = `{"end":{"project_id":"${project_id}","id":"a","ended_at":"2026-01-02","output":"[1, 2]",${forged}}}`;
+        expect((await app.post('/call/end', ended)).status).toBe(200);
+        const call = await read('a');
+        expect(call).toMatchObject({
+          inputs: { a: 1 },
+          output: '[1, 2]',
+          summary: { svc: { status: 'success' } },
+        });
+        expect(call.trace_id).not.toBe('mine');
+      },
+    );
+
+    it('takes a step in any spelling of a whole number', async () => {
+      const sent = `{"start":{"project_id":"${project_id}","id":"a","op_name":"x","started_at":"2026-01-01","svc_run_step":1.2e1}}`;
+      expect((await app.post('/call/start', sent)).status).toBe(200);
+      expect((await read('a')).svc_run_step).toBe(12);
+      expect((await app.post('/call/start', sent.replace('1.2e1', '1e-20000'))).status).toBe(200);
+      expect((await read('a')).svc_run_step).toBe(0);
+    });
+
     it('ignores fields it does not know, those of the end included', async () => {
       const { body } = await start({
         unknown: 1,
@@ -361,6 +387,34 @@ describe('calls', () => {
       expect([grandchild, child]).toEqual([root, root]);
     });
 
+    it('gives them the trace of a stored ancestor, or of an end that came along', async () => {
+      await start({ id: 'G', trace_id: 'T' });
+      await start({ id: 'again', trace_id: 'A' });
+      const { body } = await batch([
+        startItem({ id: 'C', parent_id: 'P' }),
+        startItem({ id: 'P', parent_id: 'G' }),
+        startItem({ id: 'P2' }),
+        endItem({ id: 'P2', trace_id: 'E' }),
+        startItem({ id: 'C2', parent_id: 'P2' }),
+        startItem({ id: 'again' }),
+        startItem({ parent_id: 'again' }),
+        startItem({}),
+      ]);
+      const traces = body.res.map((res: { trace_id: string }) => res.trace_id);
+      expect(traces).toEqual([
+        'T',
+        'T',
+        'E',
+        undefined,
+        'E',
+        'A',
+        'A',
+        expect.stringMatching(UUID_V7),
+      ]);
+      const stored = (await stream({ columns: ['parent_id'] })).map((call) => call.trace_id);
+      expect(new Set(stored)).toEqual(new Set(traces.filter(Boolean)));
+    });
+
     it('answers each odd item in its place and stores the rest', async () => {
       const key = await app.aKey('writer', [project_id]);
       const odd = [
@@ -525,6 +579,24 @@ describe('calls', () => {
       expect(
         await app.query('SELECT 1 FROM idempotency_keys WHERE project_id = $1', [project_id]),
       ).toEqual([]);
+    });
+
+    it('lets batches with the same calls in another order wait for each other', async () => {
+      const ids = Array.from({ length: 1200 }, (_, i) => `c${i}`);
+      const items = (order: string[]) => [
+        ...order.map((id) => ({ mode: 'start', req: { start: aStart({ project_id, id }) } })),
+        { mode: 'start', req: { start: aStart({ project_id }) } },
+      ];
+      const answers = await Promise.all(
+        Array.from({ length: 6 }, (_, n) =>
+          app.post(
+            '/call/upsert_batch',
+            { batch: items(n % 2 ? ids : ids.toReversed()) },
+            { headers: { 'idempotency-key': `order-${n}` } },
+          ),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     });
 
     it('covers a batch whose items have no ids', async () => {

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { ERRORS } from '../src/common/errors.js';
 import { VERSION } from '../src/version.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
+import { until } from './support/until.js';
 
 const MIB = 1024 * 1024;
 
@@ -47,6 +49,15 @@ describe('the edge', () => {
       expect(answer.headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     },
   );
+
+  it('refuses what is no HTTP in the same form', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    socket.end('NO HTTP AT ALL\r\n\r\n');
+    const answer = Buffer.concat(await socket.toArray()).toString();
+    expect(answer).toMatch(
+      /^HTTP\/1\.1 400 [^]*x-request-id: [\da-f-]{36}[^]*"code":"invalid_request"/,
+    );
+  });
 
   it('answers 404 for what is not there', async () => {
     expect(await app.post('/nope', {})).toMatchObject({ status: 404, body: { code: 'not_found' } });
@@ -217,6 +228,31 @@ describe('the edge', () => {
     );
   });
 
+  it('lives through lost connections: of transactions, of statements, of streams nobody reads', async () => {
+    const batch = {
+      batch: Array.from({ length: 50 }, () => ({ mode: 'start', req: { start: aStart() } })),
+    };
+    const stalled = request(`${app.url}/calls/stream_query`, {
+      method: 'POST',
+      headers: { authorization: basic(app.key), 'content-type': 'application/json' },
+    });
+    stalled.on('error', () => {}).end('{"project_id":"acme/demo"}');
+    await whileConnectionsAreLost(app, async () => {
+      for (let i = 0; i < 30; i++) {
+        const answers = await Promise.all([
+          app.post('/call/upsert_batch', batch, { headers: { 'idempotency-key': `lost-${i}` } }),
+          app.post('/call/start', { start: aStart() }),
+          app
+            .post('/calls/query', { project_id: 'acme/demo', limit: 1 })
+            .catch(() => ({ status: 'cut' })),
+        ]);
+        for (const { status } of answers) expect([200, 503, 'cut']).toContain(status);
+      }
+    });
+    stalled.destroy();
+    await until(async () => (await app.post('/call/start', { start: aStart() })).status === 200);
+  });
+
   it('says unavailable, and nothing else, when the database is gone', async () => {
     const other = await startApp();
     const { body } = await other.post('/call/start', { start: aStart({ id: 'a' }) });
@@ -234,6 +270,25 @@ describe('the edge', () => {
     await other.close();
   });
 });
+
+/** Puts everybody out of the database, again and again, while `work` is under way. */
+async function whileConnectionsAreLost(app: TestApp, work: () => Promise<void>): Promise<void> {
+  const { Client } = await import('pg');
+  const client = new Client(app.databaseUrl);
+  await client.connect();
+  let isOver = false;
+  const kill = async () => {
+    while (!isOver)
+      await client.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      );
+  };
+  const killing = kill();
+  await work();
+  isOver = true;
+  await killing;
+  await client.end();
+}
 
 /** From now on the database lets nobody in, and those inside are put out. */
 async function refuseConnections(app: TestApp): Promise<void> {

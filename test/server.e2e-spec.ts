@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { newSecret } from '../src/auth/secret.js';
 import { basic, linesOf, send } from './support/app.js';
 import { openTestDatabase } from './support/database.js';
@@ -165,6 +165,8 @@ describe('settings', () => {
     [{ PORT: 'http' }, 'PORT'],
     [{ WIRE_DIALECT: 'x' }, 'WIRE_DIALECT'],
     [{ DATABASE_URL: 'mysql://user:hunter2@host' }, 'DATABASE_URL'],
+    [{ DATABASE_URL: 'postgres://user:hunter2@host:99999/x' }, 'DATABASE_URL'],
+    [{ HOST: '192.0.2.1' }, 'HOST'],
     [{ BOOTSTRAP_API_KEY: 'hunter2' }, 'BOOTSTRAP_API_KEY'],
   ])('%j stops the start by the name of the variable', async (env, name) => {
     const { url, drop } = await openTestDatabase();
@@ -175,14 +177,51 @@ describe('settings', () => {
     await drop();
   });
 
-  it('a port in use stops the start', async () => {
+  it('a port in use stops the start, which then has made no key', async () => {
     const { url, drop } = await openTestDatabase();
+    const other = await openTestDatabase({ isEmpty: true });
     const server = await startServer({ DATABASE_URL: url });
-    const second = run('main.js', { DATABASE_URL: url, PORT: new URL(server.url).port });
+    const { port } = new URL(server.url);
+    const second = run('main.js', { DATABASE_URL: other.url, PORT: port });
     expect(await second.exit).toBe(1);
-    expect(second.output()).toContain('EADDRINUSE');
-    await server.stop();
+    expect(second.output()).toContain(`PORT ${port}`);
+    expect(second.output()).not.toContain('    at ');
+    const third = run('main.js', { DATABASE_URL: other.url });
+    await until(() => third.output().includes('/docs'));
+    expect(third.output()).toMatch(/skn_\w{36}/);
+    for (const { process, exit } of [server, third]) {
+      process.kill('SIGTERM');
+      await exit;
+    }
     await drop();
+    await other.drop();
+  });
+
+  it.each(['auth/keys.cli.js', 'database/migrate.cli.js'])(
+    'stop %s in one line too',
+    async (program) => {
+      const wrong: Record<string, string>[] = [
+        { PORT: 'http' },
+        { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x%ss' },
+      ];
+      for (const env of wrong) {
+        const command = run(program, env, ['list']);
+        expect(await command.exit).toBe(1);
+        expect(command.output()).toContain(Object.keys(env)[0]);
+        expect(command.output()).not.toMatch(/hunter2| {4}at /);
+      }
+    },
+  );
+
+  it('a database that is not there stops the start by DATABASE_URL', async () => {
+    const nowhere = process.env['SKEIN_TEST_SERVER']!.replace(
+      /\/[^/?]*(\?|$)/,
+      '/skein_test_nowhere$1',
+    );
+    const stopped = run('main.js', { DATABASE_URL: nowhere });
+    expect(await stopped.exit).toBe(1);
+    expect(stopped.output()).toContain('DATABASE_URL');
+    expect(stopped.output()).not.toContain('    at ');
   });
 });
 
@@ -236,6 +275,24 @@ describe('the service on an external database', () => {
       (await again.post('/call/read', { project_id: 'acme/demo', id: 'in flight' })).body.call,
     ).not.toBeNull();
     await again.stop();
+    await drop();
+  });
+
+  it('does not wait for clients that keep their connections', async () => {
+    const { url, drop } = await openTestDatabase();
+    const server = await startServer({ DATABASE_URL: url });
+    const agent = new Agent({ keepAlive: true });
+    const get = () =>
+      new Promise<string | undefined>((resolve, reject) => {
+        request(`${server.url}/health`, { agent }, (answer) =>
+          answer.resume().once('end', () => resolve(answer.headers.connection)),
+        )
+          .once('error', reject)
+          .end();
+      });
+    expect(await get()).toBe('keep-alive');
+    expect(await server.stop()).toBe(0);
+    agent.destroy();
     await drop();
   });
 

@@ -45,6 +45,14 @@ describe('/calls/stream_query over 200,000 calls', () => {
     return Number(/^process_resident_memory_bytes (\d+)/m.exec(text)![1]);
   };
 
+  /** Statements of the server that are under way. */
+  const busy = async () => {
+    const { rows } = await client.query(
+      `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()`,
+    );
+    return rows.length;
+  };
+
   it.each(['/calls/stream_query', '/calls/query'])('%s keeps memory flat', async (path) => {
     const [response] = await once(open(path), 'response');
     let bytes = 0;
@@ -73,22 +81,35 @@ describe('/calls/stream_query over 200,000 calls', () => {
       await once(response, 'data');
       sent.destroy();
     }
-    // also one that sorts for a while before its first row
+    await until(async () => (await busy()) === 0);
+  });
+
+  it('a reader that leaves before the first row does so too', async () => {
+    const never = {
+      $contains: { input: { $getField: 'inputs.text' }, substr: { $literal: 'nowhere' } },
+    };
     const slow = open('/calls/stream_query', {
-      sort_by: [{ field: 'inputs.text', direction: 'desc' }],
+      query: { $expr: { $or: Array.from({ length: 200 }, () => never) } },
     });
     slow.on('error', () => {});
-    setImmediate(() => slow.destroy());
-    await until(
-      async () =>
-        (await server.post('/call/read', { project_id: 'acme/big', id: 'c1' })).status === 200,
+    await until(async () => (await busy()) === 1);
+    slow.destroy();
+    await until(async () => (await busy()) === 0);
+  });
+
+  it('readers that dawdle leave connections to everybody else', async () => {
+    const slow = Array.from({ length: 3 * POOL }, () => open('/calls/stream_query'));
+    const answers = await Promise.all(
+      slow.map(async (sent) => (await once(sent, 'response'))[0].statusCode),
     );
-    await until(async () => {
-      const { rows } = await client.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()`,
-      );
-      return rows.length === 0;
-    });
+    expect(answers.filter((status) => status === 200)).toHaveLength(POOL - 1);
+    expect(answers.filter((status) => status === 503)).toHaveLength(2 * POOL + 1);
+    expect((await server.post('/call/read', { project_id: 'acme/big', id: 'c1' })).status).toBe(
+      200,
+    );
+    expect((await fetch(`${server.url}/ready`)).status).toBe(200);
+    for (const sent of slow) sent.on('error', () => {}).destroy();
+    await until(async () => (await busy()) === 0);
   });
 
   it('a stream whose database goes away is cut, and does not look complete', async () => {

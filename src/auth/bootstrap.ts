@@ -8,19 +8,22 @@ import { isSecret } from './secret.js';
 /** Replicas that start at the same time on an empty database make one key between them. "skeins" in ASCII. */
 const BOOTSTRAP_LOCK = '126862167207539';
 
+/** @throws InvalidSetting when the key given does not have the shape of one. */
+export function assertBootstrapKey(given: string | undefined): void {
+  if (given !== undefined && !isSecret(given))
+    throw new InvalidSetting(
+      'BOOTSTRAP_API_KEY must be a key: skn_, 30 letters or digits and their 6 check characters',
+    );
+}
+
 /**
  * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which is returned to be shown once.
  * Null when there is nothing to show.
- * @throws InvalidSetting when the key given does not have the shape of one.
  */
 export async function firstKey(
   dataSource: DataSource,
   given: string | undefined,
 ): Promise<string | null> {
-  if (given !== undefined && !isSecret(given))
-    throw new InvalidSetting(
-      'BOOTSTRAP_API_KEY must be a key: skn_, 30 letters or digits and their 6 check characters',
-    );
   const keys = new KeysService(dataSource.getRepository(ApiKey));
   return withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
     if (await keys.hasAny()) return null;

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { validate } from '../common/validation.js';
 import { dateOf } from '../common/dto.js';
-import { withDatabase } from '../command.js';
+import { command, withDatabase } from '../command.js';
 import { migrate } from '../database/migrate.js';
 import { ApiKey } from './api-key.entity.js';
 import { CreateKeyDto } from './keys.dto.js';
@@ -14,9 +14,6 @@ npm run keys -- revoke <id>
 
 A scope is *, <entity>/* or <entity>/<project>. Works beside a running server.`;
 
-/** A mistake of the person at the keyboard. */
-class UsageError extends Error {}
-
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 async function create(keys: KeysService, options: Options): Promise<void> {
@@ -25,7 +22,7 @@ async function create(keys: KeysService, options: Options): Promise<void> {
   const { violations } = validate(CreateKeyDto, request);
   const flags: Record<string, string> = { scopes: 'scope', expires_at: 'expires' };
   if (violations.length > 0)
-    throw new UsageError(
+    throw new Error(
       violations
         .map(
           ({ path, message }) =>
@@ -71,14 +68,22 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
 
 async function revoke(keys: KeysService, id: string | undefined): Promise<void> {
   if (!id || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
-    throw new UsageError('revoke takes the id of a key');
-  if (!(await keys.revoke(id))) throw new UsageError(`there is no active key ${id}`);
+    throw new Error('revoke takes the id of a key');
+  if (!(await keys.revoke(id))) throw new Error(`there is no active key ${id}`);
   say(`revoked ${id}; it stops working within 5 s`);
 }
 
-type Options = ReturnType<typeof parse>['values'];
+type Options = ReturnType<typeof parseCommandLine>['values'];
 
-const parse = () =>
+function parse() {
+  try {
+    return parseCommandLine();
+  } catch (error) {
+    throw new Error((error as Error).message, { cause: error }); // a mistake at the keyboard needs no stack
+  }
+}
+
+const parseCommandLine = () =>
   parseArgs({
     allowPositionals: true,
     options: {
@@ -99,18 +104,11 @@ async function run(): Promise<void> {
   };
   const chosen =
     command !== undefined && Object.hasOwn(commands, command) ? commands[command] : undefined;
-  if (!chosen) throw new UsageError(USAGE);
+  if (!chosen) throw new Error(USAGE);
   await withDatabase(async (dataSource) => {
     await migrate(dataSource);
     await chosen(new KeysService(dataSource.getRepository(ApiKey)));
   });
 }
 
-try {
-  await run();
-} catch (error) {
-  const isUsage =
-    error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS');
-  process.stderr.write(`${isUsage ? (error as Error).message : (error as Error).stack}\n`);
-  process.exitCode = 1;
-}
+await command(run);

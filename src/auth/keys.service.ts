@@ -21,17 +21,18 @@ export interface NewKey {
 }
 
 /**
- * Issues, lists, revokes and verifies API keys. Verification keeps what it read for `CACHE_MS`, unknown secrets
- * included, so that it costs at most one look-up a key and process in that time; concurrent look-ups of one key share it.
+ * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
+ * most one look-up a key and process in that time; concurrent look-ups of one key share it. An unknown secret is not
+ * kept: guesses must not push out good keys. It costs a look-up by index, also past the limit of failed attempts,
+ * because a good key behind the same address must still be found.
  */
 @Injectable()
 export class KeysService {
-  private readonly cache = new LRUCache<string, { key: ApiKey | null }>({
+  private readonly cache = new LRUCache<string, ApiKey>({
     max: CACHED_KEYS,
     ttl: CACHE_MS,
-    fetchMethod: async (hash) => ({
-      key: await this.keys.findOneBy({ secretHash: Buffer.from(hash, 'base64') }),
-    }),
+    fetchMethod: async (hash) =>
+      (await this.keys.findOneBy({ secretHash: Buffer.from(hash, 'base64') })) ?? undefined,
   });
 
   constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
@@ -40,7 +41,7 @@ export class KeysService {
   async verify(secret: string): Promise<Caller | null> {
     if (!isSecret(secret)) return null;
     const hash = hashOf(secret);
-    const { key } = (await this.cache.fetch(hash.toString('base64'))) ?? { key: null };
+    const key = await this.cache.fetch(hash.toString('base64'));
     if (!key || !timingSafeEqual(key.secretHash, hash)) return null;
     if (key.revokedAt || (key.expiresAt && key.expiresAt.getTime() <= Date.now())) return null;
     return new Caller(key.id, key.userName, key.role, key.scopes);

@@ -14,7 +14,7 @@ import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.interceptor.js';
 import { BodyText } from '../common/body.guard.js';
-import { elementTexts, valueAt } from '../common/json-text.js';
+import { valueAt } from '../common/json-text.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
   CallEndBodyDto,
@@ -70,7 +70,7 @@ export class CallsController {
     @BodyText() text: string,
     @CallerParam() caller: Caller,
   ): Promise<UpsertBatchAnswerDto> {
-    return { res: await this.calls.upsertBatch(batch, elementTexts(text, 'batch'), caller) };
+    return { res: await this.calls.upsertBatch(batch, text, caller) };
   }
 
   /** One call by its id; `{"call": null}` when there is none. */
@@ -99,8 +99,8 @@ export class CallsController {
   @Post('calls/query')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
-  async query(@Body() query: CallsQueryDto): Promise<StreamableFile> {
-    return jsonArray(await this.calls.stream(query), 'calls');
+  async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.calls.stream(query), request, 'calls');
   }
 
   /** How many calls match. */

@@ -16,6 +16,7 @@ import {
   IsDateTime,
   IsId,
   IsJsonObject,
+  IsOptionalId,
   IsOptionalWire,
   IsProjectId,
   IsText,
@@ -56,10 +57,10 @@ export class CallStartDto {
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
   /** When absent: the trace of the stored parent, else a new one. */
   @IsOptional() @IsId() trace_id?: string | null;
-  @IsOptional() @IsText(256) parent_id?: string | null;
-  @IsOptional() @IsText(256) thread_id?: string | null;
+  @IsOptional() @IsId() parent_id?: string | null;
+  @IsOptionalId() thread_id?: string | null;
   /** Equal to `id` for a turn call. */
-  @IsOptional() @IsText(256) turn_id?: string | null;
+  @IsOptionalId() turn_id?: string | null;
   /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */

@@ -149,6 +149,11 @@ const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
     ? anyOf(refs.map((ref) => sql`strpos(${document}::text, ${JSON.stringify(ref)}::text) > 0`))
     : null;
 
+/** The traces of stored calls. */
+export const tracesQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+  SELECT id, trace_id FROM calls
+  WHERE project_id = ${projectId} AND id = ANY(${ids}::text[]) AND trace_id IS NOT NULL`;
+
 /** Sets the name also of a call whose start is still on its way. */
 export const updateQuery = (projectId: string, id: string, displayName: string | null): Sql => sql`
   INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})

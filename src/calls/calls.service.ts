@@ -3,8 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
-import { valueAt } from '../common/json-text.js';
+import { elementTexts, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
+import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
 import {
   CallEndDto,
@@ -19,7 +20,14 @@ import {
   type CallUpdateDto,
   MAX_BATCH,
 } from './calls.dto.js';
-import { callQuery, callsQuery, callsStatsQuery, deleteQuery, updateQuery } from './calls.query.js';
+import {
+  callQuery,
+  callsQuery,
+  callsStatsQuery,
+  deleteQuery,
+  tracesQuery,
+  updateQuery,
+} from './calls.query.js';
 import {
   END_DOCUMENTS,
   END_FIELDS,
@@ -52,16 +60,17 @@ export class CallsService {
 
   /**
    * Stores what is good of a batch, and answers each item in its place. Parts of one call are merged before they are
-   * stored, so the last start of a call in the batch is the one that stays. `texts` are the items as they were sent.
+   * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent.
    */
-  async upsertBatch(batch: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
+  async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     if (batch.length > MAX_BATCH)
       throw new ApiError(
         'too_large',
         `batch holds ${batch.length} items, over the limit of ${MAX_BATCH}`,
       );
+    const texts = elementTexts(text, 'batch');
     const items = batch.map((item, i) => checkedItem(item, texts[i]!, caller));
-    const writes = writesOf(items, caller);
+    const writes = writesOf(items, caller, await this.tracesOf(items));
     const merged = new Map(
       mergedByCall(writes.filter((write) => write !== null)).map((write) => [keyOf(write), write]),
     );
@@ -76,6 +85,25 @@ export class CallsService {
         ? { id: write.id, trace_id: merged.get(keyOf(write))!.traceId! }
         : {};
     });
+  }
+
+  /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
+  private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
+    const good = items.filter((item) => 'mode' in item);
+    const wanted = new Map<string, Set<string>>();
+    for (const { mode, body } of good) {
+      if (mode !== 'start' || body.trace_id) continue;
+      const ids = wanted.get(body.project_id) ?? new Set();
+      for (const id of [body.id, body.parent_id]) if (id) ids.add(id);
+      wanted.set(body.project_id, ids);
+    }
+    const stored = new Map<string, string>();
+    for (const [projectId, ids] of wanted)
+      for (const { id, trace_id } of await this.database.query<{ id: string; trace_id: string }>(
+        tracesQuery(projectId, [...ids]),
+      ))
+        stored.set(callKey(projectId, id), trace_id);
+    return tracesBy(good, stored);
   }
 
   /** The call as JSON text, or null. */
@@ -139,8 +167,7 @@ function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusa
 }
 
 /** The write of each item, null for a refused one. */
-function writesOf(items: (Item | Refusal)[], caller: Caller): (CallWrite | null)[] {
-  const traces = tracesOf(items);
+function writesOf(items: (Item | Refusal)[], caller: Caller, traces: Traces): (CallWrite | null)[] {
   return items.map((item) => {
     if ('error' in item) return null;
     if (item.mode === 'end') return endWrite(item.body, item.text);
@@ -148,24 +175,32 @@ function writesOf(items: (Item | Refusal)[], caller: Caller): (CallWrite | null)
   });
 }
 
+/** The trace of a start that names none. */
+type Traces = (start: CallStartDto) => string;
+
 /**
- * The trace of a start that names none: that of its parent, if the parent starts in the same batch. A parent that is
- * stored already is looked up by the statement itself.
+ * Traces by what is known: the start itself, the row it repeats, an end of it in the batch, its parent, stored or in
+ * the batch; else a new one.
  */
-function tracesOf(items: (Item | Refusal)[]): (start: CallStartDto) => string {
+function tracesBy(items: Item[], stored: Map<string, string>): Traces {
   const starts = new Map<string, CallStartDto>();
-  for (const item of items)
-    if ('mode' in item && item.mode === 'start' && item.body.id)
-      starts.set(callKey(item.body.project_id, item.body.id), item.body);
-  const known = new Map<CallStartDto, string>();
+  const known = new Map(stored);
+  for (const { mode, body } of items) {
+    const key = callKey(body.project_id, body.id ?? '');
+    if (mode === 'start' && body.id) starts.set(key, body);
+    if (mode === 'end' && body.trace_id && !known.has(key)) known.set(key, body.trace_id);
+  }
+  const made = new Map<CallStartDto, string>();
   const traceOf = (start: CallStartDto): string => {
-    if (start.trace_id) return start.trace_id;
-    if (!known.has(start)) {
-      known.set(start, uuidv7()); // stays, should the parents go round in a circle
-      const parent = start.parent_id && starts.get(callKey(start.project_id, start.parent_id));
-      if (parent) known.set(start, traceOf(parent));
-    }
-    return known.get(start)!;
+    const own =
+      start.trace_id ?? known.get(callKey(start.project_id, start.id ?? '')) ?? made.get(start);
+    if (own) return own;
+    made.set(start, uuidv7()); // stays, should the parents go round in a circle
+    const parentKey = start.parent_id ? callKey(start.project_id, start.parent_id) : '';
+    const parent = starts.get(parentKey);
+    const inherited = parent ? traceOf(parent) : known.get(parentKey);
+    if (inherited) made.set(start, inherited);
+    return made.get(start)!;
   };
   return traceOf;
 }
@@ -179,6 +214,7 @@ function startWrite(
   const id = start.id ?? uuidv7();
   const row = rowText(text, START_FIELDS, START_DOCUMENTS, {
     id,
+    [WIRE.runStep]: start[WIRE.runStep],
     skein_user: caller.userName,
     skein_trace: traceId,
   });
@@ -188,6 +224,7 @@ function startWrite(
 function endWrite(end: CallEndDto, text: string): CallWrite {
   const row = rowText(text, END_FIELDS, END_DOCUMENTS, {
     id: end.id,
+    [WIRE.runStepEnd]: end[WIRE.runStepEnd],
     skein_failed: hasDescendantError(end.summary),
   });
   return { projectId: end.project_id, id: end.id, end: row };

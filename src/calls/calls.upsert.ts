@@ -18,7 +18,6 @@ export const START_FIELDS = [
   'thread_id',
   'turn_id',
   WIRE.runId,
-  WIRE.runStep,
 ] as const;
 
 /** The members of an end that are stored as they stand. */
@@ -27,7 +26,6 @@ export const END_FIELDS = [
   'id',
   'ended_at',
   'exception',
-  WIRE.runStepEnd,
   'started_at',
   'trace_id',
 ] as const;
@@ -39,7 +37,10 @@ export const END_FIELDS = [
 export interface ServerFields {
   id: string;
   /** The start's or end's documents are strings that hold JSON. */
-  skein_opaque?: boolean;
+  skein_opaque: boolean;
+  /** Of a start, as a plain integer: a spelling such as `1e0` is for JavaScript only. */
+  [WIRE.runStep]?: number | null;
+  [WIRE.runStepEnd]?: number | null;
   /** User of the key. */
   skein_user?: string;
   /** Trace of a start that names none and whose parent is not stored. */
@@ -56,9 +57,11 @@ export function rowText(
   text: string,
   fields: readonly string[],
   documents: readonly string[],
-  server: ServerFields,
+  server: Omit<ServerFields, 'skein_opaque'>,
 ): string {
-  if (!hasOpaqueEscapes(text)) return `${text.slice(0, -1)},${JSON.stringify(server).slice(1)}`;
+  const isOpaque = hasOpaqueEscapes(text);
+  const added = JSON.stringify({ ...server, skein_opaque: isOpaque }).slice(1);
+  if (!isOpaque) return `${text.slice(0, -1)},${added}`;
   const spans = memberSpans(text, 0);
   const members = (names: readonly string[], spelled: (json: string) => string) =>
     names.flatMap((name) => {
@@ -68,7 +71,7 @@ export function rowText(
   return `{${[
     ...members(fields, (json) => json),
     ...members(documents, (json) => (json === 'null' ? json : JSON.stringify(json))),
-  ].join(',')},${JSON.stringify({ ...server, skein_opaque: true }).slice(1)}`;
+  ].join(',')},${added}`;
 }
 
 const RUN_ID = identifier(WIRE.runId);
@@ -115,18 +118,18 @@ export const upsertQuery = (starts: string, ends: string): Sql => sql`
       (SELECT k.trace_id FROM calls k WHERE k.project_id = s.project_id AND k.id = s.id),
       (SELECT p.trace_id FROM calls p WHERE p.project_id = s.project_id AND p.id = s.parent_id),
       e.trace_id, s.skein_trace) END,
-    s.parent_id, s.thread_id, s.turn_id, s.${RUN_ID}, s.${RUN_STEP}::int, s.skein_user,
+    s.parent_id, s.thread_id, s.turn_id, s.${RUN_ID}, s.${RUN_STEP}, s.skein_user,
     CASE WHEN s.op_name IS NOT NULL THEN coalesce(${document('s', 'attributes')}, '{}') END,
     CASE WHEN s.op_name IS NOT NULL THEN coalesce(${document('s', 'inputs')}, '{}') END,
     ${document('s', 'otel_dump')},
-    e.ended_at, e.exception, e.${RUN_STEP_END}::int, ${document('e', 'summary')}, ${document('e', 'output')},
+    e.ended_at, e.exception, e.${RUN_STEP_END}, ${document('e', 'summary')}, ${document('e', 'output')},
     coalesce(s.skein_opaque, false) OR coalesce(e.skein_opaque, false), coalesce(e.skein_failed, false)
   FROM json_to_recordset(${starts}::json) AS s (
     project_id text, id text, op_name text, started_at timestamptz, display_name text, trace_id text, parent_id text,
-    thread_id text, turn_id text, ${RUN_ID} text, ${RUN_STEP} numeric, attributes json, inputs json, otel_dump json,
+    thread_id text, turn_id text, ${RUN_ID} text, ${RUN_STEP} int, attributes json, inputs json, otel_dump json,
     skein_user text, skein_opaque boolean, skein_trace text)
   FULL JOIN json_to_recordset(${ends}::json) AS e (
-    project_id text, id text, ended_at timestamptz, exception text, ${RUN_STEP_END} numeric, started_at timestamptz,
+    project_id text, id text, ended_at timestamptz, exception text, ${RUN_STEP_END} int, started_at timestamptz,
     trace_id text, summary json, output json, skein_opaque boolean, skein_failed boolean) USING (project_id, id)
   ORDER BY project_id COLLATE "C", id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET

@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { metrics } from '../common/edge.js';
-import { isRowError, unavailable } from '../common/errors.js';
+import { isRowError } from '../common/errors.js';
 import { Database } from '../database/database.js';
-import { GroupCommit, QueueFull } from '../database/group-commit.js';
+import { GroupCommit } from '../database/group-commit.js';
 import { upsertQuery } from './calls.upsert.js';
 
 /** The start, the end, or both of one call, as texts that `upsertQuery` takes. */
@@ -29,29 +29,46 @@ export class CallsWriter implements OnApplicationShutdown {
     metrics.registerMetric(this.gauge());
   }
 
-  /** Resolves when the write is committed. @throws ApiError `unavailable` when too many wait. */
+  /** Resolves when the write is committed. @throws Busy when too many wait. */
   async store(write: CallWrite): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
-    try {
-      await this.group.add(write, (write.start?.length ?? 0) + (write.end?.length ?? 0));
-    } catch (error) {
-      throw error instanceof QueueFull ? unavailable(error.message, error) : error;
-    }
+    const bytes = (write.start?.length ?? 0) + (write.end?.length ?? 0);
+    await this.group.add(write, write.projectId, bytes);
   }
 
   /** Stores many; answers for each what refused it, or undefined. @throws what would fail all of them. */
   async storeAll(writes: CallWrite[]): Promise<unknown[]> {
-    if (this.database.inTransaction) {
-      for (let i = 0; i < writes.length; i += ROWS_AT_ONCE)
-        await this.write(writes.slice(i, i + ROWS_AT_ONCE));
-      return [];
-    }
+    if (this.database.inTransaction) return this.storeInTransaction(writes);
     const outcomes = await Promise.allSettled(writes.map((write) => this.store(write)));
     return outcomes.map((outcome) => {
       if (outcome.status === 'fulfilled') return undefined;
       if (isRowError(outcome.reason)) return outcome.reason as unknown;
       throw outcome.reason;
     });
+  }
+
+  /** In the order in which every statement locks, since the locks stay until the transaction ends. */
+  private async storeInTransaction(writes: CallWrite[]): Promise<unknown[]> {
+    const refused = new Map<CallWrite, unknown>();
+    const sorted = writes.toSorted((a, b) => byCodePoint(keyOf(a), keyOf(b)));
+    for (let i = 0; i < sorted.length; i += ROWS_AT_ONCE)
+      await this.storeOrHalve(sorted.slice(i, i + ROWS_AT_ONCE), refused);
+    return writes.map((write) => refused.get(write));
+  }
+
+  private async storeOrHalve(writes: CallWrite[], refused: Map<CallWrite, unknown>): Promise<void> {
+    try {
+      await this.database.savepoint(() => this.write(writes));
+    } catch (error) {
+      if (!isRowError(error)) throw error;
+      if (writes.length === 1) {
+        refused.set(writes[0]!, error);
+        return;
+      }
+      const half = writes.length >> 1;
+      await this.storeOrHalve(writes.slice(0, half), refused);
+      await this.storeOrHalve(writes.slice(half), refused);
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -85,6 +102,9 @@ export class CallsWriter implements OnApplicationShutdown {
 const ROWS_AT_ONCE = 500;
 
 const WAITING = 'skein_calls_waiting';
+
+/** As PostgreSQL's collation C orders UTF-8. */
+const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Neither part can hold the separator. */
 export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;

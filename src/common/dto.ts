@@ -90,6 +90,18 @@ export const IsId = ({ each = false } = {}) =>
     }),
   );
 
+/** An id that names something else, and may be empty for nothing: `thread_id`, `turn_id`. */
+export const IsOptionalId = () =>
+  applyDecorators(
+    IsOptional(),
+    rule(
+      'isOptionalId',
+      `must be a string of at most ${ID_LENGTH} characters without control characters`,
+      (value) => value === '' || isId(value),
+    ),
+    ApiPropertyOptional({ type: 'string', maxLength: ID_LENGTH }),
+  );
+
 export const isId = (value: unknown): value is string =>
   typeof value === 'string' && fits(value, ID_LENGTH) && /^[^\p{Cc}\p{Cs}]+$/u.test(value);
 
@@ -111,8 +123,12 @@ function isDateTime(value: unknown): value is string {
   const parts = typeof value === 'string' && DATE_TIME.exec(value);
   if (!parts) return false;
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  return year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= daysOf(year, month);
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return false;
+  return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
 }
+
+/** An offset may carry an instant out of the years that have four digits. */
+const isYearOfFour = (year: number) => year >= 1 && year <= 9999;
 
 /** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
 export function dateOf(text: string): Date {

@@ -24,12 +24,20 @@ const durations = new Histogram({
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
+let isDraining = false;
+
+/** From now on each connection is closed with the answer it gets: the process takes nothing new. */
+export function startDraining(): void {
+  isDraining = true;
+}
+
 /** First of all: gives the request its id, and measures and logs it (level `debug`) when its answer has ended. */
 export function edge(request: Request, response: Response, next: NextFunction): void {
   const sent = request.headers['x-request-id'];
   request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
   response.setHeader('x-request-id', request.id);
   response.setHeader('x-content-type-options', 'nosniff');
+  if (isDraining) response.setHeader('connection', 'close');
   const started = performance.now();
   response.once('close', () => {
     const seconds = (performance.now() - started) / 1000;

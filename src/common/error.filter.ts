@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { ERRORS, toApiError, type ApiError } from './errors.js';
+import { ApiError, ERRORS, toApiError } from './errors.js';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
@@ -13,9 +13,12 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
+    if (response.destroyed) return; // nobody is there to be told
     const error = toApiError(thrown);
-    if (error.status >= 500)
-      this.logger.error({ request_id: request.id, path: request.path, err: error.cause ?? thrown });
+    // What a service refuses on purpose has no cause: a probe that is not ready is no entry each time.
+    const cause = thrown instanceof ApiError ? error.cause : thrown;
+    if (error.status >= 500 && cause)
+      this.logger.error({ request_id: request.id, path: request.path, err: cause });
     if (response.headersSent) {
       response.destroy(); // a cut stream must not look complete
       return;

@@ -70,6 +70,7 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof HttpException) return fromStatus(error.getStatus(), error.message);
   if (error instanceof InvalidQuery)
     return invalidRequest([{ path: error.path, message: error.problem }]);
+  if (error instanceof Error && error.name === 'Busy') return unavailable(error.message);
   if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
   return fromForeign(error);
 }
@@ -77,6 +78,11 @@ export function toApiError(error: unknown): ApiError {
 /** What Express, its body reader, the driver or PostgreSQL throw. */
 function fromForeign(error: unknown): ApiError {
   const { code, status, limit, message } = (error ?? {}) as ForeignError;
+  if (message?.startsWith('timeout exceeded when trying to connect'))
+    return unavailable(
+      'the database cannot be reached, or all connections to it are in use',
+      error,
+    );
   if (isConnectionError(error)) return unavailable('the database cannot be reached', error);
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
   if (status === 413)

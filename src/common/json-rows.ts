@@ -12,47 +12,50 @@ const NDJSON = 'application/x-ndjson';
  */
 export function jsonLines(batches: Readable, request: Request): Promise<StreamableFile> {
   const type = request.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
-  return streamed(
-    batches,
-    type,
-    new Transform({
-      writableObjectMode: true,
-      transform: (lines: string[], _, done) => {
-        const text = `${lines.join('\n')}\n`;
-        done(
-          null,
-          isOneLineEach(text, lines.length) ? text : `${lines.map(onOneLine).join('\n')}\n`,
-        );
-      },
-    }),
-  );
+  const frame = new Transform({
+    writableObjectMode: true,
+    transform(lines: string[], _, done) {
+      const text = `${lines.join('\n')}\n`;
+      const isFramed = isOneLineEach(text, lines.length);
+      done(null, isFramed ? text : `${lines.map(onOneLine).join('\n')}\n`);
+    },
+  });
+  return streamed(batches, request, frame, type);
 }
 
 /** Batches of JSON texts as `{"<name>":[…]}`, or with further members given as JSON text behind the array. */
-export function jsonArray(batches: Readable, name: string, members = ''): Promise<StreamableFile> {
+export function jsonArray(
+  batches: Readable,
+  request: Request,
+  name: string,
+  members = '',
+): Promise<StreamableFile> {
   let before = `{${JSON.stringify(name)}:[`;
-  return streamed(
-    batches,
-    'application/json',
-    new Transform({
-      writableObjectMode: true,
-      transform(texts: string[], _, done) {
-        const chunk = before + texts.join(',');
-        before = ',';
-        done(null, chunk);
-      },
-      flush(done) {
-        done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
-      },
-    }),
-  );
+  const frame = new Transform({
+    writableObjectMode: true,
+    transform(texts: string[], _, done) {
+      const chunk = before + texts.join(',');
+      before = ',';
+      done(null, chunk);
+    },
+    flush(done) {
+      done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
+    },
+  });
+  return streamed(batches, request, frame, 'application/json');
 }
 
+/** A client that leaves ends the source at once, also while the first row is still being looked for. */
 async function streamed(
   batches: Readable,
-  type: string,
+  request: Request,
   frame: Transform,
+  type: string,
 ): Promise<StreamableFile> {
+  const leave = () => batches.destroy(new Error('the client has left'));
+  const response = request.res!;
+  if (response.destroyed) leave();
+  else response.once('close', leave);
   await once(batches, 'readable');
   pipeline(batches, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's
   return new StreamableFile(frame, { type });

@@ -8,7 +8,20 @@ import { config } from '../config.js';
  * is ever logged.
  */
 export const logger = pino(
-  { level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+  {
+    level: config.logLevel,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    // An error of the driver also holds the statement and its values.
+    serializers: {
+      err: ({ name, message, code, stack }: NodeJS.ErrnoException) => ({
+        name,
+        message,
+        code,
+        stack,
+      }),
+    },
+  },
   config.logFormat === 'pretty'
     ? pretty({ sync: true, colorize: process.stdout.isTTY })
     : pino.destination({ sync: true }),

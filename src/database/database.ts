@@ -4,7 +4,11 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Sql } from '../query/sql.js';
+import { Busy } from './busy.js';
 import { RowStream } from './row-stream.js';
+
+/** Connections that streams leave to everything else: a quarter, at least one. */
+const reservedOf = (poolSize: number) => Math.max(1, Math.floor(poolSize / 4));
 
 /**
  * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
@@ -13,6 +17,7 @@ import { RowStream } from './row-stream.js';
 @Injectable()
 export class Database {
   private readonly current = new AsyncLocalStorage<PoolClient>();
+  private streams = 0;
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -47,8 +52,37 @@ export class Database {
     }
   }
 
-  /** The single text column of each row, in batches, read through a cursor: memory does not grow with the result. */
+  /** Runs `work` so that its failure takes back what it did, and leaves the transaction it runs in usable. */
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    const client = this.current.getStore();
+    if (!client) throw new Error('a savepoint needs a transaction');
+    await client.query('SAVEPOINT work');
+    try {
+      const result = await work();
+      await client.query('RELEASE SAVEPOINT work');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK TO SAVEPOINT work');
+      throw error;
+    }
+  }
+
+  /**
+   * The single text column of each row, in batches, read through a cursor: memory does not grow with the result. A
+   * stream holds its connection until its reader has read, so some connections are kept from streams: readers that
+   * dawdle do not stop everybody else.
+   * @throws Busy
+   */
   async stream(query: Sql): Promise<RowStream> {
-    return new RowStream(await this.pool.connect(), query.toQuery());
+    const { max } = this.pool.options;
+    if (this.streams >= max - reservedOf(max)) throw new Busy('as many streams are open as may be');
+    this.streams++;
+    try {
+      const rows = new RowStream(await this.pool.connect(), query.toQuery());
+      return rows.once('close', () => this.streams--);
+    } catch (error) {
+      this.streams--;
+      throw error;
+    }
   }
 }

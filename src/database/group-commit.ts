@@ -1,3 +1,5 @@
+import { Busy } from './busy.js';
+
 interface Waiting<Row> {
   row: Row;
   bytes: number;
@@ -11,7 +13,7 @@ interface Limits {
   maxBytes: number;
   /** Writes under way at once. */
   maxWrites: number;
-  /** Rows and bytes that may wait; beyond them `add` throws `QueueFull`. */
+  /** Rows and bytes that may wait; beyond them `add` throws `Busy`. */
   maxWaitingRows: number;
   maxWaitingBytes: number;
 }
@@ -30,20 +32,20 @@ const LIMITS: Limits = {
   maxWaitingBytes: 256 * MIB,
 };
 
-/** As many rows or bytes wait as may wait. */
-export class QueueFull extends Error {}
-
 /**
  * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
- * form the next batch, so there is no timer: latency is one write when idle, and the batch grows with the load. `add`
- * settles when its row is committed, or refused; what waits is bounded in rows and bytes.
+ * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
+ * share a write only with rows of the same project, and projects take turns. `add` settles when its row is committed,
+ * or refused; what waits is bounded in rows and bytes.
  */
 export class GroupCommit<Row> {
-  private waiting: Waiting<Row>[] = [];
-  private waitingBytes = 0;
+  /** By project, the one that has waited longest first. */
+  private readonly waiting = new Map<string, Waiting<Row>[]>();
+  private rows = 0;
+  private bytes = 0;
   private writes = 0;
   private isScheduled = false;
-  private idleListeners: (() => void)[] = [];
+  private readonly idleListeners: (() => void)[] = [];
   private readonly limits: Limits;
 
   constructor(
@@ -55,24 +57,28 @@ export class GroupCommit<Row> {
   }
 
   get waitingRows(): number {
-    return this.waiting.length;
+    return this.rows;
   }
 
-  /** `bytes` is what the row weighs, for the limits. */
-  add(row: Row, bytes: number): Promise<void> {
+  /** `bytes` is what the row weighs, for the limits. @throws Busy */
+  add(row: Row, project: string, bytes: number): Promise<void> {
     const { maxWaitingRows, maxWaitingBytes } = this.limits;
-    if (this.waiting.length >= maxWaitingRows || this.waitingBytes + bytes > maxWaitingBytes)
-      return Promise.reject(new QueueFull('too many writes are waiting for the database'));
+    if (this.rows >= maxWaitingRows || this.bytes + bytes > maxWaitingBytes)
+      return Promise.reject(new Busy('too many writes wait for the database'));
     return new Promise((resolve, reject) => {
-      this.waiting.push({ row, bytes, resolve, reject });
-      this.waitingBytes += bytes;
+      const queue = this.waiting.get(project);
+      const waiting = { row, bytes, resolve, reject };
+      if (queue) queue.push(waiting);
+      else this.waiting.set(project, [waiting]);
+      this.rows++;
+      this.bytes += bytes;
       this.schedule();
     });
   }
 
   /** Resolves when everything added so far is settled; call it on shutdown. */
   async idle(): Promise<void> {
-    if (this.waiting.length === 0 && this.writes === 0) return;
+    if (this.rows === 0 && this.writes === 0) return;
     await new Promise<void>((resolve) => this.idleListeners.push(resolve));
   }
 
@@ -82,7 +88,7 @@ export class GroupCommit<Row> {
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      while (this.waiting.length > 0 && this.writes < this.limits.maxWrites) void this.startWrite();
+      while (this.rows > 0 && this.writes < this.limits.maxWrites) void this.startWrite();
     });
   }
 
@@ -90,21 +96,27 @@ export class GroupCommit<Row> {
     this.writes++;
     await this.commit(this.nextBatch());
     this.writes--;
-    if (this.waiting.length > 0) this.schedule();
+    if (this.rows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
 
+  /** Of the project that has waited longest; what does not fit goes to the end of the line. */
   private nextBatch(): Waiting<Row>[] {
+    const [project, queue] = this.waiting.entries().next().value!;
     let rows = 0;
     let bytes = 0;
-    for (const waiting of this.waiting) {
-      if (rows > 0 && (rows >= this.limits.maxRows || bytes + waiting.bytes > this.limits.maxBytes))
-        break;
+    for (const waiting of queue) {
+      const isFull = rows >= this.limits.maxRows || bytes + waiting.bytes > this.limits.maxBytes;
+      if (rows > 0 && isFull) break;
       rows++;
       bytes += waiting.bytes;
     }
-    this.waitingBytes -= bytes;
-    return this.waiting.splice(0, rows);
+    const batch = queue.splice(0, rows);
+    this.waiting.delete(project);
+    if (queue.length > 0) this.waiting.set(project, queue);
+    this.rows -= rows;
+    this.bytes -= bytes;
+    return batch;
   }
 
   private async commit(batch: Waiting<Row>[]): Promise<void> {

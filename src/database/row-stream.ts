@@ -5,6 +5,8 @@ import Cursor from 'pg-cursor';
 const BATCH_BYTES = 256 * 1024;
 const FIRST_BATCH = 32;
 const MAX_BATCH = 512;
+/** A reader that takes no batch for so long is taken for gone. */
+const STALLED_AFTER_MS = 60_000;
 
 /**
  * The rows of a query with one text column, as batches (`string[]`). A batch holds about `BATCH_BYTES`, judged by the
@@ -17,6 +19,7 @@ export class RowStream extends Readable {
   private readonly cursor: Cursor<[string]>;
   private rowsPerBatch = FIRST_BATCH;
   private isExhausted = false;
+  private stalled?: NodeJS.Timeout;
 
   constructor(
     private readonly client: PoolClient,
@@ -27,6 +30,7 @@ export class RowStream extends Readable {
   }
 
   override _read(): void {
+    clearTimeout(this.stalled);
     this.cursor.read(this.rowsPerBatch, (error: Error | undefined, rows: [string][]) => {
       if (error) this.destroy(error);
       else if (!this.destroyed) this.deliver(rows.map(([line]) => line));
@@ -41,12 +45,17 @@ export class RowStream extends Readable {
         1,
         Math.min(MAX_BATCH, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / largest)),
       );
+      this.stalled = setTimeout(
+        () => this.destroy(new Error('the reader has stalled')),
+        STALLED_AFTER_MS,
+      );
       this.push(lines);
     }
     if (this.isExhausted) this.push(null);
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.stalled);
     this.client.release(error ?? !this.isExhausted);
     done(error);
   }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { startDraining } from '../common/edge.js';
 
 /** A database that does not answer within this time is not reachable. */
 const PROBE_TIMEOUT_MS = 2000;
@@ -20,6 +21,7 @@ export class ReadinessService {
   /** From now on the process finishes what it has and takes nothing new. */
   startDraining(): void {
     this.isDraining = true;
+    startDraining();
   }
 
   async readiness(): Promise<Readiness> {
