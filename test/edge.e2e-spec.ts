@@ -243,7 +243,7 @@ describe('the edge', () => {
           app.post('/call/upsert_batch', batch, { headers: { 'idempotency-key': `lost-${i}` } }),
           app.post('/call/start', { start: aStart() }),
           app
-            .post('/calls/query', { project_id: 'acme/demo', limit: 1 })
+            .post('/calls/query', { project_id: 'acme/lost', limit: 1 })
             .catch(() => ({ status: 'cut' })),
         ]);
         for (const { status } of answers) expect([200, 503, 'cut']).toContain(status);
@@ -276,16 +276,16 @@ async function whileConnectionsAreLost(app: TestApp, work: () => Promise<void>):
   const { Client } = await import('pg');
   const client = new Client(app.databaseUrl);
   await client.connect();
-  let isOver = false;
+  const over = new AbortController();
   const kill = async () => {
-    while (!isOver)
+    while (!over.signal.aborted)
       await client.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
       );
   };
   const killing = kill();
   await work();
-  isOver = true;
+  over.abort();
   await killing;
   await client.end();
 }
