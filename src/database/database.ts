@@ -47,8 +47,11 @@ export class Database {
     }
   }
 
-  /** The single text column of each row, in batches, read through a cursor: memory does not grow with the result. */
-  async stream(query: Sql): Promise<RowStream> {
-    return new RowStream(await this.pool.connect(), query.toQuery());
+  /**
+   * The single text column of each row, in batches of at most `maxBatch`, read through a cursor: memory does not grow
+   * with the result.
+   */
+  async stream(query: Sql, maxBatch?: number): Promise<RowStream> {
+    return new RowStream(await this.pool.connect(), query.toQuery(), maxBatch);
   }
 }
