@@ -195,25 +195,22 @@ const columns = (targets: readonly Target[]): [names: string[], digests: string[
   return [distinct.map(({ objectId }) => objectId), distinct.map(({ digest }) => digest)];
 };
 
-/** Neighbours of one project whose values together are not much larger than `FETCHED_BYTES`. */
+/** Neighbours of one project; a value more is added to a group as long as its values have not `FETCHED_BYTES` together. */
 function* groupsOf(targets: readonly Target[]): Generator<Target[]> {
   let group: Target[] = [];
-  let keys = new Set<string>();
-  let bytes = 0;
+  let sizes = new Map<string, number>();
   for (const target of targets) {
     const key = target.version ? versionKey(target) : '';
-    const sizeBytes = target.version?.sizeBytes ?? 0;
-    const added = keys.has(key) ? 0 : sizeBytes;
-    const isFull = bytes + added > FETCHED_BYTES || target.projectId !== group[0]?.projectId;
-    if (group.length > 0 && isFull) {
+    const isFull = !sizes.has(key) && sum(sizes.values()) >= FETCHED_BYTES;
+    if (group.length > 0 && (isFull || target.projectId !== group[0]!.projectId)) {
       yield group;
       group = [];
-      keys = new Set();
-      bytes = 0;
+      sizes = new Map();
     }
     group.push(target);
-    if (!keys.has(key)) bytes += sizeBytes;
-    keys.add(key);
+    sizes.set(key, target.version?.sizeBytes ?? 0);
   }
   if (group.length > 0) yield group;
 }
+
+const sum = (numbers: Iterable<number>) => [...numbers].reduce((a, b) => a + b, 0);

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
-import { valueAt } from '../common/json-text.js';
+import { elementTexts, valueAt } from '../common/json-text.js';
 import {
   TableCreatedDto,
   TableCreateDto,
@@ -35,7 +35,7 @@ export class TablesController {
     @Body() { table }: TableCreateDto,
     @BodyText() text: string,
   ): Promise<TableCreatedDto> {
-    return this.tables.create(table, valueAt(text, 'table', 'rows'));
+    return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'));
   }
 
   /** Stores the table that updates make of another one, which stays as it is. */
@@ -43,7 +43,7 @@ export class TablesController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   updateTable(@Body() body: TableUpdateDto, @BodyText() text: string): Promise<TableUpdatedDto> {
-    return this.tables.update(body, valueAt(text, 'updates'));
+    return this.tables.update(body, elementTexts(text, 'updates'));
   }
 
   /** Stores a table of rows that are stored already. */

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setImmediate as breath } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ApiError, invalidRequest } from '../common/errors.js';
-import { elementSpans, hasOpaqueEscapes, valueAt } from '../common/json-text.js';
+import { hasOpaqueEscapes, valueAt } from '../common/json-text.js';
 import { Database } from '../database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';
@@ -47,9 +47,8 @@ const STREAMED_AT_ONCE = 64;
 export class TablesService {
   constructor(private readonly database: Database) {}
 
-  /** `list` is the text of the rows as they were sent. */
-  async create(table: TableDto, list: string): Promise<TableCreatedDto> {
-    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+  /** `texts` are the rows as they were sent. */
+  async create(table: TableDto, texts: readonly string[]): Promise<TableCreatedDto> {
     const rows = await newRows(texts);
     const row_digests = rows.map(({ digest }) => digest);
     const digest = await this.store(table.project_id, joinedDigests(row_digests), rows, (digest) =>
@@ -58,19 +57,20 @@ export class TablesService {
     return { digest, row_digests };
   }
 
-  /** `list` is the text of the updates as they were sent. */
-  async update(body: TableUpdateDto, list: string): Promise<TableUpdatedDto> {
+  /** `texts` are the updates as they were sent. */
+  async update(body: TableUpdateDto, texts: readonly string[]): Promise<TableUpdatedDto> {
     const { project_id, base_digest, updates } = body;
     assertEdits(updates);
     const [base] = await this.database.query<{ row_digests: Buffer }>(
       rowDigestsQuery(project_id, base_digest),
     );
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
-    const texts = elementSpans(list, 0).flatMap((span, i) => {
-      const word = wordOf(updates[i]!);
-      return word === 'pop' ? [] : [valueAt(list.slice(...span), word, 'row')];
-    });
-    const rows = await newRows(texts);
+    const rows = await newRows(
+      texts.flatMap((text, i) => {
+        const word = wordOf(updates[i]!);
+        return word === 'pop' ? [] : [valueAt(text, word, 'row')];
+      }),
+    );
     const { rows: rowDigests, touched } = apply(base.row_digests, updates, rows);
     const digest = await this.store(project_id, rowDigests, rows);
     return { digest, updated_row_digests: touched };
@@ -123,9 +123,8 @@ export class TablesService {
       throw new ApiError('too_large', `the table has ${count} rows, over the limit of ${MAX_ROWS}`);
     const digest = tableDigest(rowDigests);
     check(digest);
-    const distinct = [...new Map(rows.map((row) => [row.digest, row])).values()].toSorted((a, b) =>
-      a.digest < b.digest ? -1 : 1,
-    );
+    const firstOfEach = new Map(rows.toReversed().map((row) => [row.digest, row])).values();
+    const distinct = [...firstOfEach].toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
     await this.database.transaction(async () => {
       for (const batch of batchesOf(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
