@@ -1,4 +1,5 @@
 import { objectDigest } from '../src/objects/digest.js';
+import type { ObjectsQueryDto } from '../src/objects/objects.dto.js';
 import { startApp, type TestApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
@@ -557,6 +558,95 @@ describe('POST /objs/query', () => {
     } finally {
       await app.query('ALTER TABLE away RENAME TO object_versions');
     }
+  });
+});
+
+describe('the plans of /objs/query', () => {
+  const project_id = 'acme/planned';
+  beforeAll(async () => {
+    await app.query(
+      `INSERT INTO object_versions (project_id, object_id, version_index, digest, created_at, is_latest, kind, size_bytes, val)
+       SELECT $1, 'name-' || i % 1000, i / 1000, i, now() + i * interval '1 ms', i >= 19000, 'object', 2, '{}'
+       FROM generate_series(0, 19999) i`,
+      [project_id],
+    );
+    await app.query('ANALYZE object_versions');
+  });
+
+  async function plan(query: Partial<ObjectsQueryDto>): Promise<string> {
+    const { objectsQuery } = await import('../src/objects/objects.query.js');
+    const { text, values } = objectsQuery({ project_id, ...query }).toQuery();
+    const rows = await app.query(`EXPLAIN (VERBOSE, COSTS OFF) ${text}`, values);
+    return rows.map((row) => row['QUERY PLAN']).join('\n');
+  }
+
+  it.each([
+    ['created_at', 'asc', 'Index Scan using object_versions_latest_created_idx'],
+    ['created_at', 'desc', 'Index Scan Backward using object_versions_latest_created_idx'],
+    ['object_id', 'asc', 'Index Scan using object_versions_latest_idx'],
+    ['object_id', 'desc', 'Index Scan Backward using object_versions_latest_idx'],
+  ] as const)('walk an index for the latest 50 by %s %s', async (field, direction, scan) => {
+    const text = await plan({
+      filter: { latest_only: true },
+      limit: 50,
+      sort_by: [{ field, direction }],
+    });
+    expect(text).toContain(scan);
+    expect(text.replaceAll('Incremental Sort', '')).not.toMatch(/Sort\n/);
+  });
+
+  it('walk an index for a page of all versions', async () => {
+    const text = await plan({ limit: 50 });
+    expect(text).toContain('Index Scan using object_versions_created_idx');
+    expect(text).not.toContain('Sort');
+  });
+
+  it('read no value under metadata_only', async () => {
+    expect(await plan({})).toContain('v.val');
+    expect(await plan({ metadata_only: true, include_storage_size: true })).not.toContain('v.val');
+  });
+
+  it('read few values at a time, since one may be as large as a body', async () => {
+    const { ObjectsService } = await import('../src/objects/objects.service.js');
+    const largest = async (query: object) => {
+      let rows = 0;
+      for await (const batch of await app.app.get(ObjectsService).stream({ project_id, ...query }))
+        rows = Math.max(rows, (batch as string[]).length);
+      return rows;
+    };
+    expect(await largest({})).toBe(8);
+    expect(await largest({ metadata_only: true })).toBeGreaterThan(100);
+  });
+});
+
+describe('64 clients that publish to one name, with a pool of 10,', () => {
+  it('leave connections for others', async () => {
+    const object_id = aName();
+    const holder = app.dataSource.createQueryRunner();
+    await holder.query('BEGIN');
+    const { lockQuery } = await import('../src/objects/objects.query.js');
+    const { text, values } = lockQuery(PROJECT, object_id).toQuery();
+    await holder.query(text, values);
+    const waiting = Array.from({ length: 64 }, (_, i) => publish(String(i), { object_id }));
+    await publish('"another name"');
+    await holder.query('COMMIT');
+    await holder.release();
+    const indexes = (await Promise.all(waiting)).map(({ version_index }) => version_index);
+    expect(indexes.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, i) => i));
+  });
+
+  it('wait without a deadlock for deletes that hold a connection already', async () => {
+    const object_id = aName();
+    await publish('0', { object_id });
+    const statuses = await Promise.all(
+      Array.from({ length: 40 }, async (_, i) => {
+        if (i % 2) return (await publish(String(i), { object_id })) && 200;
+        const body = { project_id: PROJECT, object_id };
+        const headers = { 'idempotency-key': `${object_id}-${i}` };
+        return (await app.post('/obj/delete', body, { headers })).status;
+      }),
+    );
+    expect(statuses.filter((status) => status !== 200 && status !== 404)).toEqual([]);
   });
 });
 

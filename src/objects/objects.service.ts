@@ -36,6 +36,9 @@ const VALUES_AT_ONCE = 8;
 
 @Injectable()
 export class ObjectsService {
+  /** The end of the queue of each name that is being written to. */
+  private readonly queues = new Map<string, Promise<unknown>>();
+
   constructor(private readonly database: Database) {}
 
   /** Publishes a value; `val` is its text as it was sent. */
@@ -114,11 +117,25 @@ export class ObjectsService {
     });
   }
 
-  /** One publisher or deleter of a name at a time. */
-  private locked<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
-    return this.database.transaction(async () => {
-      await this.database.query(lockQuery(projectId, objectId));
-      return work();
-    });
+  /**
+   * One publisher or deleter of a name at a time. Those of this process queue up here first, so that a busy name takes
+   * one connection and not the pool; who holds one already (a request with an Idempotency-Key) goes straight to the lock.
+   */
+  private async locked<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
+    const alone = () =>
+      this.database.transaction(async () => {
+        await this.database.query(lockQuery(projectId, objectId));
+        return work();
+      });
+    if (this.database.inTransaction) return alone();
+    const name = `${projectId}\n${objectId}`;
+    const turn = (this.queues.get(name) ?? Promise.resolve()).then(alone);
+    const end = turn.catch(() => {});
+    this.queues.set(name, end);
+    try {
+      return await turn;
+    } finally {
+      if (this.queues.get(name) === end) this.queues.delete(name);
+    }
   }
 }
