@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-type Part = [name: string, value: string | Uint8Array];
+type Part = [name: string, value: string | Uint8Array<ArrayBuffer>];
 
 /** A multipart body; bytes become a file named `blob`, as clients call it. */
 function form(parts: Part[]): FormData {
   const data = new FormData();
   for (const [name, value] of parts)
     if (typeof value === 'string') data.append(name, value);
-    else data.append(name, new Blob([value as Uint8Array<ArrayBuffer>]), 'blob');
+    else data.append(name, new Blob([value]), 'blob');
   return data;
 }
 
@@ -36,7 +36,7 @@ async function create(
   return { status: response.status, body: await response.json() };
 }
 
-const upload = (bytes: Uint8Array, project_id = PROJECT) =>
+const upload = (bytes: Uint8Array<ArrayBuffer>, project_id = PROJECT) =>
   create([
     ['project_id', project_id],
     ['file', bytes],
@@ -57,7 +57,7 @@ async function content(digest: string, { project_id = PROJECT, path = '/file/con
 
 /** Bytes that no two files of these tests share, and that do not repeat. */
 let seed = 1;
-function someBytes(length: number): Buffer {
+function someBytes(length: number): Buffer<ArrayBuffer> {
   const bytes = Buffer.alloc(length);
   let state = seed++ * 2_654_435_761;
   for (let i = 0; i + 4 <= length; i += 4) {

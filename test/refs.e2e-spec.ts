@@ -65,7 +65,10 @@ describe('POST /refs/read_batch', () => {
   it('goes on into the rows of a table that the value refers to', async () => {
     const rows = ['{"q":1.50}', '{"q":"\\u0000"}'];
     const table = (
-      await app.post('/table/create', `{"table":{"project_id":"${PROJECT}","rows":[${rows}]}}`)
+      await app.post(
+        '/table/create',
+        `{"table":{"project_id":"${PROJECT}","rows":[${rows.join()}]}}`,
+      )
     ).body;
     const hidden = (
       await app.post('/table/create', '{"table":{"project_id":"acme/hidden","rows":[{"h":1}]}}')
@@ -97,7 +100,7 @@ describe('POST /refs/read_batch', () => {
 
   it('answers 1000 refs into large values', async () => {
     const element = (i: number) => `{"i":${i},"text":"${'x'.repeat(1000)}"}`;
-    const text = `[${Array.from({ length: 6000 }, (_, i) => element(i))}]`;
+    const text = `[${Array.from({ length: 6000 }, (_, i) => element(i)).join()}]`;
     const one = await publish('large-1', text);
     const two = await publish('large-2', `${text} `.replace('"i":0', '"i":-1'));
     const refs = Array.from({ length: 1000 }, (_, i) => `${i < 500 ? one : two}/index/${i}/attr/i`);

@@ -46,7 +46,8 @@ describe('POST /table/create', () => {
     const rows = await app.query(
       `SELECT val::text FROM table_rows WHERE val::text LIKE '{"once"%'`,
     );
-    expect(rows.map(({ val }) => val).toSorted()).toEqual(['{"once":1}', '{"once":2}']);
+    expect(new Set(rows.map(({ val }) => val))).toEqual(new Set(['{"once":1}', '{"once":2}']));
+    expect(rows).toHaveLength(2);
     expect((await create(['{"once":2}', '{"once":1}'])).digest).toBe(digest);
     expect(await app.query('SELECT 1 FROM tables WHERE digest = $1', [digest])).toHaveLength(1);
   });
@@ -285,10 +286,14 @@ describe('POST /table/update', () => {
   it('refuses more than 10,000 inserts and pops, not appends', async () => {
     const { digest } = await create(['{"n":0}']);
     const edit = { insert: { index: 0, row: {} } };
-    const refused = await update(digest, Array(10_001).fill(edit));
+    const refused = await update(
+      digest,
+      Array.from({ length: 10_001 }, () => edit),
+    );
     expect(refused).toMatchObject({ status: 413, body: { code: 'too_large' } });
     expect(refused.body.detail).toContain('10000');
-    const edits = [...Array(10_000).fill(edit), ...Array(10_000).fill({ append: { row: {} } })];
+    const append = { append: { row: {} } };
+    const edits = Array.from({ length: 20_000 }, (_, i) => (i % 2 ? edit : append));
     const answer = await update(digest, edits);
     expect(answer.status).toBe(200);
     const { body } = await app.post('/table/query_stats', {

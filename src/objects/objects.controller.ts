@@ -38,10 +38,7 @@ export class ObjectsController {
     private readonly refs: RefsService,
   ) {}
 
-  /**
-   * Publishes a value under a name. A value that is stored there already becomes the latest version again, so that the
-   * operation may be repeated.
-   */
+  /** Publishes a value under a name. One that is there already becomes the latest version again. */
   // No @Idempotent(): the content address makes a repeated request find what the first one stored.
   @Post('obj/create')
   @HttpCode(HttpStatus.OK)

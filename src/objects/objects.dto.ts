@@ -21,6 +21,17 @@ export const MAX_REFS = 1000;
 
 const OBJECT_ID = /^[\w.-]{1,128}$/;
 
+const ANY_JSON = {
+  nullable: true,
+  oneOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+  ],
+};
+
 const IsTexts = () =>
   applyDecorators(IsArray(), ArrayMaxSize(MAX_LISTED), IsText(256, { each: true }));
 
@@ -32,7 +43,7 @@ export class ObjectCreateDto {
   @ApiProperty({ pattern: OBJECT_ID.source })
   object_id!: string;
   /** Any JSON value. Kept as sent. */
-  @AnyJson() @ApiProperty({ type: 'object', additionalProperties: true }) val!: unknown;
+  @AnyJson() @ApiProperty(ANY_JSON) val!: unknown;
   /** What the client takes for the digest of `val`; another one is refused with 409. */
   @IsOptional() @IsText(256) expected_digest?: string | null;
 }
@@ -103,7 +114,7 @@ export class ObjectVersionDto {
   @ApiProperty({ enum: ['object', 'op'] }) kind!: string;
   @ApiProperty({ type: 'string', nullable: true }) base_object_class!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) leaf_object_class!: string | null;
-  @ApiProperty({ type: 'object', additionalProperties: true }) val!: unknown;
+  @ApiProperty(ANY_JSON) val!: unknown;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
   @ApiProperty({ type: 'integer', required: false }) size_bytes?: number;
@@ -124,5 +135,5 @@ export class RefsReadDto {
 
 export class RefsAnswerDto {
   /** In the order of the refs; null for a deleted version, and for a path that leads nowhere. */
-  @ApiProperty({ type: 'array', items: { type: 'object' } }) vals!: unknown[];
+  @ApiProperty({ type: 'array', items: ANY_JSON }) vals!: unknown[];
 }
