@@ -1,4 +1,4 @@
-import { request as httpRequest } from 'node:http';
+import { type ClientRequest, request as httpRequest } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { bytesDigest } from '../src/objects/digest.js';
 import { type Answer, basic, startApp, type TestApp } from './support/app.js';
@@ -254,29 +254,34 @@ describe('POST /file/create', () => {
     expect(answer).toMatchObject({ status, body: { code } });
   });
 
-  it('leaves nothing, and no connection taken, when the client goes away', async () => {
+  /** Sends a form as far as some chunks of its file, and waits. */
+  function stalled(): ClientRequest {
     const boundary = 'x-boundary';
-    for (let i = 0; i < 6; i++) {
-      const sent = httpRequest(`${app.url}/file/create`, {
-        method: 'POST',
-        headers: {
-          authorization: basic(app.key),
-          'content-type': `multipart/form-data; boundary=${boundary}`,
-        },
-      });
-      sent.on('error', () => {});
-      sent.write(
-        `--${boundary}\r\ncontent-disposition: form-data; name="project_id"\r\n\r\nacme/gone\r\n` +
-          `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="blob"\r\n\r\n`,
-      );
-      sent.write(someBytes(4 * CHUNK));
-      if (i === 0) await until(async () => (await staging()) === 1);
-      sent.destroy();
-      await new Promise((resolve) => sent.once('close', resolve));
-    }
+    const sent = httpRequest(`${app.url}/file/create`, {
+      method: 'POST',
+      headers: {
+        authorization: basic(app.key),
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+      },
+    });
+    sent.on('error', () => {});
+    sent.write(
+      `--${boundary}\r\ncontent-disposition: form-data; name="project_id"\r\n\r\nacme/gone\r\n` +
+        `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="blob"\r\n\r\n`,
+    );
+    sent.write(someBytes(4 * CHUNK));
+    return sent;
+  }
+
+  it('leaves nothing when clients go away, and connections for others while they linger', async () => {
+    const requests = Array.from({ length: 6 }, stalled);
+    await until(async () => (await staging()) === 2);
+    expect((await upload(Buffer.from('meanwhile'))).status).toBe(200);
+    expect(await staging()).toBe(2);
+    for (const sent of requests) sent.destroy();
     await until(async () => (await staging()) === 0);
-    expect(await chunksOf('acme/gone')).toBe(0);
     expect((await upload(someBytes(3 * CHUNK))).status).toBe(200);
+    expect(await chunksOf('acme/gone')).toBe(0);
   });
 
   /** Connections in a transaction that writes chunks. */

@@ -1,6 +1,7 @@
 import { objectDigest } from '../src/objects/digest.js';
 import type { ObjectsQueryDto } from '../src/objects/objects.dto.js';
-import { startApp, type TestApp } from './support/app.js';
+import { basic, send, startApp, type TestApp } from './support/app.js';
+import { type Server, startServer } from './support/server.js';
 
 const PROJECT = 'acme/demo';
 let app: TestApp;
@@ -215,15 +216,24 @@ describe('POST /obj/create', () => {
   });
 });
 
-describe('64 clients that publish to one name', () => {
+describe('64 clients of two processes that publish to one name', () => {
+  let other: Server;
+  beforeAll(async () => {
+    other = await startServer({ DATABASE_URL: app.databaseUrl });
+  });
+  afterAll(() => other.stop());
+
   it('make dense versions, one of them the latest, and no error', async () => {
     const object_id = aName();
     const project_id = aProject();
     const answers = await Promise.all(
       Array.from({ length: 64 }, async (_, client) => {
         const own = [];
-        for (let i = 0; i < 4; i++)
-          own.push(await publish(`[${client % 32},${i}]`, { object_id, project_id }));
+        for (let i = 0; i < 4; i++) {
+          const obj = { project_id, object_id, val: [client >> 1, i] };
+          const url = client % 2 ? app.url : other.url;
+          own.push(await send(`${url}/obj/create`, { obj }, { authorization: basic(app.key) }));
+        }
         return own;
       }),
     );
@@ -231,8 +241,10 @@ describe('64 clients that publish to one name', () => {
     expect(indexes(objs)).toEqual(Array.from({ length: 128 }, (_, i) => i));
     expect(latest(objs)).toHaveLength(1);
     const byDigest = new Map(objs.map(({ digest, version_index }) => [digest, version_index]));
-    for (const { digest, version_index } of answers.flat())
-      expect(version_index).toBe(byDigest.get(digest));
+    for (const { status, body } of answers.flat()) {
+      expect(status).toBe(200);
+      expect(body.version_index).toBe(byDigest.get(body.digest));
+    }
   });
 
   it('keep one latest version while others delete', async () => {
