@@ -53,11 +53,13 @@ describe('POST /refs/read_batch', () => {
     ['/attr/a/key/b/key/length', 'null'],
     ['/attr/text/index/0', 'null'],
     ['/attr/text/id/x', 'null'],
+    ['/attr/table/id/%00', 'null'],
+    [`/attr/odd/id/${'0'.repeat(43)}`, 'null'],
     ['/attr/twice', '2'],
   ])('goes on into the value by %s', async (path, expected) => {
     const ref = await publish(
       'nested',
-      '{"a": {"b": [1.0, {"c/d e%": "x"}], "50%": 2, "1": true},"__proto__":{"y":1e2},"text":"abc","twice":1,"twice":2}',
+      '{"a": {"b": [1.0, {"c/d e%": "x"}], "50%": 2, "1": true},"__proto__":{"y":1e2},"text":"abc","table":"svc:///a/b/table/x","odd":"svc:///\\u0000/b/table/x","twice":1,"twice":2}',
     );
     expect((await read([ref + path])).text).toBe(`{"vals":[${expected}]}`);
   });

@@ -79,7 +79,7 @@ export class ObjectsController {
     return jsonArray(await this.objects.stream(query), 'objs');
   }
 
-  /** Values by their refs. A ref may go on into the value: `/attr/<key>`, `/key/<key>`, `/index/<n>`, `/id/<row digest>`. */
+  /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
   @Post('refs/read_batch')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')

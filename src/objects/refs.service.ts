@@ -2,12 +2,14 @@ import { Readable } from 'node:stream';
 import { setImmediate as breath } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
+import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { parseRef } from '../common/refs.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
 import { JsonNode } from './json-node.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
+import { isRowDigest } from './row-digests.js';
 import { rowQuery } from './tables.query.js';
 
 /** Values are fetched for so many refs that they have about this size together. */
@@ -143,7 +145,8 @@ export class RefsService {
     caller: Caller,
   ): Promise<JsonNode | undefined> {
     const projectId = text.startsWith('"') ? TABLE_REF.exec(JSON.parse(text))?.[1] : undefined;
-    if (projectId === undefined || !caller.reaches(projectId)) return undefined;
+    if (!isProjectId(projectId) || !caller.reaches(projectId) || !isRowDigest(digest))
+      return undefined;
     const [row] = await this.database.query<{ val: string }>(rowQuery(projectId, digest));
     return row && new JsonNode(row.val);
   }

@@ -14,9 +14,9 @@ import {
 } from 'class-validator';
 import { IsJsonObject, IsProjectId, IsText, MAX_INT, PageDto, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
+import { ROW_DIGEST } from './row-digests.js';
 
 const MAX_LISTED = 1000;
-const ROW_DIGEST = /^[A-Za-z0-9]{43}$/;
 
 export class TableDto {
   @IsProjectId() project_id!: string;
