@@ -5,6 +5,12 @@ import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
+import { Objects1764100000000 } from './src/database/migrations/1764100000000-objects.js';
+import { FileChunk } from './src/objects/file-chunk.entity.js';
+import { File } from './src/objects/file.entity.js';
+import { ObjectVersion } from './src/objects/object-version.entity.js';
+import { TableRow } from './src/objects/table-row.entity.js';
+import { Table } from './src/objects/table.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -24,8 +30,8 @@ export function dataSourceOptions(url: string) {
   return {
     type: 'postgres',
     url,
-    entities: [ApiKey, IdempotencyKey, Call],
-    migrations: [Foundation1764000000000],
+    entities: [ApiKey, IdempotencyKey, Call, ObjectVersion, Table, TableRow, File, FileChunk],
+    migrations: [Foundation1764000000000, Objects1764100000000],
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

@@ -5,6 +5,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
 import { DatabaseModule } from './database/database.module.js';
+import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 
 /** The list of features: adding one is adding a line here. */
@@ -18,6 +19,7 @@ export class AppModule {
         AuthModule,
         OperationsModule,
         CallsModule,
+        ObjectsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

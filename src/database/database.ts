@@ -68,17 +68,18 @@ export class Database {
   }
 
   /**
-   * The single text column of each row, in batches, read through a cursor: memory does not grow with the result. A
+   * The single text column of each row, in batches of at most `maxBatch`, read through a cursor: memory does not grow
+   * with the result. A
    * stream holds its connection until its reader has read, so some connections are kept from streams: readers that
    * dawdle do not stop everybody else.
    * @throws Busy
    */
-  async stream(query: Sql): Promise<RowStream> {
+  async stream(query: Sql, maxBatch?: number): Promise<RowStream> {
     const { max } = this.pool.options;
     if (this.streams >= max - reservedOf(max)) throw new Busy('as many streams are open as may be');
     this.streams++;
     try {
-      const rows = new RowStream(await this.pool.connect(), query.toQuery());
+      const rows = new RowStream(await this.pool.connect(), query.toQuery(), maxBatch);
       return rows.once('close', () => this.streams--);
     } catch (error) {
       this.streams--;

@@ -3,29 +3,32 @@ import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
 
 const BATCH_BYTES = 256 * 1024;
-const FIRST_BATCH = 32;
+const FIRST_BATCH = 8;
 const MAX_BATCH = 512;
 /** A reader that takes no batch for so long is taken for gone. */
 const STALLED_AFTER_MS = 60_000;
 
 /**
  * The rows of a query with one text column, as batches (`string[]`). A batch holds about `BATCH_BYTES`, judged by the
- * largest row of the batch before it, and at most doubles in rows.
+ * largest row of the batch before it, and at most doubles in rows. `maxBatch` bounds the rows of a batch where sizes vary
+ * so much that this would judge badly.
  *
  * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
  * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads.
  */
 export class RowStream extends Readable {
   private readonly cursor: Cursor<[string]>;
-  private rowsPerBatch = FIRST_BATCH;
+  private rowsPerBatch: number;
   private isExhausted = false;
   private stalled?: NodeJS.Timeout;
 
   constructor(
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
+    private readonly maxBatch = MAX_BATCH,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
+    this.rowsPerBatch = Math.min(FIRST_BATCH, maxBatch);
     this.cursor = client.query(new Cursor<[string]>(text, values, { rowMode: 'array' }));
   }
 
@@ -43,7 +46,7 @@ export class RowStream extends Readable {
       const largest = Math.max(...lines.map((line) => line.length), 1);
       this.rowsPerBatch = Math.max(
         1,
-        Math.min(MAX_BATCH, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / largest)),
+        Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / largest)),
       );
       this.stalled = setTimeout(
         () => this.destroy(new Error('the reader has stalled')),

@@ -38,7 +38,8 @@ describe('objectDigest', () => {
 describe('bytesDigest and tableDigest', () => {
   it('are what clients compute', () => {
     expect(bytesDigest(Buffer.from('hello'))).toBe('LPJNulXwow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ');
-    expect(tableDigest([objectDigest('{"a":1}'), objectDigest('{"a":2}')])).toBe(
+    const rows = Buffer.from(objectDigest('{"a":1}') + objectDigest('{"a":2}'));
+    expect(tableDigest(rows)).toBe(
       '1c95cdc46a75d6e7e971986a80adfcd676dd22f2222a3405c7743f3db8df6785',
     );
   });

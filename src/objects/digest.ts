@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { ApiError } from '../common/errors.js';
 import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../common/json-text.js';
 
 /*
@@ -18,14 +19,20 @@ export function bytesDigest(bytes: Uint8Array): string {
   return digestName(createHash('sha256').update(bytes).digest());
 }
 
-/** The digest of a table: hex, unlike the others. */
-export function tableDigest(rowDigests: readonly string[]): string {
-  return createHash('sha256').update(rowDigests.join('')).digest('hex');
+/** The digest of a table by those of its rows, joined: hex, unlike the others. */
+export function tableDigest(rowDigests: Uint8Array): string {
+  return createHash('sha256').update(rowDigests).digest('hex');
 }
 
 /** A finished SHA-256 as the 43 characters that stand in refs and requests: URL-safe base64 without `-`, `_` and `=`. */
 export function digestName(sha256: Buffer): string {
   return sha256.toString('base64url').replaceAll('-', 'X').replaceAll('_', 'Y');
+}
+
+/** @throws ApiError `conflict` when a client took something else for the digest of what it sent. */
+export function assertExpected(field: string, expected: string | null | undefined, digest: string) {
+  if (typeof expected === 'string' && expected !== digest)
+    throw new ApiError('conflict', `${field} differs from the digest of what was sent, ${digest}`);
 }
 
 /**

@@ -1,0 +1,37 @@
+import { Body, Controller, HttpCode, HttpStatus, Post, Req, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
+import { FilesService } from './files.service.js';
+
+const BYTES = 'application/octet-stream';
+
+@ApiTags('files')
+@BasicAuth()
+@Controller()
+export class FilesController {
+  constructor(private readonly files: FilesService) {}
+
+  /** Stores a file of up to 100 MiB, sent as multipart/form-data. */
+  // No @Idempotent(): a file is found by its bytes, so a repeated request stores nothing new.
+  @Post(['file/create', 'files/create'])
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @FileForm()
+  createFile(@Req() request: Request, @CallerParam() caller: Caller): Promise<FileCreatedDto> {
+    return this.files.create(request, caller);
+  }
+
+  /** The bytes of a file. */
+  @Post(['file/content', 'files/content'])
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiProduces(BYTES)
+  @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
+  async readFile(@Body() query: FileContentDto): Promise<StreamableFile> {
+    const { bytes, length } = await this.files.content(query);
+    return new StreamableFile(bytes, { type: BYTES, length });
+  }
+}

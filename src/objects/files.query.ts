@@ -1,0 +1,45 @@
+import { sql, type Sql } from '../query/sql.js';
+
+/** A file of one chunk at most, stored unless the project holds it. */
+export const insertSmallFileQuery = (
+  file: { projectId: string; digest: string; uploadId: string },
+  bytes: Buffer,
+): Sql => sql`
+  WITH file AS (${insertFileQuery(file, bytes.length)})
+  INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
+  SELECT ${file.projectId}, upload_id, 0, ${bytes}::bytea FROM file`;
+
+/** Answers a row when the file is new to the project. Waits for an upload of the same bytes that is about to commit. */
+export const insertFileQuery = (
+  { projectId, digest, uploadId }: { projectId: string; digest: string; uploadId: string },
+  sizeBytes: number,
+): Sql => sql`
+  INSERT INTO files (project_id, digest, upload_id, size_bytes)
+  VALUES (${projectId}, ${digest}, ${uploadId}::uuid, ${sizeBytes}::int)
+  ON CONFLICT DO NOTHING RETURNING upload_id`;
+
+export const insertChunkQuery = (
+  projectId: string,
+  uploadId: string,
+  index: number,
+  bytes: Buffer,
+): Sql => sql`
+  INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
+  VALUES (${projectId}, ${uploadId}, ${index}, ${bytes})`;
+
+/** Names the project of chunks that came before it was known. Their bytes stay where they are. */
+export const adoptChunksQuery = (from: string, uploadId: string, projectId: string): Sql => sql`
+  UPDATE file_chunks SET project_id = ${projectId} WHERE project_id = ${from} AND upload_id = ${uploadId}`;
+
+export const deleteChunksQuery = (projectId: string, uploadId: string): Sql =>
+  sql`DELETE FROM file_chunks WHERE project_id = ${projectId} AND upload_id = ${uploadId}`;
+
+/** A file with its first chunk. */
+export const fileQuery = (projectId: string, digest: string): Sql => sql`
+  SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
+  LEFT JOIN file_chunks c ON c.project_id = f.project_id AND c.upload_id = f.upload_id AND c.chunk_index = 0
+  WHERE f.project_id = ${projectId} AND f.digest = ${digest}`;
+
+export const chunkQuery = (projectId: string, uploadId: string, index: number): Sql => sql`
+  SELECT bytes FROM file_chunks
+  WHERE project_id = ${projectId} AND upload_id = ${uploadId} AND chunk_index = ${index}`;

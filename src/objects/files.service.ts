@@ -1,0 +1,191 @@
+import { createHash, type Hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../auth/caller.js';
+import { isProjectId } from '../common/dto.js';
+import { ApiError, invalidRequest } from '../common/errors.js';
+import { config } from '../config.js';
+import { Database } from '../database/database.js';
+import { assertExpected, digestName } from './digest.js';
+import { type Form, readFileForm } from './file-form.js';
+import type { FileContentDto, FileCreatedDto } from './files.dto.js';
+import {
+  adoptChunksQuery,
+  chunkQuery,
+  deleteChunksQuery,
+  fileQuery,
+  insertChunkQuery,
+  insertFileQuery,
+  insertSmallFileQuery,
+} from './files.query.js';
+
+export const MAX_FILE_BYTES = 100 * 1024 * 1024;
+export const CHUNK_BYTES = 256 * 1024;
+/** No project has this id: chunks are staged under it, unseen by others, until the project is known. */
+const NO_PROJECT = '';
+
+/**
+ * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged chunk by chunk in a
+ * transaction, because its digest, and maybe its project, is known only at its end: memory holds two chunks, and an
+ * upload that is cut leaves nothing. Such a transaction keeps a connection for as long as its client sends, so only half
+ * of the pool is lent to them; further uploads are not read on until one ends.
+ */
+@Injectable()
+export class FilesService {
+  private readonly lanes = new Lanes(Math.floor(config.databasePoolSize / 2));
+
+  constructor(private readonly database: Database) {}
+
+  /** Takes the multipart body of the request. */
+  create(request: Request, caller: Caller): Promise<FileCreatedDto> {
+    return readFileForm(request, async (file, form) => {
+      if (form.fields.has('project_id')) projectOf(form, caller);
+      const hash = createHash('sha256');
+      const chunks = chunksOf(file, hash);
+      const first = await chunks.next();
+      const second = await chunks.next();
+      if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
+      const head = [first.value as Buffer, second.value];
+      return this.lanes.run(() =>
+        this.database.transaction(() => this.storeLarge(head, chunks, hash, { form, caller })),
+      );
+    });
+  }
+
+  private async storeSmall(
+    bytes: Buffer,
+    hash: Hash,
+    form: Form,
+    caller: Caller,
+  ): Promise<FileCreatedDto> {
+    await form.isComplete;
+    const projectId = projectOf(form, caller);
+    const digest = digestOf(hash, form);
+    await this.database.query(
+      insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
+    );
+    return { digest };
+  }
+
+  private async storeLarge(
+    head: Buffer[],
+    rest: AsyncIterable<Buffer>,
+    hash: Hash,
+    { form, caller }: { form: Form; caller: Caller },
+  ): Promise<FileCreatedDto> {
+    const uploadId = uuidv7();
+    const stagedUnder = form.fields.has('project_id') ? projectOf(form, caller) : NO_PROJECT;
+    let index = 0;
+    let sizeBytes = 0;
+    const stage = async (bytes: Buffer) => {
+      await this.database.query(insertChunkQuery(stagedUnder, uploadId, index, bytes));
+      index++;
+      sizeBytes += bytes.length;
+    };
+    for (const bytes of head) await stage(bytes);
+    for await (const bytes of rest) await stage(bytes);
+    await form.isComplete;
+    const projectId = projectOf(form, caller);
+    const digest = digestOf(hash, form);
+    const file = { projectId, digest, uploadId };
+    const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
+    if (!stored) await this.database.query(deleteChunksQuery(stagedUnder, uploadId));
+    else if (stagedUnder !== projectId)
+      await this.database.query(adoptChunksQuery(stagedUnder, uploadId, projectId));
+    return { digest };
+  }
+
+  /**
+   * The bytes, and how many there are. Each chunk is a query of its own: no connection waits for a slow client, and what
+   * is stored never changes.
+   */
+  async content({
+    project_id,
+    digest,
+  }: FileContentDto): Promise<{ bytes: Readable; length: number }> {
+    const [file] = await this.database.query<{
+      upload_id: string;
+      size_bytes: number;
+      bytes: Buffer | null;
+    }>(fileQuery(project_id, digest));
+    if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
+    const { database } = this;
+    async function* chunks(first: Buffer | null) {
+      if (first) yield first;
+      for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
+        const [chunk] = await database.query<{ bytes: Buffer }>(
+          chunkQuery(project_id, file!.upload_id, index),
+        );
+        yield chunk!.bytes;
+      }
+    }
+    return {
+      bytes: Readable.from(chunks(file.bytes), { objectMode: false, highWaterMark: CHUNK_BYTES }),
+      length: file.size_bytes,
+    };
+  }
+}
+
+/** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
+function projectOf({ fields }: Form, caller: Caller): string {
+  const projectId = fields.get('project_id');
+  if (projectId === undefined)
+    throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
+  if (!isProjectId(projectId))
+    throw invalidRequest([
+      { path: 'project_id', message: 'must have the shape <entity>/<project>' },
+    ]);
+  caller.assertReaches(projectId);
+  return projectId;
+}
+
+function digestOf(hash: Hash, { fields }: Form): string {
+  const digest = digestName(hash.digest());
+  assertExpected('expected_digest', fields.get('expected_digest'), digest);
+  return digest;
+}
+
+/** Pieces of any length as chunks, all but the last of `CHUNK_BYTES`. @throws ApiError `too_large` */
+async function* chunksOf(file: Readable, hash: Hash): AsyncGenerator<Buffer, undefined> {
+  let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let used = 0;
+  let sizeBytes = 0;
+  for await (let piece of file as AsyncIterable<Buffer>) {
+    sizeBytes += piece.length;
+    if (sizeBytes > MAX_FILE_BYTES)
+      throw new ApiError('too_large', `file is over the limit of ${MAX_FILE_BYTES} bytes`);
+    hash.update(piece);
+    while (piece.length > 0) {
+      const copied = piece.copy(chunk, used);
+      used += copied;
+      piece = piece.subarray(copied);
+      if (used < CHUNK_BYTES) continue;
+      yield chunk;
+      chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      used = 0;
+    }
+  }
+  if (used > 0) yield chunk.subarray(0, used);
+  return undefined;
+}
+
+/** Runs so many at a time; the others wait in the order they came. */
+class Lanes {
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private free: number) {}
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.free > 0) this.free--;
+    else await new Promise<void>((resolve) => this.waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.free++;
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/**
+ * One published version of an object or op. Deleted ones keep their row and their index. Of a name at most one live
+ * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time.
+ */
+@Entity('object_versions')
+@Check('object_versions_latest_check', 'NOT is_latest OR deleted_at IS NULL')
+@Index('object_versions_latest_idx', ['projectId', 'objectId'], {
+  unique: true,
+  where: 'is_latest',
+})
+@Index('object_versions_live_idx', ['projectId', 'objectId', 'digest'], {
+  unique: true,
+  where: 'deleted_at IS NULL',
+})
+@Index('object_versions_created_idx', ['projectId', 'createdAt', 'versionIndex', 'objectId'], {
+  where: 'deleted_at IS NULL',
+})
+@Index(
+  'object_versions_latest_created_idx',
+  ['projectId', 'createdAt', 'versionIndex', 'objectId'],
+  { where: 'is_latest' },
+)
+export class ObjectVersion {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'object_versions_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('text', {
+    name: 'object_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'object_versions_pkey',
+  })
+  objectId!: string;
+  /** From 0 on without gaps, deleted versions counted. */
+  @PrimaryColumn({
+    type: 'int',
+    name: 'version_index',
+    primaryKeyConstraintName: 'object_versions_pkey',
+  })
+  versionIndex!: number;
+  @Column({ type: 'text', collation: 'C' }) digest!: string;
+  @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'deleted_at', nullable: true }) deletedAt!: Date | null;
+  @Column('boolean', { name: 'is_latest' }) isLatest!: boolean;
+  /** `object` or `op`. */
+  @Column({ type: 'text', collation: 'C' }) kind!: string;
+  @Column({ type: 'text', name: 'base_object_class', nullable: true, collation: 'C' })
+  baseObjectClass!: string | null;
+  @Column({ type: 'text', name: 'leaf_object_class', nullable: true, collation: 'C' })
+  leafObjectClass!: string | null;
+  @Column({ type: 'text', name: 'user_id', nullable: true, collation: 'C' }) userId!: string | null;
+  /** `octet_length` of the text of `val`, here so that asking for it reads no value. */
+  @Column('int', { name: 'size_bytes' }) sizeBytes!: number;
+  /** The text as it was sent; `json`, and no accessor of PostgreSQL is ever used on it. */
+  @Column('json') val!: unknown;
+}

@@ -1,0 +1,99 @@
+import {
+  Body,
+  Controller,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Post,
+  type StreamableFile,
+  Req,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { BodyText } from '../common/body.guard.js';
+import { jsonArray } from '../common/json-rows.js';
+import { valueAt } from '../common/json-text.js';
+import {
+  ObjectAnswerDto,
+  ObjectCreateBodyDto,
+  ObjectCreatedDto,
+  ObjectDeleteDto,
+  ObjectReadDto,
+  ObjectsAnswerDto,
+  ObjectsDeletedDto,
+  ObjectsQueryDto,
+  RefsAnswerDto,
+  RefsReadDto,
+} from './objects.dto.js';
+import { ObjectsService } from './objects.service.js';
+import { RefsService } from './refs.service.js';
+
+@ApiTags('objects')
+@BasicAuth()
+@Controller()
+export class ObjectsController {
+  constructor(
+    private readonly objects: ObjectsService,
+    private readonly refs: RefsService,
+  ) {}
+
+  /** Publishes a value under a name. One that is there already becomes the latest version again. */
+  // No @Idempotent(): the content address makes a repeated request find what the first one stored.
+  @Post('obj/create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  createObject(
+    @Body() { obj }: ObjectCreateBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<ObjectCreatedDto> {
+    return this.objects.create(obj, valueAt(text, 'obj', 'val'), caller);
+  }
+
+  /** One version of an object. 404 when there is none; with `deleted_at` when it was deleted. */
+  @Post('obj/read')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiOkResponse({ type: ObjectAnswerDto })
+  async readObject(@Body() query: ObjectReadDto): Promise<string> {
+    return `{"obj":${await this.objects.read(query)}}`;
+  }
+
+  /** Deletes versions of an object: all that are named, or none; without names, all of them. */
+  @Post('obj/delete')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent()
+  deleteObject(@Body() body: ObjectDeleteDto): Promise<ObjectsDeletedDto> {
+    return this.objects.delete(body);
+  }
+
+  /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */
+  @Post('objs/query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: ObjectsAnswerDto })
+  async queryObjects(
+    @Body() query: ObjectsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.objects.stream(query), request, 'objs');
+  }
+
+  /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
+  @Post('refs/read_batch')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: RefsAnswerDto })
+  async readRefs(
+    @Body() { refs }: RefsReadDto,
+    @CallerParam() caller: Caller,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.refs.stream(refs, caller), request, 'vals');
+  }
+}

@@ -1,0 +1,139 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  Allow as AnyJson,
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsOptional,
+  IsString,
+  Matches,
+  ValidateNested,
+} from 'class-validator';
+import { IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { WIRE } from '../common/wire.js';
+import type { Sort } from '../query/columns.js';
+
+const MAX_LISTED = 1000;
+const MAX_DELETED = 100;
+export const MAX_REFS = 1000;
+
+const OBJECT_ID = /^[\w.-]{1,128}$/;
+
+const ANY_JSON = {
+  nullable: true,
+  oneOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+  ],
+};
+
+const IsTexts = () =>
+  applyDecorators(IsArray(), ArrayMaxSize(MAX_LISTED), IsText(256, { each: true }));
+
+/** A new version of a name. */
+export class ObjectCreateDto {
+  @IsProjectId() project_id!: string;
+  @IsString()
+  @Matches(OBJECT_ID, { message: 'must have 1 to 128 letters, digits, "_", "." or "-"' })
+  @ApiProperty({ pattern: OBJECT_ID.source })
+  object_id!: string;
+  /** Any JSON value. Kept as sent. */
+  @AnyJson() @ApiProperty(ANY_JSON) val!: unknown;
+  /** What the client takes for the digest of `val`; another one is refused with 409. */
+  @IsOptional() @IsText(256) expected_digest?: string | null;
+}
+
+export class ObjectCreateBodyDto {
+  @ValidateNested() @Type(() => ObjectCreateDto) obj!: ObjectCreateDto;
+}
+
+export class ObjectCreatedDto {
+  digest!: string;
+  object_id!: string;
+  version_index!: number;
+}
+
+export class ObjectReadDto {
+  @IsProjectId() project_id!: string;
+  @IsText(256) object_id!: string;
+  /** The digest of the version, `v<version_index>`, or `latest`. */
+  @IsText(256) digest!: string;
+  /** Leaves the value unread; `val` is `{}` then. */
+  @IsOptional() @IsBoolean() metadata_only?: boolean | null;
+}
+
+export class ObjectDeleteDto {
+  @IsProjectId() project_id!: string;
+  @IsText(256) object_id!: string;
+  /** Versions as in `/obj/read`; all of them when absent. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_DELETED)
+  @IsText(256, { each: true })
+  digests?: string[] | null;
+}
+
+export class ObjectsDeletedDto {
+  num_deleted!: number;
+}
+
+/** An empty list is no restriction. */
+export class ObjectsFilterDto {
+  @IsOptional() @IsTexts() object_ids?: string[] | null;
+  @IsOptional() @IsBoolean() latest_only?: boolean | null;
+  /** True for ops only, false for everything else. */
+  @IsOptional() @IsBoolean() is_op?: boolean | null;
+  @IsOptional() @IsTexts() base_object_classes?: string[] | null;
+  @IsOptional() @IsTexts() exclude_base_object_classes?: string[] | null;
+  @IsOptional() @IsTexts() leaf_object_classes?: string[] | null;
+}
+
+export class ObjectsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => ObjectsFilterDto) filter?: ObjectsFilterDto | null;
+  @SortBy(['object_id', 'created_at']) sort_by?: Sort<'object_id' | 'created_at'>[] | null;
+  /** Leaves the values unread; `val` is `{}` then. */
+  @IsOptional() @IsBoolean() metadata_only?: boolean | null;
+  /** Adds `size_bytes`, the length of the stored JSON text of `val`. */
+  @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
+}
+
+/** A version as it is answered. */
+export class ObjectVersionDto {
+  project_id!: string;
+  object_id!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
+  digest!: string;
+  @ApiProperty({ type: 'integer' }) version_index!: number;
+  @ApiProperty({ type: 'integer', enum: [0, 1] }) is_latest!: number;
+  @ApiProperty({ enum: ['object', 'op'] }) kind!: string;
+  @ApiProperty({ type: 'string', nullable: true }) base_object_class!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) leaf_object_class!: string | null;
+  @ApiProperty(ANY_JSON) val!: unknown;
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  @ApiProperty({ type: 'integer', required: false }) size_bytes?: number;
+}
+
+export class ObjectAnswerDto {
+  obj!: ObjectVersionDto;
+}
+
+export class ObjectsAnswerDto {
+  @ApiProperty({ type: [ObjectVersionDto] }) objs!: ObjectVersionDto[];
+}
+
+export class RefsReadDto {
+  /** Object and op refs, each with or without a path into the value. */
+  @IsArray() @ArrayMaxSize(MAX_REFS) @IsText(4096, { each: true }) refs!: string[];
+}
+
+export class RefsAnswerDto {
+  /** In the order of the refs; null for a deleted version, and for a path that leads nowhere. */
+  @ApiProperty({ type: 'array', items: ANY_JSON }) vals!: unknown[];
+}

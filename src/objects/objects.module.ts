@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { FilesController } from './files.controller.js';
+import { FilesService } from './files.service.js';
+import { ObjectsController } from './objects.controller.js';
+import { ObjectsService } from './objects.service.js';
+import { RefsService } from './refs.service.js';
+import { TablesController } from './tables.controller.js';
+import { TablesService } from './tables.service.js';
+
+/** What SDKs publish before they trace: versions of objects and ops, the tables and files that these refer to. */
+@Module({
+  controllers: [ObjectsController, TablesController, FilesController],
+  providers: [ObjectsService, RefsService, TablesService, FilesService],
+  exports: [ObjectsService],
+})
+export class ObjectsModule {}

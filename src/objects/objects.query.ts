@@ -1,0 +1,188 @@
+import { WIRE } from '../common/wire.js';
+import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import type { ObjectClass } from './object-class.js';
+import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
+
+const NEVER = sql`FALSE`;
+
+/** A version as it is answered. */
+const VERSION: Columns = {
+  project_id: column.text(sql`v.project_id`, { isNotNull: true }),
+  object_id: column.text(sql`v.object_id`, { isNotNull: true }),
+  created_at: column.time(sql`v.created_at`, { isNotNull: true }),
+  digest: column.text(sql`v.digest`),
+  version_index: column.number(sql`v.version_index`, { isNotNull: true }),
+  is_latest: column.number(sql`v.is_latest::int`),
+  kind: column.text(sql`v.kind`),
+  base_object_class: column.text(sql`v.base_object_class`),
+  leaf_object_class: column.text(sql`v.leaf_object_class`),
+  val: column.json(sql`v.val`, NEVER),
+  deleted_at: column.time(sql`v.deleted_at`),
+  [WIRE.userId]: column.text(sql`v.user_id`),
+};
+const WITHOUT_VAL: Columns = { ...VERSION, val: column.json(sql`'{}'::json`, NEVER) };
+const SIZE: Columns = { size_bytes: column.number(sql`v.size_bytes`) };
+
+interface Parts {
+  metadata_only?: boolean | null;
+  include_storage_size?: boolean | null;
+}
+
+function selected({ metadata_only, include_storage_size }: Parts): Sql {
+  const columns = metadata_only ? WITHOUT_VAL : VERSION;
+  const all = include_storage_size ? { ...columns, ...SIZE } : columns;
+  return select(all, Object.keys(all));
+}
+
+/**
+ * Live versions, the oldest first, as JSON texts. Each order is that of an index, or begins with its columns so that
+ * PostgreSQL sorts within ties only: the plans are pinned by a test and shown in docs/adr/0020-objects.md.
+ */
+export function objectsQuery(query: ObjectsQueryDto): Sql {
+  const sorts = query.sort_by?.length
+    ? query.sort_by
+    : [{ field: 'created_at', direction: 'asc' } as const];
+  const order = orderBy(
+    VERSION,
+    [...sorts, { field: 'version_index', direction: 'asc' }],
+    'object_id',
+  );
+  return sql`
+    SELECT row_to_json(o)::text FROM (
+      SELECT ${selected(query)} FROM object_versions v
+      WHERE v.project_id = ${query.project_id} AND ${filtered(query.filter ?? {})}
+      ${order} LIMIT ${query.limit ?? null} OFFSET ${query.offset ?? 0}) o`;
+}
+
+function filtered(filter: ObjectsFilterDto): Sql {
+  return allOf(
+    filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
+    given(filter.object_ids) && sql`v.object_id = ANY(${filter.object_ids})`,
+    filter.is_op === true && sql`v.kind = 'op'`,
+    filter.is_op === false && sql`v.kind <> 'op'`,
+    given(filter.base_object_classes) &&
+      sql`v.base_object_class = ANY(${filter.base_object_classes})`,
+    given(filter.exclude_base_object_classes) &&
+      sql`(v.base_object_class <> ALL(${filter.exclude_base_object_classes}) OR v.base_object_class IS NULL)`,
+    given(filter.leaf_object_classes) &&
+      sql`v.leaf_object_class = ANY(${filter.leaf_object_classes})`,
+  );
+}
+
+const given = (list: string[] | null | undefined) => (list?.length ?? 0) > 0;
+
+/** The versions that a client's word for one means: `latest`, `v<version_index>` or a digest. */
+function called(word: string): Sql {
+  if (word === 'latest') return sql`v.is_latest`;
+  const index = /^v(0|[1-9]\d{0,8})$/.exec(word)?.[1];
+  return index === undefined ? sql`v.digest = ${word}` : sql`v.version_index = ${Number(index)}`;
+}
+
+const named = (projectId: string, objectId: string) =>
+  sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
+
+/** One live version as `json`. */
+export const versionQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+  parts: Parts,
+): Sql => sql`
+  SELECT row_to_json(o)::text AS json FROM (
+    SELECT ${selected(parts)} FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(word)}) o`;
+
+/** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
+export const deletedAtQuery = (projectId: string, objectId: string, word: string): Sql => sql`
+  SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
+    SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NOT NULL
+      AND ${word === 'latest' ? sql`TRUE` : called(word)}
+    ORDER BY v.version_index DESC LIMIT 1) o`;
+
+/** "objs" in ASCII: keeps these locks apart from others that hash texts. */
+const LOCK_SEED = 1_868_720_755;
+
+/**
+ * Who publishes or deletes versions of a name holds this until the end of its transaction, and takes no other lock of
+ * this kind. The statements after it see what the one before committed. Why not a row: docs/adr/0020-objects.md.
+ */
+export const lockQuery = (projectId: string, objectId: string): Sql =>
+  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${projectId}\n${objectId}`}, ${LOCK_SEED}))`;
+
+/** The version that is the latest already, when it has the digest. */
+export const latestIndexQuery = (projectId: string, objectId: string, digest: string): Sql => sql`
+  SELECT v.version_index FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.is_latest AND v.digest = ${digest}`;
+
+export const demoteQuery = (projectId: string, objectId: string): Sql => sql`
+  UPDATE object_versions v SET is_latest = false WHERE ${named(projectId, objectId)} AND v.is_latest`;
+
+export interface NewVersion {
+  projectId: string;
+  objectId: string;
+  digest: string;
+  objectClass: ObjectClass;
+  userId: string;
+  /** JSON text. */
+  val: string;
+}
+
+/** Makes the live version with the digest, or a new one, the latest. The one before it has been demoted. */
+export const publishQuery = (version: NewVersion): Sql => sql`
+  INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
+    base_object_class, leaf_object_class, user_id, size_bytes, val)
+  SELECT ${version.projectId}, ${version.objectId},
+    coalesce((SELECT max(v.version_index) FROM object_versions v WHERE ${named(version.projectId, version.objectId)}) + 1, 0),
+    ${version.digest}, clock_timestamp(), true, ${version.objectClass.kind}, ${version.objectClass.base},
+    ${version.objectClass.leaf}, ${version.userId}, ${Buffer.byteLength(version.val)}::int, ${version.val}::json
+  ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
+  RETURNING v.version_index`;
+
+/** Deletes live versions, all of them or those that the words mean. */
+export const deleteQuery = (
+  projectId: string,
+  objectId: string,
+  indexes: number[] | null,
+): Sql => sql`
+  UPDATE object_versions v SET deleted_at = clock_timestamp(), is_latest = false
+  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
+    AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
+  RETURNING v.version_index`;
+
+/** What each word means: the index of a live version, or null. */
+export const meantQuery = (projectId: string, objectId: string, words: string[]): Sql => sql`
+  SELECT w.word, v.version_index FROM unnest(${words}::text[]) AS w(word)
+  LEFT JOIN object_versions v ON ${named(projectId, objectId)} AND v.deleted_at IS NULL
+    AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest))`;
+
+/** When no version is the latest, the newest live one becomes it. */
+export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
+  UPDATE object_versions SET is_latest = true
+  WHERE (project_id, object_id, version_index) = (
+    SELECT v.project_id, v.object_id, v.version_index FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
+      AND NOT EXISTS (SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest)
+    ORDER BY v.version_index DESC LIMIT 1)`;
+
+/** The live versions that refs into a project name. */
+export const referredQuery = (projectId: string, names: string[], digests: string[]): Sql => sql`
+  SELECT v.object_id, v.digest, v.version_index, v.size_bytes
+  FROM unnest(${names}::text[], ${digests}::text[]) AS r(object_id, digest)
+  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
+    AND v.digest = r.digest AND v.deleted_at IS NULL`;
+
+/** Those of the names and digests that were published once and deleted since. */
+export const deletedQuery = (projectId: string, names: string[], digests: string[]): Sql => sql`
+  SELECT DISTINCT v.object_id, v.digest
+  FROM unnest(${names}::text[], ${digests}::text[]) AS r(object_id, digest)
+  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
+    AND v.digest = r.digest AND v.deleted_at IS NOT NULL`;
+
+/** Texts of values, by object and index. */
+export const valuesQuery = (projectId: string, names: string[], indexes: number[]): Sql => sql`
+  SELECT v.object_id, v.version_index, v.val::text AS val
+  FROM unnest(${names}::text[], ${indexes}::int[]) AS r(object_id, version_index)
+  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
+    AND v.version_index = r.version_index`;

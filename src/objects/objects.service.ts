@@ -1,0 +1,141 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../auth/caller.js';
+import { ApiError } from '../common/errors.js';
+import { Database } from '../database/database.js';
+import { assertExpected, objectDigest } from './digest.js';
+import { objectClass } from './object-class.js';
+import type {
+  ObjectCreateDto,
+  ObjectCreatedDto,
+  ObjectDeleteDto,
+  ObjectReadDto,
+  ObjectsDeletedDto,
+  ObjectsQueryDto,
+} from './objects.dto.js';
+import {
+  deletedAtQuery,
+  deleteQuery,
+  demoteQuery,
+  latestIndexQuery,
+  lockQuery,
+  meantQuery,
+  type NewVersion,
+  objectsQuery,
+  promoteQuery,
+  publishQuery,
+  versionQuery,
+} from './objects.query.js';
+
+interface Index {
+  version_index: number;
+}
+
+/** Values differ in size by a factor of a million, so a batch is judged badly by the one before it. */
+const VALUES_AT_ONCE = 8;
+
+@Injectable()
+export class ObjectsService {
+  /** The end of the queue of each name that is being written to. */
+  private readonly queues = new Map<string, Promise<unknown>>();
+
+  constructor(private readonly database: Database) {}
+
+  /** Publishes a value; `val` is its text as it was sent. */
+  async create(obj: ObjectCreateDto, val: string, caller: Caller): Promise<ObjectCreatedDto> {
+    const { project_id: projectId, object_id: objectId } = obj;
+    const digest = objectDigest(val);
+    assertExpected('obj.expected_digest', obj.expected_digest, digest);
+    const version: NewVersion = {
+      projectId,
+      objectId,
+      digest,
+      objectClass: objectClass(obj.val),
+      userId: caller.userName,
+      val,
+    };
+    // Clients publish the same value again and again: that writes nothing and waits for nobody.
+    const [latest] = await this.database.query<Index>(
+      latestIndexQuery(projectId, objectId, digest),
+    );
+    const { version_index } = latest ?? (await this.publish(version));
+    return { digest, object_id: objectId, version_index };
+  }
+
+  private publish(version: NewVersion): Promise<Index> {
+    return this.locked(version.projectId, version.objectId, async () => {
+      await this.database.query(demoteQuery(version.projectId, version.objectId));
+      const [published] = await this.database.query<Index>(publishQuery(version));
+      return published!;
+    });
+  }
+
+  /** One version as JSON text. @throws ApiError `not_found`, with `deleted_at` when there was one. */
+  async read(query: ObjectReadDto): Promise<string> {
+    const { project_id, object_id, digest } = query;
+    const [row] = await this.database.query<{ json: string }>(
+      versionQuery(project_id, object_id, digest, query),
+    );
+    if (row) return row.json;
+    const [deleted] = await this.database.query<Index & { deleted_at: string }>(
+      deletedAtQuery(project_id, object_id, digest),
+    );
+    if (!deleted) throw new ApiError('not_found', `there is no object ${object_id}:${digest}`);
+    const { deleted_at, version_index } = deleted;
+    throw new ApiError('not_found', `${object_id}:v${version_index} was deleted at ${deleted_at}`, {
+      extra: { deleted_at },
+    });
+  }
+
+  stream(query: ObjectsQueryDto): Promise<Readable> {
+    return this.database.stream(
+      objectsQuery(query),
+      query.metadata_only ? undefined : VALUES_AT_ONCE,
+    );
+  }
+
+  /** Deletes all versions named, or none. @throws ApiError `not_found` when one of them is not there. */
+  delete({ project_id, object_id, digests }: ObjectDeleteDto): Promise<ObjectsDeletedDto> {
+    return this.locked(project_id, object_id, async () => {
+      const meant = digests ? await this.meant(project_id, object_id, digests) : null;
+      const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
+      if (!digests && deleted.length === 0)
+        throw new ApiError('not_found', `there is no object ${object_id}`);
+      await this.database.query(promoteQuery(project_id, object_id));
+      return { num_deleted: deleted.length };
+    });
+  }
+
+  private async meant(projectId: string, objectId: string, words: string[]): Promise<number[]> {
+    const rows = await this.database.query<{ word: string; version_index: number | null }>(
+      meantQuery(projectId, objectId, words),
+    );
+    return rows.map(({ word, version_index }) => {
+      if (version_index === null)
+        throw new ApiError('not_found', `there is no object ${objectId}:${word}`);
+      return version_index;
+    });
+  }
+
+  /**
+   * One publisher or deleter of a name at a time. Those of this process queue up here first, so that a busy name takes
+   * one connection and not the pool; who holds one already (a request with an Idempotency-Key) goes straight to the lock.
+   */
+  private async locked<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
+    const alone = () =>
+      this.database.transaction(async () => {
+        await this.database.query(lockQuery(projectId, objectId));
+        return work();
+      });
+    if (this.database.inTransaction) return alone();
+    const name = `${projectId}\n${objectId}`;
+    const turn = (this.queues.get(name) ?? Promise.resolve()).then(alone);
+    const end = turn.catch(() => {});
+    this.queues.set(name, end);
+    try {
+      return await turn;
+    } finally {
+      if (this.queues.get(name) === end) this.queues.delete(name);
+    }
+  }
+}

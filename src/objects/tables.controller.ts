@@ -1,0 +1,90 @@
+import {
+  Body,
+  Controller,
+  HttpCode,
+  HttpStatus,
+  Post,
+  type StreamableFile,
+  Req,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { BodyText } from '../common/body.guard.js';
+import { jsonArray } from '../common/json-rows.js';
+import { elementTexts, valueAt } from '../common/json-text.js';
+import {
+  TableCreatedDto,
+  TableCreateDto,
+  TableDigestDto,
+  TableFromDigestsDto,
+  TableQueryDto,
+  TableRowsDto,
+  TablesStatsDto,
+  TablesStatsQueryDto,
+  TableStatsDto,
+  TableStatsQueryDto,
+  TableUpdatedDto,
+  TableUpdateDto,
+} from './tables.dto.js';
+import { TablesService } from './tables.service.js';
+
+// No @Idempotent(): tables and rows are found by what they hold, so a repeated request stores nothing new.
+@ApiTags('tables')
+@BasicAuth()
+@Controller('table')
+export class TablesController {
+  constructor(private readonly tables: TablesService) {}
+
+  /** Stores a table of JSON objects. */
+  @Post('create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  createTable(
+    @Body() { table }: TableCreateDto,
+    @BodyText() text: string,
+  ): Promise<TableCreatedDto> {
+    return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'));
+  }
+
+  /** Stores the table that updates make of another one, which stays as it is. */
+  @Post('update')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  updateTable(@Body() body: TableUpdateDto, @BodyText() text: string): Promise<TableUpdatedDto> {
+    return this.tables.update(body, elementTexts(text, 'updates'));
+  }
+
+  /** Stores a table of rows that are stored already. */
+  @Post('create_from_digests')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  createTableFromDigests(@Body() body: TableFromDigestsDto): Promise<TableDigestDto> {
+    return this.tables.createFromDigests(body);
+  }
+
+  /** The rows of a table in its own order, unless sorted; none when there is no such table. */
+  @Post('query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: TableRowsDto })
+  async queryTable(@Body() query: TableQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.tables.stream(query), request, 'rows');
+  }
+
+  /** How many rows a table has; 0 when there is no such table. */
+  @Post('query_stats')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  tableStats(@Body() query: TableStatsQueryDto): Promise<TableStatsDto> {
+    return this.tables.stats(query);
+  }
+
+  /** How many rows each of several tables has. */
+  @Post('query_stats_batch')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  tablesStats(@Body() query: TablesStatsQueryDto): Promise<TablesStatsDto> {
+    return this.tables.statsBatch(query);
+  }
+}

@@ -1,0 +1,95 @@
+import { column, type Columns, orderBy } from '../query/columns.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import { DIGEST_LENGTH } from './row-digests.js';
+import type { TableQueryDto } from './tables.dto.js';
+
+export interface NewRow {
+  digest: string;
+  isOpaque: boolean;
+  /** JSON text. */
+  val: string;
+}
+
+/** Stores rows that the project does not hold yet. Who stores several does it in the order of the digests. */
+export const insertRowsQuery = (projectId: string, rows: readonly NewRow[]): Sql => sql`
+  INSERT INTO table_rows (project_id, digest, is_opaque, val)
+  SELECT ${projectId}, r.digest, r.is_opaque, r.val::json
+  FROM unnest(${rows.map(({ digest }) => digest)}::text[], ${rows.map(({ isOpaque }) => isOpaque)}::boolean[],
+    ${rows.map(({ val }) => val)}::text[]) AS r(digest, is_opaque, val)
+  ON CONFLICT DO NOTHING`;
+
+export const insertTableQuery = (projectId: string, digest: string, rowDigests: Buffer): Sql => sql`
+  INSERT INTO tables (project_id, digest, row_digests) VALUES (${projectId}, ${digest}, ${rowDigests})
+  ON CONFLICT DO NOTHING`;
+
+/** One of the digests of which the project holds no row. */
+export const unknownRowQuery = (projectId: string, digests: readonly string[]): Sql => sql`
+  SELECT d.digest FROM unnest(${digests}::text[]) AS d(digest)
+  WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest) LIMIT 1`;
+
+export const rowDigestsQuery = (projectId: string, digest: string): Sql =>
+  sql`SELECT t.row_digests FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}`;
+
+const COUNT = sql`octet_length(t.row_digests) / ${DIGEST_LENGTH}::int`;
+
+/** The places of a table from one on and before another, with the digest of the row there, in their order. */
+const places = (projectId: string, digest: string, from: number, to: number | null): Sql => sql`(
+  SELECT p.n, convert_from(substring(p.row_digests FROM p.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8') AS digest
+  FROM (
+    SELECT t.row_digests, generate_series(${from}::bigint, least(${to}::bigint, ${COUNT}) - 1)::int AS n
+    FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}) p)`;
+
+/** Of type `json`; looked up row by row, so that no sort and no join carries the values. */
+const answered = (projectId: string): Sql => sql`(
+  SELECT row_to_json(o)::text FROM (
+    SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
+    WHERE r.project_id = ${projectId} AND r.digest = p.digest) o)`;
+
+const ROW: Columns<'val' | 'original_index'> = {
+  val: column.json(sql`r.val`, sql`r.is_opaque`),
+  original_index: column.number(sql`p.n`, { isNotNull: true }),
+};
+
+/**
+ * Rows as JSON texts. In the table's own order a page costs its rows, wherever it lies; the order is that in which the
+ * series is made, which a sort would only repeat. Sorted or filtered, the whole table is read.
+ */
+export function tableRowsQuery(query: TableQueryDto): Sql {
+  const { project_id: projectId, digest, limit = null } = query;
+  const offset = query.offset ?? 0;
+  const sorts = query.sort_by ?? [];
+  const digests = query.filter?.row_digests ?? [];
+  if (sorts.length === 0 && digests.length === 0) {
+    const to = limit === null ? null : offset + limit;
+    return sql`SELECT ${answered(projectId)} FROM ${places(projectId, digest, offset, to)} p`;
+  }
+  const order = orderBy(
+    ROW,
+    sorts.map(({ field, direction }) => ({ field: `val.${field}`, direction })),
+    'original_index',
+  );
+  const isWanted = allOf(digests.length > 0 && sql`p.digest = ANY(${digests})`);
+  return sql`
+    SELECT ${answered(projectId)} FROM (
+      SELECT p.n, p.digest FROM ${places(projectId, digest, 0, null)} p
+      JOIN table_rows r ON r.project_id = ${projectId} AND r.digest = p.digest
+      WHERE ${isWanted} ${order} LIMIT ${limit} OFFSET ${offset}) p`;
+}
+
+/** Rows of the tables that exist. Sizes are summed up only when asked for: that reads every row. */
+export const tableStatsQuery = (
+  projectId: string,
+  digests: readonly string[],
+  withSize: boolean,
+): Sql => sql`
+  SELECT ${COUNT} AS count, t.digest, ${withSize ? SIZE_BYTES : sql`NULL`} AS storage_size_bytes
+  FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ANY(${digests})`;
+
+const SIZE_BYTES = sql`(
+  SELECT coalesce(sum(octet_length(r.val::text)), 0)::float8 FROM generate_series(0, ${COUNT} - 1) AS i(n)
+  JOIN table_rows r ON r.project_id = t.project_id
+    AND r.digest = convert_from(substring(t.row_digests FROM i.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8'))`;
+
+/** The text of a row. */
+export const rowQuery = (projectId: string, digest: string): Sql =>
+  sql`SELECT r.val::text AS val FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = ${digest}`;
