@@ -3,7 +3,10 @@ import { ApiKey } from './src/auth/api-key.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
+import { Cost } from './src/costs/cost.entity.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
+import { FeedbackCosts1764200000000 } from './src/database/migrations/1764200000000-feedback-costs.js';
+import { Feedback } from './src/feedback/feedback.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -23,8 +26,8 @@ export function dataSourceOptions(url: string) {
   return {
     type: 'postgres',
     url,
-    entities: [ApiKey, IdempotencyKey, Call],
-    migrations: [Foundation1764000000000],
+    entities: [ApiKey, IdempotencyKey, Call, Cost, Feedback],
+    migrations: [Foundation1764000000000, FeedbackCosts1764200000000],
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

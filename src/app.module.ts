@@ -4,7 +4,9 @@ import type { DataSource } from 'typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
+import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import { FeedbackModule } from './feedback/feedback.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 
 /** The list of features: adding one is adding a line here. */
@@ -18,6 +20,8 @@ export class AppModule {
         AuthModule,
         OperationsModule,
         CallsModule,
+        CostsModule,
+        FeedbackModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
