@@ -22,23 +22,24 @@ const CACHED_WITHIN = [
 ];
 
 /**
- * Reads the token counts. Cached tokens are taken out of the prompt tokens, unless the entry is in Anthropic's own form,
- * where `input_tokens` leaves them out: `input_tokens` beside `cache_…_input_tokens`, and no `total_tokens` that proves
- * otherwise. What is no whole number from 0 is no count.
+ * Reads the token counts. Cached tokens are taken out of the prompt tokens, unless they are not among them: in Anthropic's
+ * own form, `input_tokens` beside `cache_…_input_tokens` without a `total_tokens` that proves otherwise, and where there
+ * are more cached tokens than prompt tokens. What is no whole number from 0 is no count.
  */
 export function tokensOf(usage: Usage): Tokens {
   const prompt = first(usage, PROMPT) ?? 0;
   const completion = first(usage, COMPLETION) ?? 0;
   const read = first(usage, CACHE_READ);
   const created = first(usage, CACHE_CREATION);
-  const isBeside =
+  const cacheRead = read ?? first(usage, CACHED_WITHIN) ?? 0;
+  const cacheCreation = created ?? 0;
+  const isAnthropic =
     (read !== undefined || created !== undefined) &&
     first(usage, ['prompt_tokens']) === undefined &&
     first(usage, ['total_tokens']) !== prompt + completion;
-  const cacheRead = read ?? first(usage, CACHED_WITHIN) ?? 0;
-  const cacheCreation = created ?? 0;
+  const cached = cacheRead + cacheCreation;
   return {
-    prompt_tokens: isBeside ? prompt : Math.max(0, prompt - cacheRead - cacheCreation),
+    prompt_tokens: isAnthropic || cached > prompt ? prompt : prompt - cached,
     completion_tokens: completion,
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheCreation,

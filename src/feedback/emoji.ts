@@ -14,7 +14,9 @@ const TONES = new Map([
   ['\u{1f3fe}', 'medium_dark'],
   ['\u{1f3ff}', 'dark'],
 ]);
-const TONE = /[\u{1f3fb}-\u{1f3ff}]/gu;
+const TONE = /\p{Emoji_Modifier}/gu;
+/** A tone where it can stand: behind a person or a part of one. */
+const TONED = /\p{Emoji_Modifier_Base}\p{Emoji_Modifier}/gu;
 
 /** Pairs are one character as long as both have the same tone, or none. */
 const PAIRS = new Map([
@@ -45,7 +47,8 @@ export function emojiOf(text: string): Emoji | null {
   const tones = text.match(TONE) ?? [];
   const toneless = bare(text.replaceAll(TONE, ''));
   const known = KNOWN.get(bare(PAIRS.get(toneless) ?? toneless));
-  if (!known || (tones.length > 0 && !known.hasTones) || tones.length > 2) return null;
+  const toned = text.match(TONED) ?? [];
+  if (!known || toned.length < tones.length || (tones.length > 0 && !known.hasTones)) return null;
   const alias = [known.slug, ...tones.map((tone) => `${TONES.get(tone)}_skin_tone`)].join('_');
   return {
     alias: `:${alias}:`,
