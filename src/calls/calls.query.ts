@@ -20,7 +20,7 @@ type Extras = Pick<CallsQueryDto, 'include_costs' | 'include_feedback'>;
 /** `costs` holds the project's price records, which `CostsService` replaces by the costs. */
 const derived = ({ include_costs, include_feedback }: Extras) => sql`json_build_object(
   'status', ${STATUS}, 'latency_ms', ${LATENCY_MS}, 'trace_name', ${TRACE_NAME}
-  ${include_costs ? sql`, 'costs', skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at)` : sql``}
+  ${include_costs ? sql`, 'costs', (SELECT records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at))` : sql``}
   ${include_feedback ? sql`, 'feedback', ${FEEDBACK_OF_CALL}` : sql``})`;
 
 const FIELDS: Columns = {

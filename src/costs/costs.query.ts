@@ -68,6 +68,6 @@ export const purgeQuery = (request: CostsPurgeDto): Sql =>
 export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`
   SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
-    skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) AS records
-  FROM calls c
+    p.records
+  FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
   WHERE c.project_id = ${projectId} AND c.id = ANY(${callIds}::text[]) AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;

@@ -33,18 +33,18 @@ export class Decimal {
 
   /** In plain notation, which is also a JSON number: no exponent, no zeros at the end of a fraction. */
   toString(): string {
-    const scale = Math.max(this.scale, 0);
-    const sign = this.digits < 0n ? '-' : '';
-    const all = this.at(scale)
-      .toString()
-      .replace('-', '')
-      .padStart(scale + 1, '0');
-    const fraction = all.slice(all.length - scale).replace(/0+$/, '');
-    const whole = all.slice(0, all.length - scale);
-    return scale > 0 && fraction ? `${sign}${whole}.${fraction}` : sign + whole;
+    if (this.scale <= 0) return this.at(0).toString();
+    const isNegative = this.digits < 0n;
+    const all = (isNegative ? -this.digits : this.digits).toString().padStart(this.scale + 1, '0');
+    const point = all.length - this.scale;
+    let end = all.length;
+    while (end > point && all[end - 1] === '0') end--;
+    const text =
+      end > point ? `${all.slice(0, point)}.${all.slice(point, end)}` : all.slice(0, point);
+    return isNegative ? `-${text}` : text;
   }
 
   private at(scale: number): bigint {
-    return this.digits * 10n ** BigInt(scale - this.scale);
+    return scale === this.scale ? this.digits : this.digits * 10n ** BigInt(scale - this.scale);
   }
 }
