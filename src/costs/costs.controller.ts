@@ -16,6 +16,7 @@ import {
   CostExplainDto,
   CostsCreatedDto,
   CostsCreateDto,
+  CostsFoundDto,
   CostsPurgeDto,
   CostsQueryDto,
 } from './costs.dto.js';
@@ -40,6 +41,7 @@ export class CostsController {
   @Post('query')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
+  @ApiOkResponse({ type: CostsFoundDto })
   async query(@Body() query: CostsQueryDto): Promise<StreamableFile> {
     return jsonArray(await this.costs.query(query), 'results');
   }

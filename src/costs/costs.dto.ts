@@ -45,8 +45,8 @@ export class CostDto {
 export class CostsCreateDto {
   @IsProjectId() project_id!: string;
   /** A price record for each model, by its name as calls spell it in `summary.usage`. At most 1000. */
-  @IsJsonObject()
   @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(CostDto) } })
+  @IsJsonObject()
   costs!: Record<string, CostDto>;
 }
 
@@ -71,6 +71,24 @@ export class CostsQueryDto extends PageDto {
   @IsOptional() @IsJsonObject() query?: object | null;
   /** By default `llm_id`, then the latest `effective_date` first. */
   @SortBy() sort_by?: Sort[] | null;
+}
+
+/** A stored record. With `fields`, only those. */
+export class CostRecordDto {
+  id!: string;
+  llm_id!: string;
+  prompt_token_cost!: number;
+  completion_token_cost!: number;
+  prompt_token_cost_unit!: string;
+  completion_token_cost_unit!: string;
+  @IsDateTime() effective_date!: string;
+  provider_id!: string;
+  cache_read_input_token_cost!: number | null;
+  cache_creation_input_token_cost!: number | null;
+}
+
+export class CostsFoundDto {
+  results!: CostRecordDto[];
 }
 
 export class CostsPurgeDto {

@@ -19,6 +19,7 @@ import {
   FeedbackBatchDto,
   FeedbackCreateDto,
   FeedbackCreatedDto,
+  FeedbackFoundDto,
   FeedbackPurgeDto,
   FeedbackQueryDto,
   FeedbackReplaceDto,
@@ -69,6 +70,7 @@ export class FeedbackController {
   @Post('query')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
+  @ApiOkResponse({ type: FeedbackFoundDto })
   async query(@Body() query: FeedbackQueryDto): Promise<StreamableFile> {
     const { rows, totalCount } = await this.feedback.query(query);
     return jsonArray(rows, 'result', `"total_count":${totalCount}`);

@@ -6,6 +6,7 @@ import {
   IsDateTime,
   IsId,
   IsJsonObject,
+  IsOptionalWire,
   IsProjectId,
   IsText,
   PageDto,
@@ -38,7 +39,7 @@ const IsRef = (...kinds: RefKind[]) =>
     }),
     ApiProperty({
       type: 'string',
-      example: `${WIRE.scheme}:///acme/demo/${SHAPES[kinds[0]!]}`,
+      example: `${WIRE.scheme}:///acme/demo/${SHAPES[kinds[0]!].replaceAll(/[<>]/g, '')}`,
     }),
   );
 
@@ -68,7 +69,7 @@ export class FeedbackCreateDto {
   @IsOptional() @IsRef('call') call_ref?: string | null;
   @IsOptional() @IsRef('object') trigger_ref?: string | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptional() @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
+  @IsOptionalWire() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
 }
 
 export class FeedbackCreatedDto {
@@ -109,6 +110,28 @@ export class FeedbackQueryDto extends PageDto {
   @IsOptional() @IsJsonObject() query?: object | null;
   /** By any field, also inside the payload; by default the oldest first. */
   @SortBy() sort_by?: Sort[] | null;
+}
+
+/** A stored row. With `fields`, only those. */
+export class FeedbackDto {
+  id!: string;
+  project_id!: string;
+  @IsDateTime() created_at!: string;
+  @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
+  feedback_type!: string;
+  @IsJsonObject() payload!: object;
+  creator!: string | null;
+  annotation_ref!: string | null;
+  runnable_ref!: string | null;
+  call_ref!: string | null;
+  trigger_ref!: string | null;
+  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+}
+
+export class FeedbackFoundDto {
+  result!: FeedbackDto[];
+  /** On all pages. */
+  total_count!: number;
 }
 
 export class FeedbackPurgeDto {
