@@ -283,6 +283,14 @@ describe('/feedback/batch/create', () => {
     expect(await rowOf(id)).toBeUndefined();
   });
 
+  it('takes batches with the same ids in opposite orders at the same time', async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => body({ id: `crossing ${i}` }));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => send(i % 2 ? rows : rows.toReversed())),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+
   it('refuses more than 1000 elements, and a project outside the scopes in any of them', async () => {
     expect(await send(Array.from({ length: 1001 }, () => body()))).toMatchObject({
       status: 400,
