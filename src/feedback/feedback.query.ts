@@ -104,7 +104,7 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
     const value = jsonValueAt(PAYLOAD, parsePath(path).slice(1));
     return sql`${`${JSON.stringify(path)}:`}::text || coalesce(${value}::text, 'null')`;
   });
-  const all = wholes.length > 0 ? [sql`substring(${whole} FROM '^.(.*).$')`, ...members] : members;
+  const all = wholes.length > 0 ? [sql`substr(left(${whole}, -1), 2)`, ...members] : members;
   return sql`'{' || concat_ws(',', ${join(all, ', ')}) || '}'`;
 }
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { invalidRequest, type Violation } from '../common/errors.js';
 import { parseRef } from '../common/refs.js';
 import { WIRE } from '../common/wire.js';
@@ -31,7 +30,7 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
   const refuse = (field: string, message: string) =>
     violations.push({ path: path + field, message });
 
-  let added = {};
+  let added: object = {};
   if (type === REACTION) {
     const emoji = own('emoji');
     const known = typeof emoji === 'string' ? emojiOf(emoji) : null;
@@ -46,8 +45,7 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
     checkRunnable(body, refuse);
   }
   if (violations.length > 0) throw invalidRequest(violations);
-  const isSent = ([name, value]: [string, unknown]) => isDeepStrictEqual(own(name), value);
-  return Object.fromEntries(Object.entries(added).filter((member) => !isSent(member)));
+  return Object.fromEntries(Object.entries(added).filter(([name, value]) => own(name) !== value));
 }
 
 type Refuse = (field: string, message: string) => void;
