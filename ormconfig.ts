@@ -4,6 +4,7 @@ import { ApiKey } from './src/auth/api-key.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
+import { Cost } from './src/costs/cost.entity.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
 import { Objects1764100000000 } from './src/database/migrations/1764100000000-objects.js';
 import { FileChunk } from './src/objects/file-chunk.entity.js';
@@ -11,6 +12,8 @@ import { File } from './src/objects/file.entity.js';
 import { ObjectVersion } from './src/objects/object-version.entity.js';
 import { TableRow } from './src/objects/table-row.entity.js';
 import { Table } from './src/objects/table.entity.js';
+import { FeedbackCosts1764200000000 } from './src/database/migrations/1764200000000-feedback-costs.js';
+import { Feedback } from './src/feedback/feedback.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -30,8 +33,19 @@ export function dataSourceOptions(url: string) {
   return {
     type: 'postgres',
     url,
-    entities: [ApiKey, IdempotencyKey, Call, ObjectVersion, Table, TableRow, File, FileChunk],
-    migrations: [Foundation1764000000000, Objects1764100000000],
+    entities: [
+      ApiKey,
+      IdempotencyKey,
+      Call,
+      Cost,
+      Feedback,
+      ObjectVersion,
+      Table,
+      TableRow,
+      File,
+      FileChunk,
+    ],
+    migrations: [Foundation1764000000000, Objects1764100000000, FeedbackCosts1764200000000],
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

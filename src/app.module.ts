@@ -4,8 +4,10 @@ import type { DataSource } from 'typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
+import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
+import { FeedbackModule } from './feedback/feedback.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 
 /** The list of features: adding one is adding a line here. */
@@ -20,6 +22,8 @@ export class AppModule {
         OperationsModule,
         CallsModule,
         ObjectsModule,
+        CostsModule,
+        FeedbackModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

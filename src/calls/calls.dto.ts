@@ -127,6 +127,8 @@ export class UpsertBatchAnswerDto {
 export class CallReadDto {
   @IsProjectId() project_id!: string;
   @IsId() id!: string;
+  /** Adds what the call cost, by model, to the derived part of the summary. */
+  @IsOptional() @IsBoolean() include_costs?: boolean | null;
 }
 
 export class CallUpdateDto {
@@ -170,6 +172,10 @@ export class CallsQueryDto extends PageDto {
   @SortBy() sort_by?: Sort[] | null;
   /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
   @IsTextList(MAX_NAME) columns?: string[] | null;
+  /** Adds what each call cost, by model, to the derived part of the summary. */
+  @IsOptional() @IsBoolean() include_costs?: boolean | null;
+  /** Adds the feedback of each call to the derived part of the summary. */
+  @IsOptional() @IsBoolean() include_feedback?: boolean | null;
 }
 
 export class CallsStatsDto {

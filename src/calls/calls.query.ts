@@ -2,7 +2,8 @@ import { WIRE } from '../common/wire.js';
 import { column, type Columns, InvalidQuery, orderBy, select } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, join, sql, type Sql } from '../query/sql.js';
-import type { CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
+import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
+import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
 const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
@@ -13,9 +14,15 @@ const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::f
 const OP_REF = `^${WIRE.scheme}:///[^/]+/[^/]+/op/([^/:]+):`;
 const TRACE_NAME = sql`coalesce(c.display_name, substring(c.op_name FROM ${OP_REF}::text), c.op_name)`;
 
-const DERIVED = sql`json_build_object('status', ${STATUS}, 'latency_ms', ${LATENCY_MS}, 'trace_name', ${TRACE_NAME})`;
+/** What a request adds to the derived part of the summary. */
+type Extras = Pick<CallsQueryDto, 'include_costs' | 'include_feedback'>;
 
-/** What `query` and `sort_by` may name. */
+/** `costs` holds the project's price records, which `CostsService` replaces by the costs. */
+const derived = ({ include_costs, include_feedback }: Extras) => sql`json_build_object(
+  'status', ${STATUS}, 'latency_ms', ${LATENCY_MS}, 'trace_name', ${TRACE_NAME}
+  ${include_costs ? sql`, 'costs', (SELECT records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at))` : sql``}
+  ${include_feedback ? sql`, 'feedback', ${FEEDBACK_OF_CALL}` : sql``})`;
+
 const FIELDS: Columns = {
   id: column.text(sql`c.id`, { isNotNull: true }),
   project_id: column.text(sql`c.project_id`, { isNotNull: true }),
@@ -42,29 +49,35 @@ const FIELDS: Columns = {
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
 };
 
+/** What `query` and `sort_by` may name. */
+const QUERYABLE: Columns = { ...FIELDS, feedback: feedbackField };
+
 /** `document` with one more member, spliced in before its last brace, so that the rest stays as it was sent. */
 const withMember = (document: Sql, name: string, value: Sql) => sql`(
   CASE WHEN ${document}::text ~ '^\\{\\s*\\}$' THEN '{' ELSE left(${document}::text, -1) || ',' END
   || ${`${JSON.stringify(name)}:`}::text || ${value}::text || '}')::json`;
 
 /** A call as it is answered. The stored JSON goes out as the text that came in. */
-const CALL: Columns = {
+const call = (extras: Extras): Columns => ({
   ...FIELDS,
   attributes: column.json(
     sql`CASE WHEN c.otel_dump IS NULL THEN c.attributes ELSE ${withMember(sql`c.attributes`, 'otel_span', sql`c.otel_dump`)} END`,
     sql`c.is_opaque`,
   ),
   summary: column.json(
-    withMember(sql`coalesce(c.summary, '{}')`, WIRE.summary, DERIVED),
+    withMember(sql`coalesce(c.summary, '{}')`, WIRE.summary, derived(extras)),
     sql`c.is_opaque`,
   ),
-};
+});
 
-const CALL_NAMES = Object.keys(CALL).filter((name) => !name.includes('.'));
+const CALL_NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
 const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
 
-/** The names to answer: a path such as `inputs.model` asks for the column it begins with. */
-function selected(columns: readonly string[] | null | undefined): string[] {
+/**
+ * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
+ * feedback asks for the summary that holds them.
+ */
+function selected({ columns, include_costs, include_feedback }: CallsQueryDto): string[] {
   if (!columns || columns.length === 0) return CALL_NAMES;
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
@@ -72,35 +85,39 @@ function selected(columns: readonly string[] | null | undefined): string[] {
       throw new InvalidQuery(`columns[${i}]`, `unknown field "${root}"`);
     return root;
   });
+  if (include_costs || include_feedback) roots.push('summary');
   return CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name));
 }
 
 /** One row a call, its only column the call as JSON text. Composed behind the sort, which so moves no JSON about. */
-const asJson = (calls: Sql, names = CALL_NAMES) =>
-  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(CALL, names)} FROM (${calls}) c) t`;
+const asJson = (calls: Sql, extras: Extras, names = CALL_NAMES) =>
+  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(call(extras), names)} FROM (${calls}) c) t`;
 
 /** The calls of a project that can be seen and match. */
 const matching = ({ project_id, filter, query }: CallsStatsDto) =>
-  allOf(visibleIn(project_id), filter && isFiltered(filter), query && compile(query, FIELDS));
+  allOf(visibleIn(project_id), filter && isFiltered(filter), query && compile(query, QUERYABLE));
 
 const visibleIn = (projectId: string) =>
   sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** The calls of a query, each as JSON text, in the order asked for; by default the oldest first. */
 export function callsQuery(request: CallsQueryDto): Sql {
-  const { sort_by, limit, offset, columns } = request;
+  const { sort_by, limit, offset } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return asJson(
     sql`SELECT c.* FROM calls c WHERE ${matching(request)}
-    ${orderBy(FIELDS, sorts, 'id')} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`,
-    selected(columns),
+    ${orderBy(QUERYABLE, sorts, 'id')} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`,
+    request,
+    selected(request),
   );
 }
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
 
-export const callQuery = (projectId: string, id: string): Sql =>
-  asJson(sql`SELECT c.* FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ${id}`);
+export const callQuery = ({ project_id, id, include_costs }: CallReadDto): Sql =>
+  asJson(sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND c.id = ${id}`, {
+    include_costs,
+  });
 
 /** How many calls match, counting at most one more than `limit`. */
 export const callsStatsQuery = (request: CallsStatsDto): Sql => sql`

@@ -6,6 +6,7 @@ import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import { elementTexts, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
+import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
 import {
   CallEndDto,
@@ -45,6 +46,7 @@ export class CallsService {
   constructor(
     private readonly database: Database,
     private readonly writer: CallsWriter,
+    private readonly costs: CostsService,
   ) {}
 
   /** `text` is the start as it was sent. */
@@ -107,13 +109,15 @@ export class CallsService {
   }
 
   /** The call as JSON text, or null. */
-  async read({ project_id, id }: CallReadDto): Promise<string | null> {
-    const [row] = await this.database.query<{ json: string }>(callQuery(project_id, id));
-    return row?.json ?? null;
+  async read(query: CallReadDto): Promise<string | null> {
+    const [row] = await this.database.query<{ json: string }>(callQuery(query));
+    if (!row) return null;
+    return query.include_costs ? this.costs.priced(row.json) : row.json;
   }
 
-  stream(query: CallsQueryDto): Promise<Readable> {
-    return this.database.stream(callsQuery(query));
+  async stream(query: CallsQueryDto): Promise<Readable> {
+    const calls = await this.database.stream(callsQuery(query));
+    return query.include_costs ? this.costs.pricedAll(calls) : calls;
   }
 
   async stats(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {

@@ -1,0 +1,29 @@
+import { WIRE } from '../common/wire.js';
+import { column, jsonAt, type Prefix, wireTime } from '../query/columns.js';
+import { identifier, sql } from '../query/sql.js';
+
+/** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
+const IS_OF_CALL = sql`f.project_id = c.project_id
+  AND f.ref = ${`${WIRE.scheme}:///`}::text || c.project_id || '/call/' || c.id`;
+
+/**
+ * `feedback.[<type>].payload.<path>`: of several pieces of feedback of one type the latest is the one that is meant, so
+ * that the field has one value to compare and to sort by. `[*]` is any type.
+ */
+export const feedbackField: Prefix = ([type, member, ...path]) => {
+  if (type === undefined || member !== 'payload') return undefined;
+  const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
+  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${type}`;
+  return {
+    type: 'json',
+    sql: sql`(SELECT ${value} FROM feedback f WHERE ${IS_OF_CALL} AND ${isOfType}
+      ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
+  };
+};
+
+/** All feedback of a call as a JSON array, the oldest first; the records are those of `/feedback/query`. */
+export const FEEDBACK_OF_CALL = sql`(
+  SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
+  FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, f.ref AS ${identifier(WIRE.ref)},
+    f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
+    f.user_id AS ${identifier(WIRE.userId)} FROM feedback f WHERE ${IS_OF_CALL}) t)`;

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { findProvider } from '@pydantic/genai-prices';
+import { builtinPrice } from './builtin-prices.js';
+
+const at = (date: string) => new Date(`${date}T12:00:00Z`);
+const prompt = (...args: Parameters<typeof builtinPrice>) =>
+  builtinPrice(...args)?.prompt_token_cost?.toString();
+
+describe('builtinPrice', () => {
+  it('knows a model by its name, in exact decimals', () => {
+    expect(prompt('gpt-4o', at('2025-06-01'), 1)).toBe('0.0000025');
+    expect(builtinPrice('gpt-4o', at('2025-06-01'), 1)).toMatchObject({
+      id: 'openai/gpt-4o',
+      pricing_level: 'builtin',
+      provider_id: 'openai',
+      effective_date: null,
+      prompt_token_cost_unit: 'USD',
+    });
+  });
+
+  it('knows a model behind the name of its provider', () => {
+    expect(builtinPrice('openai/gpt-4o', at('2025-06-01'), 1)?.id).toBe('openai/gpt-4o');
+    expect(builtinPrice('nobody/gpt-4o-mine', at('2025-06-01'), 1)).toBeNull();
+  });
+
+  it('prices by the date, also when a later date was asked for first', () => {
+    expect(prompt('o3', at('2025-07-01'), 1)).toBe('0.000002');
+    expect(prompt('o3', at('2025-05-01'), 1)).toBe('0.00001');
+    expect(builtinPrice('o3', at('2025-07-01'), 1)?.effective_date).toBe(
+      '2025-06-10T00:00:00.000000Z',
+    );
+  });
+
+  it('takes the tier of the prompt', () => {
+    expect(prompt('gemini-2.5-pro', at('2025-07-01'), 200_000)).toBe('0.00000125');
+    expect(prompt('gemini-2.5-pro', at('2025-07-01'), 200_001)).toBe('0.0000025');
+  });
+
+  it('takes the prompt price for cached tokens without a price of their own', () => {
+    const price = builtinPrice('gpt-4o', at('2025-06-01'), 1)!;
+    expect(price.cache_read_input_token_cost?.toString()).toBe('0.00000125');
+    expect(price.cache_creation_input_token_cost?.toString()).toBe('0.0000025');
+  });
+
+  it.each(['nonsense', '', '/', 'gpt-4o/', '__proto__', 'constructor'])(
+    'has no price for %p',
+    (model) => {
+      expect(builtinPrice(model, at('2025-06-01'), 1)).toBeNull();
+    },
+  );
+
+  it('prices every model of the bundled data without an error', () => {
+    const models = ['openai', 'anthropic', 'google', 'azure', 'aws', 'openrouter', 'deepseek']
+      .flatMap((providerId) => findProvider({ providerId }) ?? [])
+      .flatMap(({ id, models }) => models.map((model) => `${id}/${model.id}`));
+    expect(models.length).toBeGreaterThan(300);
+    for (const model of models)
+      expect(() => builtinPrice(model, at('2025-06-01'), 1)).not.toThrow();
+  });
+
+  it('rests on a package that cannot reach the network', () => {
+    const source = readFileSync(
+      createRequire(__filename).resolve('@pydantic/genai-prices'),
+      'utf8',
+    );
+    expect(source).not.toMatch(
+      /\bfetch\s*\(|XMLHttpRequest|require\(["'](node:)?(https?|net|dgram)/,
+    );
+  });
+});

@@ -1,0 +1,71 @@
+import {
+  Body,
+  Controller,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { BodyText } from '../common/body.guard.js';
+import { jsonArray } from '../common/json-rows.js';
+import {
+  CostExplainDto,
+  CostsCreatedDto,
+  CostsCreateDto,
+  CostsFoundDto,
+  CostsPurgeDto,
+  CostsQueryDto,
+} from './costs.dto.js';
+import { CostsService } from './costs.service.js';
+
+@ApiTags('costs')
+@BasicAuth()
+@Controller('cost')
+export class CostsController {
+  constructor(private readonly costs: CostsService) {}
+
+  /** Stores price records of a project. They price every call that starts from their effective date on. */
+  @Post('create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent()
+  create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
+    return this.costs.create(body, text);
+  }
+
+  /** Lists the price records of a project. Built-in prices are not among them. */
+  @Post('query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: CostsFoundDto })
+  async query(@Body() query: CostsQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.costs.query(query), request, 'results');
+  }
+
+  /** Deletes the price records of a project that a query holds for. */
+  @Post('purge')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  async purge(@Body() body: CostsPurgeDto): Promise<object> {
+    await this.costs.purge(body);
+    return {};
+  }
+
+  /** Explains what calls cost: tokens × unit price = total by call and model, the record that was used, and why it won. */
+  @Post('explain')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiOkResponse({
+    description: 'One entry a call, in the order asked for, with one entry a model.',
+  })
+  explain(@Body() body: CostExplainDto): Promise<string> {
+    return this.costs.explain(body);
+  }
+}

@@ -1,0 +1,73 @@
+import { column, type Columns, orderBy, select, wireTime } from '../query/columns.js';
+import { compile } from '../query/expression.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
+
+const COST: Columns = {
+  id: column.text(sql`p.id`, { isNotNull: true }),
+  llm_id: column.text(sql`p.llm_id`, { isNotNull: true }),
+  prompt_token_cost: column.number(sql`p.prompt_token_cost`, { isNotNull: true }),
+  completion_token_cost: column.number(sql`p.completion_token_cost`, { isNotNull: true }),
+  prompt_token_cost_unit: column.text(sql`p.prompt_token_cost_unit`, { isNotNull: true }),
+  completion_token_cost_unit: column.text(sql`p.completion_token_cost_unit`, { isNotNull: true }),
+  effective_date: column.time(sql`p.effective_date`, { isNotNull: true }),
+  provider_id: column.text(sql`p.provider_id`, { isNotNull: true }),
+  cache_read_input_token_cost: column.number(sql`p.cache_read_input_token_cost`),
+  cache_creation_input_token_cost: column.number(sql`p.cache_creation_input_token_cost`),
+};
+
+/** A record to be stored. Prices are number texts; a null takes the default of its column. */
+export interface CostRow {
+  id: string;
+  llm_id: string;
+  effective_date: string | null;
+  provider_id: string | null;
+  prompt_token_cost: string;
+  completion_token_cost: string;
+  cache_read_input_token_cost: string | null;
+  cache_creation_input_token_cost: string | null;
+  prompt_token_cost_unit: string | null;
+  completion_token_cost_unit: string | null;
+}
+
+export function insertQuery(projectId: string, rows: readonly CostRow[]): Sql {
+  const all = (name: keyof CostRow) => rows.map((row) => row[name]);
+  return sql`
+    INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_token_cost, completion_token_cost,
+      cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit)
+    SELECT ${projectId}, id, llm_id, coalesce(effective_date, now()), coalesce(provider_id, 'default'), prompt, completion,
+      cache_read, cache_creation, coalesce(prompt_unit, 'USD'), coalesce(completion_unit, 'USD')
+    FROM unnest(${all('id')}::text[], ${all('llm_id')}::text[], ${all('effective_date')}::timestamptz[],
+      ${all('provider_id')}::text[], ${all('prompt_token_cost')}::numeric[], ${all('completion_token_cost')}::numeric[],
+      ${all('cache_read_input_token_cost')}::numeric[], ${all('cache_creation_input_token_cost')}::numeric[],
+      ${all('prompt_token_cost_unit')}::text[], ${all('completion_token_cost_unit')}::text[])
+    AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit)`;
+}
+
+const matching = ({ project_id, query }: { project_id: string; query?: object | null }) =>
+  allOf(sql`p.project_id = ${project_id}`, query && compile(query, COST));
+
+const NEWEST_BY_MODEL = [
+  { field: 'llm_id', direction: 'asc' },
+  { field: 'effective_date', direction: 'desc' },
+] as const;
+
+/** The records of a query, each as JSON text, in the order asked for. */
+export function costsQuery(request: CostsQueryDto): Sql {
+  const { fields, sort_by, limit, offset } = request;
+  return sql`SELECT row_to_json(t)::text AS json FROM (
+    SELECT ${select(COST, fields?.length ? fields : Object.keys(COST))} FROM costs p WHERE ${matching(request)}
+    ${orderBy(COST, sort_by?.length ? sort_by : NEWEST_BY_MODEL, 'id')}
+    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) t`;
+}
+
+export const purgeQuery = (request: CostsPurgeDto): Sql =>
+  sql`DELETE FROM costs p WHERE ${matching(request)}`;
+
+/** The usage of calls, and the project's records that price it. */
+export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`
+  SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
+    (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
+    p.records
+  FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${callIds}::text[]) AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;

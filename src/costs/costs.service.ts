@@ -1,0 +1,165 @@
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { invalidRequest, type Violation } from '../common/errors.js';
+import { isId } from '../common/dto.js';
+import { memberSpans, valueAt } from '../common/json-text.js';
+import { validate } from '../common/validation.js';
+import { WIRE } from '../common/wire.js';
+import { Database } from '../database/database.js';
+import {
+  CostDto,
+  type CostExplainDto,
+  type CostsCreateDto,
+  type CostsCreatedDto,
+  type CostsPurgeDto,
+  type CostsQueryDto,
+} from './costs.dto.js';
+import { type CostRow, costsQuery, insertQuery, purgeQuery, usageQuery } from './costs.query.js';
+import { Decimal } from './decimal.js';
+import { explanation } from './explanation.js';
+import { costsJson, pricedUsage, type PriceRecord, printed } from './price.js';
+
+const MAX_MODELS = 1000;
+/** Digits behind the point of a price. */
+const MAX_SCALE = 40;
+
+const PRICES = [
+  'prompt_token_cost',
+  'completion_token_cost',
+  'cache_read_input_token_cost',
+  'cache_creation_input_token_cost',
+] as const;
+
+interface CallUsage {
+  id: string;
+  op_name: string;
+  started_at: string;
+  usage: unknown;
+  records: Record<string, PriceRecord | null> | null;
+}
+
+@Injectable()
+export class CostsService {
+  constructor(private readonly database: Database) {}
+
+  /** Stores price records. `text` is the body as it was sent: prices are read from it, digit by digit. */
+  async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
+    const rows = rowsOf(costs, valueAt(text, 'costs'));
+    await this.database.query(insertQuery(project_id, rows));
+    return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
+  }
+
+  query(request: CostsQueryDto): Promise<Readable> {
+    return this.database.stream(costsQuery(request));
+  }
+
+  async purge(request: CostsPurgeDto): Promise<void> {
+    await this.database.query(purgeQuery(request));
+  }
+
+  /** How the costs of calls come about, as JSON text. */
+  async explain({ project_id, call_ids }: CostExplainDto): Promise<string> {
+    const ids = [...new Set(call_ids)];
+    const rows = await this.database.query<CallUsage & Record<string, unknown>>(
+      usageQuery(project_id, ids),
+    );
+    const found = new Map(rows.map((row) => [row.id, row]));
+    const calls = ids.flatMap((id) => found.get(id) ?? []);
+    return printed({
+      calls: calls.map(({ id, op_name, started_at, usage, records }) => ({
+        id,
+        op_name,
+        started_at,
+        models: pricedUsage(usage, records ?? {}, new Date(started_at)).map((priced) =>
+          explanation(priced, started_at),
+        ),
+      })),
+      not_found: ids.filter((id) => !found.has(id)),
+    });
+  }
+
+  /** The calls of a stream, as `priced` makes each of them. */
+  pricedAll(calls: Readable): Readable {
+    const pricing = new Transform({
+      objectMode: true,
+      readableHighWaterMark: 1,
+      writableHighWaterMark: 1,
+      transform: (lines: string[], _, done) => {
+        try {
+          done(null, lines.map(priced));
+        } catch (error) {
+          done(error as Error);
+        }
+      },
+    });
+    pipeline(calls, pricing, () => {}); // an error of the source becomes the transform's
+    return pricing;
+  }
+
+  priced(call: string): string {
+    return priced(call);
+  }
+}
+
+/**
+ * A call as JSON text with its costs: `summary.svc.costs` holds the records of the project by model, as `skein_prices`
+ * answers them, and is replaced. The rest of the text stays as it is.
+ */
+function priced(call: string): string {
+  const members = memberSpans(call, 0);
+  const [summaryStart, summaryEnd] = members.get('summary')!;
+  const summary = call.slice(summaryStart, summaryEnd);
+  const { usage } = JSON.parse(summary) as { usage?: unknown };
+  const [derivedStart, derivedEnd] = memberSpans(summary, 0).get(WIRE.summary)!;
+  const derived = summary.slice(derivedStart, derivedEnd);
+  const [start, end] = memberSpans(derived, 0).get('costs')!;
+  const records = JSON.parse(derived.slice(start, end)) as Record<string, PriceRecord> | null;
+  const startedAt = JSON.parse(call.slice(...members.get('started_at')!)) as string;
+  const costs = costsJson(pricedUsage(usage, records ?? {}, new Date(startedAt)));
+  const at = summaryStart + derivedStart;
+  return call.slice(0, at + start) + costs + call.slice(at + end);
+}
+
+/** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */
+function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
+  const violations: Violation[] = [];
+  const models = memberSpans(text, 0);
+  if (models.size === 0 || models.size > MAX_MODELS)
+    violations.push({ path: 'costs', message: `must hold 1 to ${MAX_MODELS} models` });
+  const rows = [...models].map(([llmId, span]) => {
+    const cost = costs[llmId]!;
+    const path = `costs.${llmId.slice(0, 64)}`;
+    if (!isId(llmId)) violations.push({ path, message: 'is not the name of a model' });
+    violations.push(...validate(CostDto, cost, path).violations);
+    if (violations.length > 0) return null;
+    const row = rowOf(llmId, cost, text.slice(...span));
+    for (const name of PRICES)
+      if (row[name] && Decimal.parse(row[name]).scale > MAX_SCALE)
+        violations.push({
+          path: `${path}.${name}`,
+          message: `must not have more than ${MAX_SCALE} digits behind the point`,
+        });
+    return row;
+  });
+  if (violations.length > 0) throw invalidRequest(violations.slice(0, 20));
+  return rows as CostRow[];
+}
+
+function rowOf(llmId: string, cost: CostDto, text: string): CostRow {
+  const members = memberSpans(text, 0);
+  const digits = (name: (typeof PRICES)[number]) =>
+    typeof cost[name] === 'number' ? text.slice(...members.get(name)!) : null;
+  return {
+    id: uuidv7(),
+    llm_id: llmId,
+    effective_date: cost.effective_date ?? null,
+    provider_id: cost.provider_id ?? null,
+    prompt_token_cost: digits('prompt_token_cost')!,
+    completion_token_cost: digits('completion_token_cost')!,
+    cache_read_input_token_cost: digits('cache_read_input_token_cost'),
+    cache_creation_input_token_cost: digits('cache_creation_input_token_cost'),
+    prompt_token_cost_unit: cost.prompt_token_cost_unit ?? null,
+    completion_token_cost_unit: cost.completion_token_cost_unit ?? null,
+  };
+}

@@ -1,0 +1,50 @@
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
+
+/** A decimal number without loss: `digits` × 10^-`scale`. Prices of 1.5e-7 multiply and add up exactly. */
+export class Decimal {
+  private constructor(
+    private readonly digits: bigint,
+    readonly scale: number,
+  ) {}
+
+  static readonly zero = new Decimal(0n, 0);
+
+  /** Reads a number as JSON, JavaScript or PostgreSQL spells it. @throws RangeError for any other text */
+  static parse(text: string): Decimal {
+    const match = NUMBER.exec(text);
+    if (!match) throw new RangeError(`not a decimal number: ${text.slice(0, 40)}`);
+    const [, sign, whole, fraction = '', exponent = '0'] = match;
+    return new Decimal(BigInt(sign + whole! + fraction), fraction.length - Number(exponent));
+  }
+
+  /** The number × 10^-`places`. */
+  shifted(places: number): Decimal {
+    return new Decimal(this.digits, this.scale + places);
+  }
+
+  times(count: number): Decimal {
+    return new Decimal(this.digits * BigInt(count), this.scale);
+  }
+
+  plus(other: Decimal): Decimal {
+    const scale = Math.max(this.scale, other.scale);
+    return new Decimal(this.at(scale) + other.at(scale), scale);
+  }
+
+  /** In plain notation, which is also a JSON number: no exponent, no zeros at the end of a fraction. */
+  toString(): string {
+    if (this.scale <= 0) return this.at(0).toString();
+    const isNegative = this.digits < 0n;
+    const all = (isNegative ? -this.digits : this.digits).toString().padStart(this.scale + 1, '0');
+    const point = all.length - this.scale;
+    let end = all.length;
+    while (end > point && all[end - 1] === '0') end--;
+    const text =
+      end > point ? `${all.slice(0, point)}.${all.slice(point, end)}` : all.slice(0, point);
+    return isNegative ? `-${text}` : text;
+  }
+
+  private at(scale: number): bigint {
+    return scale === this.scale ? this.digits : this.digits * 10n ** BigInt(scale - this.scale);
+  }
+}

@@ -1,0 +1,156 @@
+import { storable } from '../query/columns.js';
+import { builtinPrice } from './builtin-prices.js';
+import { Decimal } from './decimal.js';
+import { type Tokens, tokensOf, requestsOf, type Usage } from './usage.js';
+
+/** What a token of each kind costs by one record; null where the record has no price for the kind. */
+export interface Price {
+  id: string;
+  pricing_level: 'project' | 'builtin';
+  effective_date: string | null;
+  provider_id: string;
+  prompt_token_cost: Decimal | null;
+  completion_token_cost: Decimal | null;
+  cache_read_input_token_cost: Decimal | null;
+  cache_creation_input_token_cost: Decimal | null;
+  prompt_token_cost_unit: string;
+  completion_token_cost_unit: string;
+}
+
+/** A record of the project as `skein_prices` answers it; prices are decimal texts. */
+export interface PriceRecord {
+  id: string;
+  effective_date: string;
+  provider_id: string;
+  prompt_token_cost: string;
+  completion_token_cost: string;
+  cache_read_input_token_cost: string | null;
+  cache_creation_input_token_cost: string | null;
+  prompt_token_cost_unit: string;
+  completion_token_cost_unit: string;
+}
+
+/** One model of one call. `price` is null for a model that neither the project nor the library has a price for. */
+export interface PricedUsage {
+  llmId: string;
+  tokens: Tokens;
+  requests: number | null;
+  price: Price | null;
+}
+
+/** The kinds of tokens, each with its price and its total. */
+export const KINDS = [
+  ['prompt_tokens', 'prompt_token_cost', 'prompt_tokens_total_cost'],
+  ['completion_tokens', 'completion_token_cost', 'completion_tokens_total_cost'],
+  ['cache_read_input_tokens', 'cache_read_input_token_cost', 'cache_read_input_tokens_total_cost'],
+  [
+    'cache_creation_input_tokens',
+    'cache_creation_input_token_cost',
+    'cache_creation_input_tokens_total_cost',
+  ],
+] as const;
+
+/**
+ * Every model of a call's usage with the price in force when the call started: the project's record, which PostgreSQL has
+ * picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
+ */
+export function pricedUsage(
+  usage: unknown,
+  records: Readonly<Record<string, PriceRecord | null>>,
+  startedAt: Date,
+): PricedUsage[] {
+  if (!isObject(usage)) return [];
+  return Object.entries(usage).flatMap(([llmId, entry]) => {
+    if (!isObject(entry)) return [];
+    const tokens = tokensOf(entry);
+    const key = storable(llmId);
+    const record = Object.hasOwn(records, key) ? records[key] : null;
+    const price = record
+      ? recordPrice(record)
+      : builtinPrice(llmId, startedAt, inputTokens(tokens));
+    return [{ llmId, tokens, requests: requestsOf(entry), price }];
+  });
+}
+
+const isObject = (value: unknown): value is Usage =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const inputTokens = (tokens: Tokens) =>
+  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
+
+/** Cached tokens cost what prompt tokens cost where the record says nothing else. */
+function recordPrice(record: PriceRecord): Price {
+  const { prompt_token_cost: prompt } = record;
+  return {
+    ...record,
+    pricing_level: 'project',
+    prompt_token_cost: Decimal.parse(prompt),
+    completion_token_cost: Decimal.parse(record.completion_token_cost),
+    cache_read_input_token_cost: Decimal.parse(record.cache_read_input_token_cost ?? prompt),
+    cache_creation_input_token_cost: Decimal.parse(
+      record.cache_creation_input_token_cost ?? prompt,
+    ),
+  };
+}
+
+/** Tokens × price; null where there is no price, also for no tokens at all. */
+export const totalOf = (tokens: number, cost: Decimal | null | undefined) =>
+  cost ? cost.times(tokens) : null;
+
+/** All kinds together; null when tokens of a kind without a price were spent, or when the units differ. */
+export function grandTotal({ tokens, price }: PricedUsage): Decimal | null {
+  if (!price || price.prompt_token_cost_unit !== price.completion_token_cost_unit) return null;
+  let total = Decimal.zero;
+  for (const [count, cost] of KINDS) {
+    const part = totalOf(tokens[count], price[cost]);
+    if (part) total = total.plus(part);
+    else if (tokens[count] > 0) return null;
+  }
+  return total;
+}
+
+/**
+ * The costs of a call, an object by model, as JSON text. Put together by hand: a stream prints it for every call, and
+ * `printed` takes four times as long.
+ */
+export const costsJson = (models: PricedUsage[]) =>
+  `{${models.map((model) => `${JSON.stringify(model.llmId)}:${costJson(model)}`).join(',')}}`;
+
+function costJson(usage: PricedUsage): string {
+  const { tokens, requests, price } = usage;
+  const members = ['', '', ''];
+  for (const [count, cost, total] of KINDS) {
+    members[0] += `"${count}":${tokens[count]},`;
+    members[1] += `"${cost}":${spelled(price?.[cost])},`;
+    members[2] += `"${total}":${spelled(totalOf(tokens[count], price?.[cost]))},`;
+  }
+  const [counts, costs, totals] = members;
+  const units = JSON.stringify({
+    prompt_token_cost_unit: price?.prompt_token_cost_unit ?? null,
+    completion_token_cost_unit: price?.completion_token_cost_unit ?? null,
+  }).slice(1, -1);
+  const total = spelled(grandTotal(usage));
+  const record = JSON.stringify(recordOf(price)).slice(1);
+  return `{${counts}"requests":${requests},${costs}${units},${totals}"total_cost":${total},${record}`;
+}
+
+const spelled = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
+
+/** Which record was used; `unpriced` says that none was, and that the cost is unknown, not 0. */
+export const recordOf = (price: Price | null) => ({
+  id: price?.id ?? null,
+  pricing_level: price?.pricing_level ?? 'unpriced',
+  effective_date: price?.effective_date ?? null,
+  provider_id: price?.provider_id ?? null,
+});
+
+/** JSON text with every digit of a `Decimal`, which `JSON.stringify` could print as a string or a double only. */
+export function printed(value: unknown): string {
+  if (value instanceof Decimal) return value.toString();
+  if (Array.isArray(value)) return `[${value.map(printed).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${printed(member)}`,
+  );
+  return `{${members.join(',')}}`;
+}

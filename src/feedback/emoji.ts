@@ -1,0 +1,58 @@
+import emojiData from 'unicode-emoji-json' with { type: 'json' };
+
+/** An emoji by its short names: `👍🏽` is `:thumbs_up_medium_skin_tone:`, without its tone `👍`, `:thumbs_up:`. */
+export interface Emoji {
+  alias: string;
+  detoned: string;
+  detoned_alias: string;
+}
+
+const TONES = new Map([
+  ['\u{1f3fb}', 'light'],
+  ['\u{1f3fc}', 'medium_light'],
+  ['\u{1f3fd}', 'medium'],
+  ['\u{1f3fe}', 'medium_dark'],
+  ['\u{1f3ff}', 'dark'],
+]);
+const TONE = /\p{Emoji_Modifier}/gu;
+/** A tone where it can stand: behind a person or a part of one. */
+const TONED = /\p{Emoji_Modifier_Base}\p{Emoji_Modifier}/gu;
+
+/** Pairs are one character as long as both have the same tone, or none. */
+const PAIRS = new Map([
+  ['👩‍🤝‍👩', '👭'],
+  ['👩‍🤝‍👨', '👫'],
+  ['👨‍🤝‍👨', '👬'],
+  ['🫱‍🫲', '🤝'],
+  ['🧑‍🐰‍🧑', '👯'],
+  ['👨‍🐰‍👨', '👯‍♂️'],
+  ['👩‍🐰‍👩', '👯‍♀️'],
+  ['🧑‍🫯‍🧑', '🤼'],
+  ['👨‍🫯‍👨', '🤼‍♂️'],
+  ['👩‍🫯‍👩', '🤼‍♀️'],
+]);
+
+/** The table spells an emoji in full; what people send often lacks the selector U+FE0F. */
+const bare = (text: string) => text.replaceAll('\ufe0f', '');
+
+const KNOWN = new Map(
+  Object.entries(emojiData).map(([emoji, { slug, skin_tone_support }]) => [
+    bare(emoji),
+    { emoji, slug, hasTones: skin_tone_support },
+  ]),
+);
+
+/** Null when the text is not exactly one emoji of Unicode's list. A family or a flag, of several characters, is one. */
+export function emojiOf(text: string): Emoji | null {
+  const tones = text.match(TONE) ?? [];
+  const toneless = bare(text.replaceAll(TONE, ''));
+  const known = KNOWN.get(bare(PAIRS.get(toneless) ?? toneless));
+  const toned = text.match(TONED) ?? [];
+  if (!known || toned.length < tones.length || (tones.length > 0 && !known.hasTones)) return null;
+  const alias = [known.slug, ...tones.map((tone) => `${TONES.get(tone)}_skin_tone`)].join('_');
+  return {
+    alias: `:${alias}:`,
+    detoned: tones.length > 0 ? known.emoji : text,
+    detoned_alias: `:${known.slug}:`,
+  };
+}

@@ -1,0 +1,104 @@
+import {
+  Body,
+  Controller,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { BodyText } from '../common/body.guard.js';
+import { jsonArray } from '../common/json-rows.js';
+import { elementSpans, valueAt } from '../common/json-text.js';
+import {
+  FeedbackBatchCreatedDto,
+  FeedbackBatchDto,
+  FeedbackCreateDto,
+  FeedbackCreatedDto,
+  FeedbackFoundDto,
+  FeedbackPurgeDto,
+  FeedbackQueryDto,
+  FeedbackReplaceDto,
+} from './feedback.dto.js';
+import { FeedbackService } from './feedback.service.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+@ApiTags('feedback')
+@BasicAuth()
+@Controller('feedback')
+export class FeedbackController {
+  constructor(private readonly feedback: FeedbackService) {}
+
+  /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
+  @Post('create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(({ id }: FeedbackCreateDto) => typeof id === 'string')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: FeedbackCreatedDto })
+  create(
+    @Body() body: FeedbackCreateDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.create(body, text, caller);
+  }
+
+  /** Attaches up to 1000 pieces of feedback: all of them, or none when one is refused. */
+  @Post('batch/create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(({ batch }: FeedbackBatchDto) => batch.every(({ id }) => typeof id === 'string'))
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: FeedbackBatchCreatedDto })
+  async createAll(
+    @Body() { batch }: FeedbackBatchDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    const list = valueAt(text, 'batch');
+    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+    return `{"res":[${(await this.feedback.createAll(batch, texts, caller)).join(',')}]}`;
+  }
+
+  /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
+  @Post('query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: FeedbackFoundDto })
+  async query(@Body() query: FeedbackQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    const { rows, totalCount } = await this.feedback.query(query);
+    return jsonArray(rows, request, 'result', `"total_count":${totalCount}`);
+  }
+
+  /** Deletes the feedback of a project that a query holds for. */
+  @Post('purge')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  async purge(@Body() body: FeedbackPurgeDto): Promise<object> {
+    await this.feedback.purge(body);
+    return {};
+  }
+
+  /** Deletes one piece of feedback and creates another in its place. */
+  @Post('replace')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent()
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: FeedbackCreatedDto })
+  replace(
+    @Body() body: FeedbackReplaceDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.replace(body, text, caller);
+  }
+}

@@ -1,0 +1,526 @@
+import { basic, linesOf, startApp, type TestApp } from './support/app.js';
+
+const PROJECT = 'acme/feedback';
+const OBJECT = `svc:///${PROJECT}/object/dataset:abc`;
+const OP = `svc:///${PROJECT}/op/score:abc`;
+const CALL = `svc:///${PROJECT}/call/c1`;
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+afterAll(() => app.close());
+
+/** A body with what is required, and what a test is about. */
+const body = (fields: object = {}) => ({
+  project_id: PROJECT,
+  svc_ref: OBJECT,
+  feedback_type: 'custom',
+  payload: { ok: true },
+  ...fields,
+});
+const create = (fields: object = {}, options = {}) =>
+  app.post('/feedback/create', body(fields), options);
+const query = (fields: object = {}) =>
+  app.post('/feedback/query', { project_id: PROJECT, ...fields });
+const equals = (field: string, literal: unknown) => ({
+  $expr: { $eq: [{ $getField: field }, { $literal: literal }] },
+});
+const isId = (id: string) => equals('id', id);
+const rowOf = async (id: string) => (await query({ query: isId(id) })).body.result[0];
+
+describe('/feedback/create', () => {
+  it('answers id, created_at, user and payload, and nothing else', async () => {
+    const key = await app.aKey('writer', ['*'], 'grace');
+    const answer = await create({ svc_user_id: 'somebody else' }, { key });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+      svc_user_id: 'grace',
+      payload: { ok: true },
+    });
+  });
+
+  it('takes the body that fills every field with an example', async () => {
+    const fields = {
+      id: 'id',
+      creator: 'creator',
+      annotation_ref: OBJECT,
+      runnable_ref: OP,
+      call_ref: CALL,
+      trigger_ref: OBJECT,
+    };
+    const answer = await create({ ...fields, svc_user_id: 'svc_user_id' });
+    expect(answer).toMatchObject({ status: 200, body: { id: 'id', svc_user_id: 'ada' } });
+    expect(await rowOf('id')).toEqual({
+      project_id: PROJECT,
+      svc_ref: OBJECT,
+      feedback_type: 'custom',
+      payload: { ok: true },
+      svc_user_id: 'ada',
+      created_at: answer.body.created_at,
+      ...fields,
+    });
+  });
+
+  it.each([
+    '{"n": 12345678901234567890, "f": 1.0,\n "e": 1e400}',
+    '{"__proto__": {"a": 1}, "constructor": 2, "toString": 3, "a": 1, "a": 2}',
+    '{"nul": "\\u0000", "half": "\\ud83d", "whole": "\\ud83d\\ude00"}',
+    '{}',
+  ])('gives the payload back byte for byte: %s', async (payload) => {
+    const id = `bytes ${payload.length}`;
+    const text = JSON.stringify(body({ id })).replace('{"ok":true}', () => payload);
+    const answer = await app.post('/feedback/create', text);
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain(`"payload":${payload}}`);
+    expect((await query({ query: isId(id), fields: ['payload'] })).text).toBe(
+      `{"result":[{"payload":${payload}}],"total_count":1}`,
+    );
+  });
+
+  it('answers the stored row when an id comes again with the same body', async () => {
+    const first = await create({ id: 'twice', creator: 'a' });
+    const second = await create({ id: 'twice', creator: 'a' });
+    expect(second).toMatchObject({ status: 200, text: first.text });
+    expect((await query({ query: isId('twice') })).body.total_count).toBe(1);
+  });
+
+  it.each([
+    ['payload', { payload: { ok: false } }],
+    ['type', { feedback_type: 'other' }],
+    ['ref', { svc_ref: OP }],
+    ['creator', { creator: 'b' }],
+    ['call_ref', { call_ref: CALL }],
+    ['annotation_ref', { annotation_ref: OBJECT }],
+    ['runnable_ref', { runnable_ref: OP }],
+    ['trigger_ref', { trigger_ref: OBJECT }],
+  ])('answers 409 when an id comes again with another %s', async (name, change) => {
+    const id = `differs in ${name}`;
+    await create({ id });
+    const answer = await create({ id, ...change });
+    expect(answer).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(await rowOf(id)).toMatchObject(body());
+  });
+
+  it('keeps one id apart in two projects', async () => {
+    const other = { project_id: 'acme/other', payload: { of: 'other' } };
+    expect((await create({ id: 'shared' })).status).toBe(200);
+    expect(await create({ id: 'shared', ...other })).toMatchObject({
+      status: 200,
+      body: { payload: other.payload },
+    });
+  });
+
+  it('stores one row for many requests with one id at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create({ id: 'at once' })));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers[0]!.status).toBe(200);
+  });
+
+  it('answers the first row again to an Idempotency-Key, byte for byte', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const text = JSON.stringify(body({ feedback_type: 'retried' })).replace('true', '1.0');
+    const first = await app.post('/feedback/create', text, { headers });
+    const second = await app.post('/feedback/create', text, { headers });
+    expect(second.text).toBe(first.text);
+    expect(second.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    expect((await query({ query: equals('feedback_type', 'retried') })).body.total_count).toBe(1);
+  });
+
+  it.each([
+    ['project_id', { project_id: 'acme' }, 'project_id'],
+    ['svc_ref', { svc_ref: undefined }, 'svc_ref'],
+    ['svc_ref', { svc_ref: 'weave:///acme/demo/object/a:b' }, 'svc_ref'],
+    ['svc_ref', { svc_ref: `svc:///${PROJECT}/object/a\0:b` }, 'svc_ref'],
+    ['svc_ref', { svc_ref: `${OBJECT}/${'a'.repeat(2048)}` }, 'svc_ref'],
+    ['feedback_type', { feedback_type: '' }, 'feedback_type'],
+    ['feedback_type', { feedback_type: 'a'.repeat(256) }, 'feedback_type'],
+    ['payload', { payload: [] }, 'payload'],
+    ['payload', { payload: null }, 'payload'],
+    ['id', { id: '' }, 'id'],
+    ['annotation_ref', { annotation_ref: OP }, 'annotation_ref'],
+    ['annotation_ref', { annotation_ref: 'x' }, 'annotation_ref'],
+    ['runnable_ref', { runnable_ref: CALL }, 'runnable_ref'],
+    ['call_ref', { call_ref: OBJECT }, 'call_ref'],
+    ['trigger_ref', { trigger_ref: CALL }, 'trigger_ref'],
+  ])('refuses a bad %s: %j', async (_, fields, path) => {
+    const answer = await create(fields);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request', errors: [{ path }] },
+    });
+  });
+
+  it('takes a payload of 1 MiB, and names the limit to a larger one', async () => {
+    const payload = (bytes: number) => ({ payload: { a: 'x'.repeat(bytes - 8) } });
+    expect((await create(payload(1024 * 1024))).status).toBe(200);
+    expect(await create(payload(1024 * 1024 + 1))).toMatchObject({
+      status: 413,
+      body: { code: 'too_large', detail: 'payload holds 1048577 bytes, over the limit of 1048576' },
+    });
+  });
+});
+
+describe('reserved types', () => {
+  it('names the emoji of a reaction behind what was sent', async () => {
+    const sent = '{"by":"me", "emoji":"👍🏽" }';
+    const text = JSON.stringify(body({ feedback_type: 'svc.reaction.1' })).replace(
+      '{"ok":true}',
+      sent,
+    );
+    const answer = await app.post('/feedback/create', text);
+    expect(answer.text).toContain(
+      '"payload":{"by":"me", "emoji":"👍🏽" ,"alias":":thumbs_up_medium_skin_tone:","detoned":"👍","detoned_alias":":thumbs_up:"}',
+    );
+  });
+
+  it('counts a family as one emoji', async () => {
+    const answer = await create({ feedback_type: 'svc.reaction.1', payload: { emoji: '👨‍👩‍👧‍👦' } });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { payload: { alias: ':family_man_woman_girl_boy:' } },
+    });
+  });
+
+  it('does not repeat what a reaction already says of its emoji', async () => {
+    const first = await create({ feedback_type: 'svc.reaction.1', payload: { emoji: '🎉' } });
+    const { payload } = first.body;
+    const second = await create({ feedback_type: 'svc.reaction.1', payload });
+    expect(second.text).toContain(`"payload":${JSON.stringify(payload)}}`);
+  });
+
+  const annotation = { feedback_type: 'svc.annotation.dataset', annotation_ref: OBJECT };
+  const runnable = { feedback_type: 'svc.runnable.score', runnable_ref: OP, call_ref: CALL };
+  it.each([
+    ['a note', { feedback_type: 'svc.note.1', payload: { note: '😀'.repeat(1024) } }],
+    ['an annotation', { ...annotation, payload: { value: null } }],
+    ['a runnable', { ...runnable, payload: { output: 0 } }],
+    [
+      'a runnable object without a call',
+      { ...runnable, runnable_ref: OBJECT, call_ref: null, payload: { output: 0 } },
+    ],
+    ['a type that only looks reserved', { feedback_type: 'svc.reaction.2', payload: {} }],
+    ['a type of the other dialect', { feedback_type: 'wandb.note.1', payload: {} }],
+  ])('take %s', async (_, fields) => {
+    expect((await create(fields)).status).toBe(200);
+  });
+
+  it.each([
+    ['two emoji', { feedback_type: 'svc.reaction.1', payload: { emoji: '👍👍' } }, 'payload.emoji'],
+    ['a word', { feedback_type: 'svc.reaction.1', payload: { emoji: 'up' } }, 'payload.emoji'],
+    ['no emoji', { feedback_type: 'svc.reaction.1', payload: {} }, 'payload.emoji'],
+    ['an empty note', { feedback_type: 'svc.note.1', payload: { note: '' } }, 'payload.note'],
+    [
+      'a long note',
+      { feedback_type: 'svc.note.1', payload: { note: 'a'.repeat(1025) } },
+      'payload.note',
+    ],
+    [
+      'an annotation without ref',
+      { ...annotation, annotation_ref: null, payload: { value: 1 } },
+      'annotation_ref',
+    ],
+    [
+      'an annotation under another name',
+      { ...annotation, feedback_type: 'svc.annotation.other', payload: { value: 1 } },
+      'annotation_ref',
+    ],
+    ['an annotation without value', { ...annotation, payload: {} }, 'payload.value'],
+    [
+      'a runnable without ref',
+      { ...runnable, runnable_ref: null, payload: { output: 1 } },
+      'runnable_ref',
+    ],
+    ['an op without call', { ...runnable, call_ref: null, payload: { output: 1 } }, 'call_ref'],
+    ['a runnable without output', { ...runnable, payload: {} }, 'payload.output'],
+  ])('refuse %s', async (_, fields, path) => {
+    expect(await create(fields)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
+  });
+});
+
+describe('/feedback/batch/create', () => {
+  const send = (batch: object[], options = {}) =>
+    app.post('/feedback/batch/create', { batch }, options);
+
+  it('answers every row in the order of the batch, whatever the order of their ids', async () => {
+    const answer = await send([
+      body({ id: 'batch z', payload: { n: 1 } }),
+      body({ id: 'batch a', payload: { n: 2 } }),
+      body({ payload: { n: 3 } }),
+    ]);
+    expect(answer.status).toBe(200);
+    expect(answer.body.res.map((row: any) => row.payload.n)).toEqual([1, 2, 3]);
+    expect(answer.body.res[0]).toEqual({
+      id: 'batch z',
+      created_at: expect.any(String),
+      svc_user_id: 'ada',
+      payload: { n: 1 },
+    });
+  });
+
+  it('takes an empty batch, and the same row twice', async () => {
+    expect(await send([])).toMatchObject({ status: 200, body: { res: [] } });
+    const { body: answer } = await send([body({ id: 'dup' }), body({ id: 'dup' })]);
+    expect(answer.res[0]).toEqual(answer.res[1]);
+  });
+
+  it.each<[string, object, number, object]>([
+    ['is not valid', { svc_ref: 'x' }, 400, { errors: [{ path: 'batch[1].svc_ref' }] }],
+    [
+      'breaks the rules of its type',
+      { feedback_type: 'svc.note.1' },
+      400,
+      { errors: [{ path: 'batch[1].payload.note' }] },
+    ],
+    ['contradicts what is stored', { id: 'taken', payload: { other: 1 } }, 409, {}],
+  ])('stores nothing when one element %s', async (name, fields, status, problem) => {
+    await create({ id: 'taken' });
+    const id = `batch with one that ${name}`;
+    expect(await send([body({ id }), body(fields)])).toMatchObject({ status, body: problem });
+    expect(await rowOf(id)).toBeUndefined();
+  });
+
+  it('takes batches with the same ids in opposite orders at the same time', async () => {
+    const rows = Array.from({ length: 60 }, (_, i) => body({ id: `crossing ${i}` }));
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => send(i % 2 ? rows : rows.toReversed())),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+
+  it('refuses more than 1000 elements, and a project outside the scopes in any of them', async () => {
+    expect(await send(Array.from({ length: 1001 }, () => body()))).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'batch' }] },
+    });
+    const key = await app.aKey('writer', [PROJECT]);
+    expect(await send([body(), body({ project_id: 'acme/secret' })], { key })).toMatchObject({
+      status: 403,
+    });
+  });
+});
+
+describe('/feedback/query', () => {
+  const project = { project_id: 'acme/query' };
+  const ask = (fields: object = {}) => app.post('/feedback/query', { ...project, ...fields });
+  beforeAll(async () => {
+    for (const [id, payload] of [
+      ['q1', { value: 1, tags: ['a'], long: { ['k'.repeat(80)]: 1, ['k'.repeat(81)]: 2 } }],
+      ['q2', { value: 2.5 }],
+      ['q3', { value: '\0' }],
+      ['q4', {}],
+    ] as const)
+      await create({ ...project, id, payload, feedback_type: `type of ${id}` });
+  });
+  const idsOf = ({ body }: any) => body.result.map(({ id }: any) => id);
+
+  it('lists the oldest first, and counts all pages', async () => {
+    expect(idsOf(await ask())).toEqual(['q1', 'q2', 'q3', 'q4']);
+    const page = await ask({ limit: 2, offset: 1 });
+    expect(idsOf(page)).toEqual(['q2', 'q3']);
+    expect(page.body.total_count).toBe(4);
+    expect((await ask({ limit: 0, offset: 0 })).body).toEqual({ result: [], total_count: 4 });
+    expect((await app.post('/feedback/query', { project_id: 'acme/empty' })).text).toBe(
+      '{"result":[],"total_count":0}',
+    );
+  });
+
+  it('filters and sorts by columns and inside the payload', async () => {
+    const above1 = { $expr: { $gt: [{ $getField: 'payload.value' }, { $literal: 1 }] } };
+    expect(idsOf(await ask({ query: above1 }))).toEqual(['q2']);
+    expect(idsOf(await ask({ query: equals('svc_ref', OBJECT) }))).toHaveLength(4);
+    expect(idsOf(await ask({ query: equals('feedback_type', 'type of q3') }))).toEqual(['q3']);
+    const sort_by = [{ field: 'payload.value', direction: 'desc' }];
+    expect(idsOf(await ask({ sort_by }))).toEqual(['q2', 'q1', 'q3', 'q4']);
+  });
+
+  it('answers the fields asked for, also inside the payload', async () => {
+    const long = [`payload.long.${'k'.repeat(80)}`, `payload.long.${'k'.repeat(81)}`];
+    const fields = ['feedback_type', 'payload.value', 'payload.tags.0', ...long];
+    const { body } = await ask({ fields, limit: 2 });
+    expect(body.result).toEqual([
+      {
+        feedback_type: 'type of q1',
+        'payload.value': 1,
+        'payload.tags.0': 'a',
+        [long[0]!]: 1,
+        [long[1]!]: 2,
+      },
+      {
+        feedback_type: 'type of q2',
+        'payload.value': 2.5,
+        'payload.tags.0': null,
+        [long[0]!]: null,
+        [long[1]!]: null,
+      },
+    ]);
+    expect((await ask({ fields: ['payload.value'], limit: 1 })).body.result).toEqual([
+      { 'payload.value': 1 },
+    ]);
+    expect((await ask({ fields: [], limit: 1 })).body.result[0].id).toBe('q1');
+  });
+
+  it.each([
+    [{ fields: ['id', 'secret'] }, 'fields[1]'],
+    [{ fields: ['__proto__'] }, 'fields[0]'],
+    [{ query: { $expr: { $getField: 'secret' } } }, 'query.$expr.$getField'],
+    [{ query: {} }, 'query.$expr'],
+    [{ sort_by: [{ field: 'secret', direction: 'asc' }] }, 'sort_by[0].field'],
+    [{ limit: -1 }, 'limit'],
+    [{ project_id: undefined }, 'project_id'],
+  ])('refuses %j', async (fields, path) => {
+    expect(await ask(fields)).toMatchObject({ status: 400, body: { errors: [{ path }] } });
+  });
+});
+
+describe('/feedback/purge', () => {
+  const purge = (fields: object, options = {}) =>
+    app.post('/feedback/purge', { project_id: PROJECT, ...fields }, options);
+
+  it('deletes what the query holds for', async () => {
+    for (const id of ['purge 1', 'purge 2', 'purge 3'])
+      await create({ id, feedback_type: 'purged' });
+    const oneOf = { $expr: { $or: ['purge 1', 'purge 3'].map((id) => isId(id).$expr) } };
+    expect(await purge({ query: oneOf })).toMatchObject({ status: 200, text: '{}' });
+    const left = await query({ query: equals('feedback_type', 'purged') });
+    expect(left.body.result).toMatchObject([{ id: 'purge 2' }]);
+  });
+
+  it.each([[{}], [{ query: null }], [{ query: { $expr: { $nothing: 1 } } }]])(
+    'refuses %j',
+    async (fields) => {
+      expect((await purge(fields)).status).toBe(400);
+    },
+  );
+});
+
+describe('/feedback/replace', () => {
+  const replace = (fields: object, options = {}) =>
+    app.post('/feedback/replace', body(fields), options);
+
+  it('deletes one row and stores another', async () => {
+    await create({ id: 'old' });
+    const answer = await replace({ feedback_id: 'old', id: 'new', payload: { n: 2 } });
+    expect(answer).toMatchObject({ status: 200, body: { id: 'new', payload: { n: 2 } } });
+    expect(await rowOf('old')).toBeUndefined();
+    expect(await replace({ feedback_id: 'new', id: 'new', payload: { n: 3 } })).toMatchObject({
+      status: 200,
+    });
+    expect(await rowOf('new')).toMatchObject({ payload: { n: 3 } });
+  });
+
+  it('keeps the old row when the new one is refused', async () => {
+    await create({ id: 'kept' });
+    await create({ id: 'in the way' });
+    expect(await replace({ feedback_id: 'kept', id: 'in the way', payload: {} })).toMatchObject({
+      status: 409,
+    });
+    expect(await replace({ feedback_id: 'kept', feedback_type: 'svc.note.1' })).toMatchObject({
+      status: 400,
+    });
+    expect(await rowOf('kept')).toBeDefined();
+  });
+
+  it('may be repeated after the old row is gone', async () => {
+    const fields = { feedback_id: 'gone', id: 'here' };
+    const first = await replace(fields);
+    expect(await replace(fields)).toMatchObject({ status: 200, text: first.text });
+  });
+});
+
+describe('access', () => {
+  const bodies: [string, object, boolean][] = [
+    ['/feedback/create', body(), true],
+    ['/feedback/batch/create', { batch: [body()] }, true],
+    ['/feedback/replace', body({ feedback_id: 'x' }), true],
+    ['/feedback/purge', { project_id: PROJECT, query: isId('x') }, true],
+    ['/feedback/query', { project_id: PROJECT }, false],
+  ];
+
+  it.each(bodies)('%s wants credentials, a scope and a role', async (path, sent, isWrite) => {
+    const headers = { authorization: '' };
+    expect((await app.post(path, sent, { headers })).status).toBe(401);
+    expect(
+      (await app.post(path, sent, { headers: { authorization: basic('nobody') } })).status,
+    ).toBe(401);
+    expect(
+      (await app.post(path, sent, { key: await app.aKey('writer', ['acme/other']) })).status,
+    ).toBe(403);
+    expect((await app.post(path, sent, { key: await app.aKey('trainer', ['*']) })).status).toBe(
+      403,
+    );
+    expect((await app.post(path, sent, { key: await app.aKey('reader', ['*']) })).status).toBe(
+      isWrite ? 403 : 200,
+    );
+  });
+});
+
+describe('calls and their feedback', () => {
+  const project_id = 'acme/called';
+  const onCall = (call: string, fields: object) =>
+    create({ project_id, svc_ref: `svc:///${project_id}/call/${call}`, ...fields });
+  const calls = (fields: object) => app.post('/calls/stream_query', { project_id, ...fields });
+  const idsOf = (answer: any) => linesOf(answer).map(({ id }) => id);
+  const score = (literal: number) => ({
+    $expr: { $gte: [{ $getField: 'feedback.[svc.score.1].payload.n' }, { $literal: literal }] },
+  });
+
+  beforeAll(async () => {
+    for (const id of ['a', 'b', 'c'])
+      await app.post('/call/start', {
+        start: { project_id, id, op_name: 'op', started_at: '2026-01-01', inputs: {} },
+      });
+    await onCall('a', { feedback_type: 'svc.score.1', payload: { n: 9 } });
+    await onCall('a', { feedback_type: 'svc.score.1', payload: { n: 1, nul: '\0' } });
+    await onCall('b', { feedback_type: 'svc.score.1', payload: { n: 5 } });
+    await onCall('b', { feedback_type: 'other', payload: { n: 10 } });
+    await create({
+      project_id: 'acme/elsewhere',
+      svc_ref: `svc:///${project_id}/call/c`,
+      feedback_type: 'svc.score.1',
+      payload: { n: 99 },
+    });
+  });
+
+  it('are found by the latest feedback of a type, of their own project', async () => {
+    expect(idsOf(await calls({ query: score(1) }))).toEqual(['a', 'b']);
+    expect(idsOf(await calls({ query: score(2) }))).toEqual(['b']);
+    expect((await app.post('/calls/query_stats', { project_id, query: score(1) })).body.count).toBe(
+      2,
+    );
+    const any = { $expr: { $eq: [{ $getField: 'feedback.[*].payload.n' }, { $literal: 10 }] } };
+    expect(idsOf(await calls({ query: any }))).toEqual(['b']);
+  });
+
+  it('are sorted by it, calls without it last', async () => {
+    const sort_by = [{ field: 'feedback.[svc.score.1].payload.n', direction: 'desc' }];
+    expect(idsOf(await calls({ sort_by }))).toEqual(['b', 'a', 'c']);
+  });
+
+  it.each(['feedback', 'feedback.[x]', 'feedback.[x].creator'])(
+    'have no field %s',
+    async (field) => {
+      expect((await calls({ query: equals(field, 1) })).status).toBe(400);
+      expect((await calls({ columns: [field] })).status).toBe(400);
+    },
+  );
+
+  it('bring it along as /feedback/query shows it', async () => {
+    const [a, b, c] = linesOf(await calls({ include_feedback: true, columns: ['id'] }));
+    const ofCall = async (call: string) =>
+      (
+        await app.post('/feedback/query', {
+          project_id,
+          query: equals('svc_ref', `svc:///${project_id}/call/${call}`),
+        })
+      ).body.result;
+    expect(a.summary.svc.feedback).toEqual(await ofCall('a'));
+    expect(a.summary.svc.feedback).toHaveLength(2);
+    expect(b.summary.svc.feedback).toEqual(await ofCall('b'));
+    expect(c.summary.svc.feedback).toEqual([]);
+    expect(linesOf(await calls({}))[0].summary.svc).not.toHaveProperty('feedback');
+  });
+});
