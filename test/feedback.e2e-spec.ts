@@ -241,6 +241,68 @@ describe('reserved types', () => {
   });
 });
 
+describe('an annotation of an object that is stored', () => {
+  const publish = async (object_id: string, val: unknown) =>
+    (await app.post('/obj/create', { obj: { project_id: PROJECT, object_id, val } })).body.digest;
+  const annotate = (name: string, digest: string, value: unknown, options = {}) =>
+    create(
+      {
+        feedback_type: `svc.annotation.${name}`,
+        annotation_ref: `svc:///${PROJECT}/object/${name}:${digest}`,
+        payload: { value },
+      },
+      options,
+    );
+  const refused = { status: 400, body: { errors: [{ path: 'payload.value' }] } };
+
+  it('satisfies the field_schema of that version', async () => {
+    const old = await publish('rating', { field_schema: { type: 'integer', maximum: 5 } });
+    const digest = await publish('rating', { field_schema: { type: 'integer', maximum: 10 } });
+    expect((await annotate('rating', old, 5)).status).toBe(200);
+    expect(await annotate('rating', old, 9)).toMatchObject(refused);
+    expect((await annotate('rating', digest, 9)).status).toBe(200);
+    expect((await annotate('rating', 'unknown', 'anything')).status).toBe(200);
+  });
+
+  it('names the element of a batch that does not', async () => {
+    const digest = await publish('flag', { field_schema: { type: 'boolean' } });
+    const element = (value: unknown) =>
+      body({
+        feedback_type: 'svc.annotation.flag',
+        annotation_ref: `svc:///${PROJECT}/object/flag:${digest}`,
+        payload: { value },
+      });
+    expect(
+      await app.post('/feedback/batch/create', { batch: [element(true), element(1)] }),
+    ).toMatchObject({ status: 400, body: { errors: [{ path: 'batch[1].payload.value' }] } });
+  });
+
+  it.each([[{}], [{ field_schema: null }], ['text'], [null], [[1]]])(
+    'may be anything where the object is %j',
+    async (val) => {
+      expect((await annotate('free', await publish('free', val), 'x')).status).toBe(200);
+    },
+  );
+
+  it('is refused where the field_schema is none', async () => {
+    const digest = await publish('broken', { field_schema: { type: 'nonsense' } });
+    expect(await annotate('broken', digest, 1)).toMatchObject(refused);
+  });
+
+  it('is not held against objects that the key does not reach', async () => {
+    const digest = await publish('hidden', { field_schema: { type: 'boolean' } });
+    const fields = {
+      project_id: 'acme/elsewhere',
+      feedback_type: 'svc.annotation.hidden',
+      annotation_ref: `svc:///${PROJECT}/object/hidden:${digest}`,
+      payload: { value: 1 },
+    };
+    const key = await app.aKey('writer', ['acme/elsewhere']);
+    expect((await create(fields, { key })).status).toBe(200);
+    expect(await create(fields)).toMatchObject(refused);
+  });
+});
+
 describe('/feedback/batch/create', () => {
   const send = (batch: object[], options = {}) =>
     app.post('/feedback/batch/create', { batch }, options);

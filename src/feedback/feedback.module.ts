@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
+import { ObjectsModule } from '../objects/objects.module.js';
 import { FeedbackController } from './feedback.controller.js';
 import { FeedbackService } from './feedback.service.js';
 
 /** What people and programs say about objects, ops and calls. */
-@Module({ controllers: [FeedbackController], providers: [FeedbackService] })
+@Module({
+  imports: [ObjectsModule],
+  controllers: [FeedbackController],
+  providers: [FeedbackService],
+})
 export class FeedbackModule {}

@@ -6,6 +6,7 @@ import { ApiError, invalidRequest } from '../common/errors.js';
 import { hasOpaqueEscapes, memberSpans } from '../common/json-text.js';
 import { parseRef, type Ref } from '../common/refs.js';
 import { Database } from '../database/database.js';
+import { ObjectsService } from '../objects/objects.service.js';
 import { schemaProblem } from './annotation-schema.js';
 import type {
   FeedbackCreateDto,
@@ -27,7 +28,10 @@ const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 @Injectable()
 export class FeedbackService {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly objects: ObjectsService,
+  ) {}
 
   /** Stores feedback and answers the row as JSON text. `text` is the body as it was sent. */
   async create(body: FeedbackCreateDto, text: string, caller: Caller): Promise<string> {
@@ -103,8 +107,17 @@ export class FeedbackService {
   }
 
   /** The `field_schema` of the object behind a ref; undefined when it is not stored or has none. */
-  private async fieldSchemaOf(_ref: Ref): Promise<unknown> {
-    return undefined;
+  private async fieldSchemaOf({ projectId, name, digest }: Ref): Promise<unknown> {
+    try {
+      const object = { project_id: projectId, object_id: name, digest: digest! };
+      const { val } = JSON.parse(await this.objects.read(object)) as {
+        val: { field_schema?: unknown } | null;
+      };
+      return val?.field_schema ?? undefined;
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'not_found') return undefined;
+      throw error;
+    }
   }
 
   private async store(row: FeedbackRow): Promise<string> {
