@@ -4,6 +4,9 @@ import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
+import { Threads1764300000000 } from './src/database/migrations/1764300000000-threads.js';
+import { ThreadMark } from './src/threads/thread-mark.entity.js';
+import { Thread } from './src/threads/thread.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -23,8 +26,8 @@ export function dataSourceOptions(url: string) {
   return {
     type: 'postgres',
     url,
-    entities: [ApiKey, IdempotencyKey, Call],
-    migrations: [Foundation1764000000000],
+    entities: [ApiKey, IdempotencyKey, Call, Thread, ThreadMark],
+    migrations: [Foundation1764000000000, Threads1764300000000],
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

@@ -6,6 +6,7 @@ import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
 import { DatabaseModule } from './database/database.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { ThreadsModule } from './threads/threads.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})
@@ -18,6 +19,7 @@ export class AppModule {
         AuthModule,
         OperationsModule,
         CallsModule,
+        ThreadsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };
