@@ -84,14 +84,23 @@ function batch(kind) {
     const id = `0190a000-0000-7000-8000-${pad(n)}`;
     const at = new Date(1.7e12 + n * 100).toISOString();
     const thread =
-      kind === 'hot' ? 'hot' : `thread-${pad(Math.floor(n / PER_BATCH / TURNS_PER_THREAD) * PER_BATCH + i)}`;
+      kind === 'hot'
+        ? 'hot'
+        : `thread-${pad(Math.floor(n / PER_BATCH / TURNS_PER_THREAD) * PER_BATCH + i)}`;
     starts.push(
       JSON.stringify({
-        project_id: 'acme/demo', id, op_name: 'chat', started_at: at, trace_id: id,
-        ...(kind !== 'none' && { thread_id: thread, turn_id: id }), inputs: { filler },
+        project_id: 'acme/demo',
+        id,
+        op_name: 'chat',
+        started_at: at,
+        trace_id: id,
+        ...(kind !== 'none' && { thread_id: thread, turn_id: id }),
+        inputs: { filler },
       }),
     );
-    ends.push(JSON.stringify({ project_id: 'acme/demo', id, ended_at: at, output: 'ok', summary: {} }));
+    ends.push(
+      JSON.stringify({ project_id: 'acme/demo', id, ended_at: at, output: 'ok', summary: {} }),
+    );
   }
   return { starts: `[${starts.join(',')}]`, ends: `[${ends.join(',')}]` };
 }
@@ -103,9 +112,12 @@ async function run(pool, wrap, kind, isSplit) {
   const started = performance.now();
   await Promise.all(
     Array.from({ length: WRITERS }, async () => {
-      for (let next; (next = batches.pop()); ) {
+      for (let next; (next = batches.pop());) {
         for (const [starts, ends] of isSplit
-          ? [[next.starts, '[]'], ['[]', next.ends]]
+          ? [
+              [next.starts, '[]'],
+              ['[]', next.ends],
+            ]
           : [[next.starts, next.ends]]) {
           const { text, values } = upsertQuery(starts, ends).toQuery();
           await pool.query(wrap(text), values);
@@ -121,7 +133,11 @@ for (let round = 0; round < ROUNDS; round++)
   for (const [name, { setup, wrap = (text) => text }] of Object.entries(VARIANTS)) {
     await admin.query('DROP DATABASE IF EXISTS run_db');
     await admin.query('CREATE DATABASE run_db TEMPLATE template_db');
-    const pool = new pg.Pool({ connectionString: urlOf('run_db'), max: WRITERS, options: '-c timezone=UTC -c jit=off' });
+    const pool = new pg.Pool({
+      connectionString: urlOf('run_db'),
+      max: WRITERS,
+      options: '-c timezone=UTC -c jit=off',
+    });
     if (setup) await pool.query(setup);
     await run(pool, wrap, 'none', true); // warm
     for (const kind of ['none', 'spread', 'hot'])
@@ -134,7 +150,9 @@ for (let round = 0; round < ROUNDS; round++)
 const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
 for (const row of Object.values(rows)) for (const key in row) row[key] = median(row[key]);
 const base = Object.values(rows)[0];
-console.log(`calls a second, median of ${ROUNDS} rounds; beside them the cost in time against the first line, no thread`);
+console.log(
+  `calls a second, median of ${ROUNDS} rounds; beside them the cost in time against the first line, no thread`,
+);
 console.table(
   Object.fromEntries(
     Object.entries(rows).map(([name, row]) => [

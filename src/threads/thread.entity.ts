@@ -21,8 +21,8 @@ export class Thread {
   @Column('int', { name: 'turn_count' }) turnCount!: number;
   @Column('timestamptz', { name: 'start_time' }) startTime!: Date;
   @Column('timestamptz', { name: 'last_updated' }) lastUpdated!: Date;
-  @Column('text', { name: 'first_turn_id', collation: 'C' }) firstTurnId!: string;
-  @Column('text', { name: 'last_turn_id', collation: 'C' }) lastTurnId!: string;
+  @Column({ type: 'text', name: 'first_turn_id', collation: 'C' }) firstTurnId!: string;
+  @Column({ type: 'text', name: 'last_turn_id', collation: 'C' }) lastTurnId!: string;
   @Column('double precision', { name: 'p50_turn_duration_ms', nullable: true })
   p50TurnDurationMs!: number | null;
   @Column('double precision', { name: 'p99_turn_duration_ms', nullable: true })

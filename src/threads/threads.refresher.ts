@@ -32,7 +32,7 @@ export class ThreadsRefresher implements OnApplicationBootstrap, OnModuleDestroy
 
   /** Refreshes until no thread is marked that another process does not have in hand. */
   async refresh(): Promise<void> {
-    for (let isDone = false; !isDone && !this.stop.signal.aborted; ) {
+    for (let isDone = false; !isDone && !this.stop.signal.aborted;) {
       isDone = true;
       const projects = await this.database.query<{ project_id: string }>(markedProjectsQuery());
       for (const { project_id } of projects)
