@@ -23,14 +23,24 @@ const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
 /** Null as long as the turn runs, and nulls are not counted. */
 const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
-/** The definition: statistics of the threads of a project over those of its turns that match. */
-const statistics = (projectId: string, isMatch: Sql) => sql`
-  SELECT c.thread_id, count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated,
-    (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
-    (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
-    percentile_cont(0.50) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p50_turn_duration_ms,
-    percentile_cont(0.99) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p99_turn_duration_ms
-  FROM calls c WHERE c.project_id = ${projectId} AND ${IS_TURN} AND ${isMatch} GROUP BY c.thread_id`;
+/** The definition: what is answered of a thread, over its turns `c`. */
+const STATISTICS = sql`
+  count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated,
+  (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
+  (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p99_turn_duration_ms`;
+
+const turnsOf = (projectId: string) =>
+  sql`FROM calls c WHERE c.project_id = ${projectId} AND ${IS_TURN}`;
+
+/**
+ * Statistics of the threads that `threadIds` selects, one look into the index for each. LATERAL and not a join: the
+ * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
+ */
+const statisticsOf = (projectId: string, threadIds: Sql) => sql`
+  SELECT m.thread_id, s.* FROM (${threadIds}) m CROSS JOIN LATERAL (
+    SELECT ${STATISTICS} ${turnsOf(projectId)} AND c.thread_id = m.thread_id) s WHERE s.turn_count > 0`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
 export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
@@ -38,7 +48,7 @@ export function threadsQuery({ project_id, filter, sort_by, limit, offset }: Thr
   const isWindow = filter?.after_datetime || filter?.before_datetime;
   const last = typeof limit === 'number' ? limit + (offset ?? 0) : null;
   const threads = isWindow
-    ? statistics(project_id, isInside(filter))
+    ? sql`SELECT c.thread_id, ${STATISTICS} ${turnsOf(project_id)} AND ${isInside(filter)} GROUP BY c.thread_id`
     : currentThreads(project_id, filter?.thread_ids, sql`${order} LIMIT ${last}::bigint`);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
@@ -72,12 +82,12 @@ const currentThreads = (
     AND NOT EXISTS (SELECT FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id)
     ${page})
   UNION ALL
-  (SELECT t.* FROM (${statistics(
+  (SELECT t.* FROM (${statisticsOf(
     projectId,
-    sql`c.thread_id IN (SELECT m.thread_id FROM thread_marks m WHERE ${allOf(
+    sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
       sql`m.project_id = ${projectId}`,
       isListed(sql`m.thread_id`, threadIds),
-    )})`,
+    )}`,
   )}) t ${page})`;
 
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
@@ -110,7 +120,7 @@ export const refreshQuery = (projectId: string, limit: number): Sql => sql`
     DELETE FROM thread_marks WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
     RETURNING thread_id
-  ), fresh AS (${statistics(projectId, sql`c.thread_id IN (SELECT thread_id FROM taken)`)}
+  ), fresh AS (${statisticsOf(projectId, sql`SELECT DISTINCT thread_id FROM taken`)}
   ), stored AS (
     INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
       p50_turn_duration_ms, p99_turn_duration_ms)
