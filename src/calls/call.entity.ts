@@ -14,9 +14,7 @@ const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND de
 @Index('calls_turns_idx', ['projectId', 'threadId', 'startedAt', 'endedAt', 'id'], {
   where: IS_TURN,
 })
-@Index('calls_turns_started_idx', ['projectId', 'startedAt', 'endedAt', 'threadId', 'id'], {
-  where: IS_TURN,
-})
+@Index('calls_turns_started_idx', { synchronize: false })
 export class Call {
   @PrimaryColumn('text', {
     name: 'project_id',

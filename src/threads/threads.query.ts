@@ -23,33 +23,34 @@ const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
 /** Null as long as the turn runs, and nulls are not counted. */
 const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
-/** The definition: what is answered of a thread, over its turns `c`. */
-const STATISTICS = sql`
-  count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated,
+/** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */
+const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated`;
+const DETAILS = sql`
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
   percentile_cont(0.50) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p50_turn_duration_ms,
   percentile_cont(0.99) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p99_turn_duration_ms`;
+const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
 
 const turnsOf = (projectId: string) =>
   sql`FROM calls c WHERE c.project_id = ${projectId} AND ${IS_TURN}`;
 
 /**
- * Statistics of the threads that `threadIds` selects, one look into the index for each. LATERAL and not a join: the
+ * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
  * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
  */
-const statisticsOf = (projectId: string, threadIds: Sql) => sql`
-  SELECT m.thread_id, s.* FROM (${threadIds}) m CROSS JOIN LATERAL (
-    SELECT ${STATISTICS} ${turnsOf(projectId)} AND c.thread_id = m.thread_id) s WHERE s.turn_count > 0`;
+const withStatistics = (projectId: string, threads: Sql, statistics: Sql) => sql`
+  SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
+    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id) s`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
-export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
+export function threadsQuery(query: ThreadsQueryDto): Sql {
+  const { project_id, filter, sort_by, limit, offset } = query;
   const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
-  const isWindow = filter?.after_datetime || filter?.before_datetime;
-  const last = typeof limit === 'number' ? limit + (offset ?? 0) : null;
-  const threads = isWindow
-    ? sql`SELECT c.thread_id, ${STATISTICS} ${turnsOf(project_id)} AND ${isInside(filter)} GROUP BY c.thread_id`
-    : currentThreads(project_id, filter?.thread_ids, sql`${order} LIMIT ${last}::bigint`);
+  const threads =
+    filter?.after_datetime || filter?.before_datetime
+      ? threadsInWindow(project_id, filter)
+      : currentThreads(query, order);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
       SELECT ${select(THREAD, NAMES)} FROM (
@@ -61,34 +62,42 @@ export function threadsQuery({ project_id, filter, sort_by, limit, offset }: Thr
 const isListed = (threadId: Sql, threadIds: readonly string[] | null | undefined) =>
   threadIds?.length ? sql`${threadId} = ANY(${threadIds}::text[])` : null;
 
-const isInside = ({ after_datetime, before_datetime, thread_ids }: ThreadsFilterDto) =>
-  allOf(
+const threadsInWindow = (
+  projectId: string,
+  { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
+) => sql`
+  SELECT c.thread_id, ${STATISTICS} ${turnsOf(projectId)} AND ${allOf(
     after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
     before_datetime && sql`c.started_at < ${before_datetime}::timestamptz`,
     isListed(sql`c.thread_id`, thread_ids),
-  );
+  )} GROUP BY c.thread_id`;
 
 /**
  * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
- * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
+ * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is. A scalar
+ * subquery looks for the mark, since the planner may turn NOT EXISTS into a comparison of every thread with every mark.
  */
-const currentThreads = (
-  projectId: string,
-  threadIds: readonly string[] | null | undefined,
-  page: Sql,
-) => sql`
-  (SELECT ${STORED} FROM threads t
-    WHERE ${allOf(sql`t.project_id = ${projectId}`, isListed(sql`t.thread_id`, threadIds))}
-    AND NOT EXISTS (SELECT FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id)
-    ${page})
-  UNION ALL
-  (SELECT t.* FROM (${statisticsOf(
-    projectId,
-    sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
-      sql`m.project_id = ${projectId}`,
-      isListed(sql`m.thread_id`, threadIds),
-    )}`,
-  )}) t ${page})`;
+function currentThreads(
+  { project_id, filter, sort_by, limit, offset }: ThreadsQueryDto,
+  order: Sql,
+): Sql {
+  const last = typeof limit === 'number' ? limit + (offset ?? 0) : null;
+  const page = sql`${order} LIMIT ${last}::bigint`;
+  const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
+    sql`m.project_id = ${project_id}`,
+    isListed(sql`m.thread_id`, filter?.thread_ids),
+  )}`;
+  const computed = (statistics: Sql) =>
+    sql`SELECT t.* FROM (${withStatistics(project_id, marked, statistics)}) t WHERE t.turn_count > 0 ${page}`;
+  const needsDetails = sort_by?.some(({ field }) => field.endsWith('_duration_ms'));
+  return sql`
+    (SELECT ${STORED} FROM threads t
+      WHERE ${allOf(sql`t.project_id = ${project_id}`, isListed(sql`t.thread_id`, filter?.thread_ids))}
+      AND (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NULL
+      ${page})
+    UNION ALL
+    (${needsDetails ? computed(STATISTICS) : withStatistics(project_id, computed(TOTALS), DETAILS)})`;
+}
 
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
@@ -120,7 +129,9 @@ export const refreshQuery = (projectId: string, limit: number): Sql => sql`
     DELETE FROM thread_marks WHERE ctid = ANY(ARRAY(
       SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
     RETURNING thread_id
-  ), fresh AS (${statisticsOf(projectId, sql`SELECT DISTINCT thread_id FROM taken`)}
+  ), fresh AS (
+    SELECT * FROM (${withStatistics(projectId, sql`SELECT DISTINCT thread_id FROM taken`, STATISTICS)}) t
+    WHERE turn_count > 0
   ), stored AS (
     INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
       p50_turn_duration_ms, p99_turn_duration_ms)

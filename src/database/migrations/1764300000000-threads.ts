@@ -42,9 +42,10 @@ export class Threads1764300000000 implements MigrationInterface {
       `CREATE INDEX calls_turns_idx ON calls (project_id, thread_id, started_at, ended_at, id)
        WHERE id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`,
     );
+    // the last condition keeps the planner from this index unless a query bounds started_at, which implies it
     await runner.query(
-      `CREATE INDEX calls_turns_started_idx ON calls (project_id, started_at, ended_at, thread_id, id)
-       WHERE id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`,
+      `CREATE INDEX calls_turns_started_idx ON calls (project_id, started_at) INCLUDE (ended_at, thread_id, id)
+       WHERE id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL`,
     );
     await runner.query(`
       CREATE FUNCTION skein_mark_thread() RETURNS trigger LANGUAGE plpgsql AS $$
