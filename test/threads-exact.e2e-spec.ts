@@ -148,10 +148,10 @@ describe('thread statistics', () => {
     const project_id = aProject();
     const clients = Array.from({ length: 4 }, () => new pg.Client(app.databaseUrl));
     await Promise.all(clients.map((client) => client.connect()));
-    let isWriting = true;
+    const written = new AbortController();
     const read = async (client: pg.Client) => {
       let reads = 0;
-      while (isWriting) {
+      while (!written.signal.aborted) {
         await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
         const [query] = fc.sample(request, 1);
         const { text, values } = threadsQuery({ project_id, ...query }).toQuery();
@@ -166,16 +166,17 @@ describe('thread statistics', () => {
       return reads;
     };
     const refresh = async () => {
-      while (isWriting) await app.app.get(ThreadsRefresher).refresh();
+      while (!written.signal.aborted) await app.app.get(ThreadsRefresher).refresh();
     };
     const write = async () => {
       for (const each of fc.sample(step, 60)) if (each.kind !== 'read') await run(project_id, each);
     };
-    const reading = Promise.all(clients.map(read));
-    const refreshing = Promise.all([refresh(), refresh(), refresh()]);
-    await Promise.all(Array.from({ length: 8 }, write)).finally(() => (isWriting = false));
-    expect(Math.min(...(await reading))).toBeGreaterThan(0);
-    await refreshing;
+    const [reads] = await Promise.all([
+      Promise.all(clients.map(read)),
+      Promise.all([refresh(), refresh(), refresh()]),
+      Promise.all(Array.from({ length: 8 }, write)).finally(() => written.abort()),
+    ]);
+    expect(Math.min(...reads)).toBeGreaterThan(0);
     await Promise.all(clients.map((client) => client.end()));
     do await app.app.get(ThreadsRefresher).refresh();
     while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);

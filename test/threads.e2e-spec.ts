@@ -307,7 +307,7 @@ describe('threads/stream_query', () => {
     const project_id = aProject();
     const other = new pg.Client(app.databaseUrl);
     await other.connect();
-    await other.query(`SELECT pg_advisory_lock(${0x74687264}, hashtext($1))`, [project_id]);
+    await other.query('SELECT pg_advisory_lock(1953002084, hashtext($1))', [project_id]);
     await store(project_id, { id: 'a', thread_id: 'x' });
     await app.app.get(ThreadsRefresher).refresh();
     expect(

@@ -40,7 +40,7 @@ export function threadsOf(calls: StoredCall[], request: ThreadsRequest = {}): ob
   const sorts = sort_by?.length ? sort_by : [{ field: 'last_updated', direction: 'desc' as const }];
   return [...threads]
     .map(([id, ofThread]) => statisticsOf(id, ofThread))
-    .sort((a: any, b: any) => {
+    .toSorted((a: any, b: any) => {
       for (const { field, direction } of [
         ...sorts,
         { field: 'thread_id', direction: 'asc' as const },
@@ -60,7 +60,7 @@ function statisticsOf(thread_id: string, turns: StoredCall[]) {
   const durations = turns
     .filter(({ ended }) => ended !== null)
     .map(({ ended, started }) => (ended! - started!) / 1000)
-    .sort((a, b) => a - b);
+    .toSorted((a, b) => a - b);
   return {
     thread_id,
     turn_count: turns.length,
