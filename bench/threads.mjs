@@ -201,6 +201,7 @@ async function pages(turns) {
       const caughtUp_s = (performance.now() - filled) / 1000;
       await client.query('VACUUM ANALYZE threads');
       await client.query('VACUUM ANALYZE thread_marks');
+      await timesOf(READS, () => ask({})); // warm the service
       const rows = [];
       for (const { name, body, order, where, marks } of PAGES) {
         if (marks) {

@@ -54,7 +54,8 @@ export class Threads1764300000000 implements MigrationInterface {
           INSERT INTO thread_marks (project_id, thread_id) VALUES (NEW.project_id, NEW.thread_id);
         END IF;
         IF TG_OP <> 'INSERT' AND OLD.id = OLD.turn_id AND OLD.thread_id <> ''
-          AND (TG_OP = 'DELETE' OR OLD.thread_id IS DISTINCT FROM NEW.thread_id OR NEW.turn_id IS DISTINCT FROM OLD.turn_id) THEN
+          AND (OLD.project_id, OLD.id, OLD.turn_id, OLD.thread_id)
+            IS DISTINCT FROM (NEW.project_id, NEW.id, NEW.turn_id, NEW.thread_id) THEN
           INSERT INTO thread_marks (project_id, thread_id) VALUES (OLD.project_id, OLD.thread_id);
         END IF;
         RETURN NULL;
@@ -66,14 +67,19 @@ export class Threads1764300000000 implements MigrationInterface {
     await runner.query(`
       CREATE TRIGGER calls_mark_updated AFTER UPDATE ON calls FOR EACH ROW
       WHEN ((OLD.id = OLD.turn_id AND OLD.thread_id <> '' OR NEW.id = NEW.turn_id AND NEW.thread_id <> '')
-        AND (OLD.turn_id, OLD.thread_id, OLD.op_name IS NULL, OLD.deleted_at IS NULL, OLD.started_at, OLD.ended_at)
-        IS DISTINCT FROM
-        (NEW.turn_id, NEW.thread_id, NEW.op_name IS NULL, NEW.deleted_at IS NULL, NEW.started_at, NEW.ended_at))
+        AND (OLD.project_id, OLD.id, OLD.turn_id, OLD.thread_id, OLD.op_name IS NULL, OLD.deleted_at IS NULL,
+          OLD.started_at, OLD.ended_at)
+        IS DISTINCT FROM (NEW.project_id, NEW.id, NEW.turn_id, NEW.thread_id, NEW.op_name IS NULL,
+          NEW.deleted_at IS NULL, NEW.started_at, NEW.ended_at))
       EXECUTE FUNCTION skein_mark_thread()`);
     await runner.query(`
       CREATE TRIGGER calls_mark_deleted AFTER DELETE ON calls FOR EACH ROW
       WHEN (OLD.id = OLD.turn_id AND OLD.thread_id <> '' AND OLD.op_name IS NOT NULL AND OLD.deleted_at IS NULL)
       EXECUTE FUNCTION skein_mark_thread()`);
+    // turns that are there already; the triggers' locks keep others from writing until all of this is committed
+    await runner.query(`
+      INSERT INTO thread_marks (project_id, thread_id) SELECT DISTINCT project_id, thread_id FROM calls
+      WHERE id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
