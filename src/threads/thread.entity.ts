@@ -5,6 +5,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('threads_updated_idx', { synchronize: false })
 @Index('threads_started_idx', { synchronize: false })
 @Index('threads_turns_idx', { synchronize: false })
+@Index('threads_turns_asc_idx', ['projectId', 'turnCount', 'threadId'])
 export class Thread {
   @PrimaryColumn('text', {
     name: 'project_id',

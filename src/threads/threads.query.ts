@@ -93,7 +93,7 @@ function currentThreads(
   return sql`
     (SELECT ${STORED} FROM threads t
       WHERE ${allOf(sql`t.project_id = ${project_id}`, isListed(sql`t.thread_id`, filter?.thread_ids))}
-      AND (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NULL
+      AND (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
       ${page})
     UNION ALL
     (${needsDetails ? computed(STATISTICS) : withStatistics(project_id, computed(TOTALS), DETAILS)})`;

@@ -31,6 +31,10 @@ export class Threads1764300000000 implements MigrationInterface {
     await runner.query(
       `CREATE INDEX threads_turns_idx ON threads (project_id, turn_count DESC, thread_id)`,
     );
+    // counts tie, so that walking the index above backwards would leave most of the project to sort
+    await runner.query(
+      `CREATE INDEX threads_turns_asc_idx ON threads (project_id, turn_count, thread_id)`,
+    );
     await runner.query(`
       CREATE TABLE thread_marks (
         project_id text COLLATE "C" NOT NULL,
