@@ -74,8 +74,7 @@ const threadsInWindow = (
 
 /**
  * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
- * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is. A scalar
- * subquery looks for the mark, since the planner may turn NOT EXISTS into a comparison of every thread with every mark.
+ * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
  */
 function currentThreads(
   { project_id, filter, sort_by, limit, offset }: ThreadsQueryDto,
@@ -93,11 +92,24 @@ function currentThreads(
   return sql`
     (SELECT ${STORED} FROM threads t
       WHERE ${allOf(sql`t.project_id = ${project_id}`, isListed(sql`t.thread_id`, filter?.thread_ids))}
-      AND (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+      AND ${hasNoMark(project_id)}
       ${page})
     UNION ALL
     (${needsDetails ? computed(STATISTICS) : withStatistics(project_id, computed(TOTALS), DETAILS)})`;
 }
+
+/**
+ * A few marks are hashed once, many are looked up for each thread. Plain NOT EXISTS leaves the choice to the planner,
+ * which takes a table that was just vacuumed for empty and may compare every thread with every mark.
+ */
+const hasNoMark = (projectId: string) => sql`
+  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS + 1}::bigint) s)
+      <= ${FEW_MARKS}::bigint
+    THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
+    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+  END`;
+/** So many fit into `work_mem` as a hash table, whatever the planner expects. */
+const FEW_MARKS = 20_000;
 
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
