@@ -108,8 +108,8 @@ const hasNoMark = (projectId: string) => sql`
     THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
     ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
   END`;
-/** So many fit into `work_mem` as a hash table, whatever the planner expects. */
-const FEW_MARKS = 20_000;
+/** So many fit into the default `work_mem` as a hash table, however long the ids are. */
+const FEW_MARKS = 5000;
 
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
