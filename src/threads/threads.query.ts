@@ -39,18 +39,25 @@ const turnsOf = (projectId: string) =>
  * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
  * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
  */
-const withStatistics = (projectId: string, threads: Sql, statistics: Sql) => sql`
+const withStatistics = (
+  projectId: string,
+  threads: Sql,
+  statistics: Sql,
+  isInside = sql`TRUE`,
+) => sql`
   SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
-    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id) s`;
+    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND (${isInside}) IS TRUE) s`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
-export function threadsQuery(query: ThreadsQueryDto): Sql {
-  const { project_id, filter, sort_by, limit, offset } = query;
+export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
   const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
-  const threads =
-    filter?.after_datetime || filter?.before_datetime
-      ? threadsInWindow(project_id, filter)
-      : currentThreads(query, order);
+  const page = {
+    rows: sql`${order} LIMIT ${limit ?? null}::bigint + coalesce(${offset ?? null}::bigint, 0)`,
+    needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
+  };
+  const threads = isWindow(filter)
+    ? threadsInWindow(project_id, filter!, page)
+    : currentThreads(project_id, filter?.thread_ids, page);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
       SELECT ${select(THREAD, NAMES)} FROM (
@@ -58,44 +65,63 @@ export function threadsQuery(query: ThreadsQueryDto): Sql {
       ) t) w`;
 }
 
+const isWindow = (filter: ThreadsQueryDto['filter']) =>
+  Boolean(filter?.after_datetime || filter?.before_datetime);
+
 /** Empty or missing means every thread. */
 const isListed = (threadId: Sql, threadIds: readonly string[] | null | undefined) =>
   threadIds?.length ? sql`${threadId} = ANY(${threadIds}::text[])` : null;
 
-const threadsInWindow = (
+/** What comes before a page and the page, in order; `needsDetails` when the order depends on `DETAILS`. */
+interface Page {
+  rows: Sql;
+  needsDetails: boolean;
+}
+
+/**
+ * Statistics over the turns of a window. Details of the threads on the page only, and these from the index of threads:
+ * behind IS TRUE the bounds are out of sight of the planner, so that it cannot read the window again for each thread.
+ */
+function threadsInWindow(
   projectId: string,
   { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
-) => sql`
-  SELECT c.thread_id, ${STATISTICS} ${turnsOf(projectId)} AND ${allOf(
+  { rows, needsDetails }: Page,
+): Sql {
+  const isInside = allOf(
     after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
     before_datetime && sql`c.started_at < ${before_datetime}::timestamptz`,
-    isListed(sql`c.thread_id`, thread_ids),
-  )} GROUP BY c.thread_id`;
+  );
+  const grouped = (statistics: Sql) => sql`
+    SELECT t.* FROM (
+      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isListed(sql`c.thread_id`, thread_ids))}
+      GROUP BY c.thread_id) t ${rows}`;
+  return needsDetails
+    ? grouped(STATISTICS)
+    : withStatistics(projectId, grouped(TOTALS), DETAILS, isInside);
+}
 
 /**
  * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
  * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
  */
 function currentThreads(
-  { project_id, filter, sort_by, limit, offset }: ThreadsQueryDto,
-  order: Sql,
+  projectId: string,
+  threadIds: readonly string[] | null | undefined,
+  { rows, needsDetails }: Page,
 ): Sql {
-  const last = typeof limit === 'number' ? limit + (offset ?? 0) : null;
-  const page = sql`${order} LIMIT ${last}::bigint`;
   const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
-    sql`m.project_id = ${project_id}`,
-    isListed(sql`m.thread_id`, filter?.thread_ids),
+    sql`m.project_id = ${projectId}`,
+    isListed(sql`m.thread_id`, threadIds),
   )}`;
   const computed = (statistics: Sql) =>
-    sql`SELECT t.* FROM (${withStatistics(project_id, marked, statistics)}) t WHERE t.turn_count > 0 ${page}`;
-  const needsDetails = sort_by?.some(({ field }) => field.endsWith('_duration_ms'));
+    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 ${rows}`;
   return sql`
     (SELECT ${STORED} FROM threads t
-      WHERE ${allOf(sql`t.project_id = ${project_id}`, isListed(sql`t.thread_id`, filter?.thread_ids))}
-      AND ${hasNoMark(project_id)}
-      ${page})
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isListed(sql`t.thread_id`, threadIds))}
+      AND ${hasNoMark(projectId)}
+      ${rows})
     UNION ALL
-    (${needsDetails ? computed(STATISTICS) : withStatistics(project_id, computed(TOTALS), DETAILS)})`;
+    (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
 }
 
 /**
