@@ -14,6 +14,9 @@ import { TableRow } from './src/objects/table-row.entity.js';
 import { Table } from './src/objects/table.entity.js';
 import { FeedbackCosts1764200000000 } from './src/database/migrations/1764200000000-feedback-costs.js';
 import { Feedback } from './src/feedback/feedback.entity.js';
+import { Threads1764300000000 } from './src/database/migrations/1764300000000-threads.js';
+import { ThreadMark } from './src/threads/thread-mark.entity.js';
+import { Thread } from './src/threads/thread.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -37,15 +40,22 @@ export function dataSourceOptions(url: string) {
       ApiKey,
       IdempotencyKey,
       Call,
-      Cost,
-      Feedback,
+      Thread,
+      ThreadMark,
       ObjectVersion,
       Table,
       TableRow,
       File,
       FileChunk,
+      Feedback,
+      Cost,
     ],
-    migrations: [Foundation1764000000000, Objects1764100000000, FeedbackCosts1764200000000],
+    migrations: [
+      Foundation1764000000000,
+      Objects1764100000000,
+      FeedbackCosts1764200000000,
+      Threads1764300000000,
+    ],
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

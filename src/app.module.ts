@@ -9,6 +9,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { ThreadsModule } from './threads/threads.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})
@@ -24,6 +25,7 @@ export class AppModule {
         ObjectsModule,
         CostsModule,
         FeedbackModule,
+        ThreadsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -1,5 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
+/** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
+const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
+
 /**
  * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
  * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent.
@@ -8,6 +11,10 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('calls_started_idx', ['projectId', 'startedAt', 'id'])
 @Index('calls_trace_idx', ['projectId', 'traceId'])
 @Index('calls_parent_idx', ['projectId', 'parentId'], { where: 'parent_id IS NOT NULL' })
+@Index('calls_turns_idx', ['projectId', 'threadId', 'startedAt', 'endedAt', 'id'], {
+  where: IS_TURN,
+})
+@Index('calls_turns_started_idx', { synchronize: false })
 export class Call {
   @PrimaryColumn('text', {
     name: 'project_id',

@@ -1,0 +1,171 @@
+/**
+ * What keeping thread statistics exact costs the writer: ways of doing it, side by side in one run, through the
+ * statement that stores calls (four connections, 500 calls a statement, 2 KB a call).
+ *   npm run build && node bench/threads-writes.mjs [rounds=5] [batches=40]
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+
+const ROUNDS = Number(process.argv[2] ?? 5);
+const BATCHES = Number(process.argv[3] ?? 40);
+const PER_BATCH = 500;
+const WRITERS = 4;
+const TURNS_PER_THREAD = 10;
+
+const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
+const { openEmbeddedPostgres } = await load('src/database/embedded-postgres.js');
+const { dataSourceOptions } = await load('ormconfig.js');
+const { migrate } = await load('src/database/migrate.js');
+const { upsertQuery } = await load('src/calls/calls.upsert.js');
+
+const NO_INDEXES = `DROP INDEX calls_turns_idx; DROP INDEX calls_turns_started_idx`;
+const NO_TRIGGERS = ['inserted', 'updated', 'deleted']
+  .map((name) => `DROP TRIGGER calls_mark_${name} ON calls`)
+  .join(';');
+const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
+const THREADS_OF = (table) => `SELECT project_id, thread_id FROM ${table} WHERE ${IS_TURN}`;
+const PER_STATEMENT = `
+  CREATE FUNCTION mark_new() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO thread_marks (project_id, thread_id) SELECT DISTINCT * FROM (${THREADS_OF('added')}) t; RETURN NULL; END $$;
+  CREATE FUNCTION mark_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO thread_marks (project_id, thread_id)
+      SELECT * FROM (${THREADS_OF('removed')} UNION ${THREADS_OF('added')}) t; RETURN NULL; END $$;
+  CREATE TRIGGER a AFTER INSERT ON calls REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION mark_new();
+  CREATE TRIGGER b AFTER UPDATE ON calls REFERENCING OLD TABLE AS removed NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION mark_changed()`;
+
+/** In the statement itself: cannot know the thread that a turn left, so this is the price of marks without exactness. */
+const inStatement = (text) =>
+  `WITH stored AS (${text}, thread_id, id = turn_id AS is_turn), marked AS (
+    INSERT INTO thread_marks (project_id, thread_id) SELECT DISTINCT project_id, thread_id FROM stored
+    WHERE is_turn AND thread_id <> '') SELECT project_id, id, trace_id FROM stored`;
+/** The summary itself is written by the writer: a row a thread, locked until the writer commits. */
+const summed = (text) =>
+  `WITH stored AS (${text}, thread_id, started_at, ended_at, id = turn_id AS is_turn), kept AS (
+    INSERT INTO threads AS t SELECT project_id, thread_id, count(*), min(started_at), max(coalesce(ended_at, started_at)),
+      min(id), max(id) FROM stored WHERE is_turn GROUP BY project_id, thread_id ORDER BY project_id, thread_id
+    ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = t.turn_count + excluded.turn_count,
+      start_time = least(t.start_time, excluded.start_time), last_updated = greatest(t.last_updated, excluded.last_updated)
+  ) SELECT project_id, id, trace_id FROM stored`;
+
+const VARIANTS = {
+  'no indexes, no marks': { setup: `${NO_INDEXES}; ${NO_TRIGGERS}` },
+  'index by thread': { setup: `DROP INDEX calls_turns_started_idx; ${NO_TRIGGERS}` },
+  'both indexes': { setup: NO_TRIGGERS },
+  'marks, trigger a row': { setup: '' },
+  'marks, trigger a statement': { setup: `${NO_TRIGGERS}; ${PER_STATEMENT}` },
+  'marks in the statement (inexact)': { setup: NO_TRIGGERS, wrap: inStatement },
+  'sums in the statement (inexact)': { setup: NO_TRIGGERS, wrap: summed },
+};
+
+const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
+chmodSync(dataDir, 0o755);
+const server = await openEmbeddedPostgres({ dataDir });
+const admin = new pg.Client(server.url);
+await admin.connect();
+const urlOf = (name) => server.url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
+await admin.query('CREATE DATABASE template_db');
+const dataSource = await new DataSource(dataSourceOptions(urlOf('template_db'))).initialize();
+await migrate(dataSource);
+await dataSource.destroy();
+
+const filler = 'the quick brown fox '.repeat(90);
+let number = 0;
+const pad = (n) => String(n).padStart(12, '0');
+/** One batch: starts and ends of 500 calls, as the texts that `upsertQuery` takes. `threads` 0 means no thread. */
+function batch(kind) {
+  const starts = [];
+  const ends = [];
+  for (let i = 0; i < PER_BATCH; i++) {
+    const n = number++;
+    const id = `0190a000-0000-7000-8000-${pad(n)}`;
+    const at = new Date(1.7e12 + n * 100).toISOString();
+    const thread =
+      kind === 'hot'
+        ? 'hot'
+        : `thread-${pad(Math.floor(n / PER_BATCH / TURNS_PER_THREAD) * PER_BATCH + i)}`;
+    starts.push(
+      JSON.stringify({
+        project_id: 'acme/demo',
+        id,
+        op_name: 'chat',
+        started_at: at,
+        trace_id: id,
+        ...(kind !== 'none' && { thread_id: thread, turn_id: id }),
+        inputs: { filler },
+      }),
+    );
+    ends.push(
+      JSON.stringify({ project_id: 'acme/demo', id, ended_at: at, output: 'ok', summary: {} }),
+    );
+  }
+  return { starts: `[${starts.join(',')}]`, ends: `[${ends.join(',')}]` };
+}
+
+/** Calls a second; the start and the end of a call in one statement, or in two. */
+async function run(pool, wrap, kind, isSplit) {
+  const batches = Array.from({ length: BATCHES }, () => batch(kind));
+  await pool.query('CHECKPOINT');
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: WRITERS }, async () => {
+      for (let next; (next = batches.pop());) {
+        for (const [starts, ends] of isSplit
+          ? [
+              [next.starts, '[]'],
+              ['[]', next.ends],
+            ]
+          : [[next.starts, next.ends]]) {
+          const { text, values } = upsertQuery(starts, ends).toQuery();
+          await pool.query(wrap(text), values);
+        }
+      }
+    }),
+  );
+  return Math.round((BATCHES * PER_BATCH * 1000) / (performance.now() - started));
+}
+
+const rows = {};
+for (let round = 0; round < ROUNDS; round++)
+  for (const [name, { setup, wrap = (text) => text }] of Object.entries(VARIANTS)) {
+    await admin.query('DROP DATABASE IF EXISTS run_db');
+    await admin.query('CREATE DATABASE run_db TEMPLATE template_db');
+    const pool = new pg.Pool({
+      connectionString: urlOf('run_db'),
+      max: WRITERS,
+      options: '-c timezone=UTC -c jit=off',
+    });
+    if (setup) await pool.query(setup);
+    await run(pool, wrap, 'none', true); // warm
+    for (const kind of ['none', 'spread', 'hot'])
+      for (const isSplit of [false, true])
+        ((rows[name] ??= {})[`${kind}${isSplit ? ', split' : ''}`] ??= []).push(
+          await run(pool, wrap, kind, isSplit),
+        );
+    await pool.end();
+  }
+const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+for (const row of Object.values(rows)) for (const key in row) row[key] = median(row[key]);
+const base = Object.values(rows)[0];
+console.log(
+  `calls a second, median of ${ROUNDS} rounds; beside them the cost in time against the first line, no thread`,
+);
+console.table(
+  Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => [
+      name,
+      Object.fromEntries(
+        Object.entries(row).map(([key, value]) => [
+          key,
+          `${value} (${((key.endsWith('split') ? base['none, split'] : base.none) / value).toFixed(2)})`,
+        ]),
+      ),
+    ]),
+  ),
+);
+await admin.end();
+await server.stop();
+rmSync(dataDir, { recursive: true, force: true });

@@ -1,0 +1,31 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** Statistics of a thread as of its last refresh: exact, unless `thread_marks` names the thread. */
+@Entity('threads')
+@Index('threads_updated_idx', { synchronize: false })
+@Index('threads_started_idx', { synchronize: false })
+@Index('threads_turns_idx', { synchronize: false })
+@Index('threads_turns_asc_idx', ['projectId', 'turnCount', 'threadId'])
+export class Thread {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'threads_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('text', {
+    name: 'thread_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'threads_pkey',
+  })
+  threadId!: string;
+  @Column('int', { name: 'turn_count' }) turnCount!: number;
+  @Column('timestamptz', { name: 'start_time' }) startTime!: Date;
+  @Column('timestamptz', { name: 'last_updated' }) lastUpdated!: Date;
+  @Column({ type: 'text', name: 'first_turn_id', collation: 'C' }) firstTurnId!: string;
+  @Column({ type: 'text', name: 'last_turn_id', collation: 'C' }) lastTurnId!: string;
+  @Column('double precision', { name: 'p50_turn_duration_ms', nullable: true })
+  p50TurnDurationMs!: number | null;
+  @Column('double precision', { name: 'p99_turn_duration_ms', nullable: true })
+  p99TurnDurationMs!: number | null;
+}

@@ -1,0 +1,34 @@
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
+import { IsDateTime, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import type { Sort } from '../query/columns.js';
+
+const MAX_LISTED = 1000;
+
+export const THREAD_SORTS = [
+  'thread_id',
+  'turn_count',
+  'start_time',
+  'last_updated',
+  'p50_turn_duration_ms',
+  'p99_turn_duration_ms',
+] as const;
+export type ThreadSort = (typeof THREAD_SORTS)[number];
+
+/** Both times bound the start of each turn, strictly, before anything is counted. An empty list is no restriction. */
+export class ThreadsFilterDto {
+  @IsOptional() @IsDateTime() after_datetime?: string | null;
+  @IsOptional() @IsDateTime() before_datetime?: string | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsText(256, { each: true })
+  thread_ids?: string[] | null;
+}
+
+export class ThreadsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => ThreadsFilterDto) filter?: ThreadsFilterDto | null;
+  /** `thread_id` breaks ties; null durations come last. */
+  @SortBy(THREAD_SORTS) sort_by?: Sort<ThreadSort>[] | null;
+}

@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { ThreadsController } from './threads.controller.js';
+import { ThreadsRefresher } from './threads.refresher.js';
+import { ThreadsService } from './threads.service.js';
+
+/** Statistics of threads over their turn calls. */
+@Module({ controllers: [ThreadsController], providers: [ThreadsService, ThreadsRefresher] })
+export class ThreadsModule {}

@@ -1,0 +1,184 @@
+import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
+
+const THREAD: Columns = {
+  thread_id: column.text(sql`t.thread_id`, { isNotNull: true }),
+  turn_count: column.number(sql`t.turn_count`, { isNotNull: true }),
+  start_time: column.time(sql`t.start_time`, { isNotNull: true }),
+  last_updated: column.time(sql`t.last_updated`, { isNotNull: true }),
+  first_turn_id: column.text(sql`t.first_turn_id`, { isNotNull: true }),
+  last_turn_id: column.text(sql`t.last_turn_id`, { isNotNull: true }),
+  p50_turn_duration_ms: column.number(sql`t.p50_turn_duration_ms`),
+  p99_turn_duration_ms: column.number(sql`t.p99_turn_duration_ms`),
+};
+
+const NAMES = Object.keys(THREAD);
+const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
+
+/** Written as the partial indexes `calls_turns_idx` and `calls_turns_started_idx` write it. */
+const IS_TURN = sql`c.id = c.turn_id AND c.thread_id <> '' AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
+
+const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
+/** Null as long as the turn runs, and nulls are not counted. */
+const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
+
+/** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */
+const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated`;
+const DETAILS = sql`
+  (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
+  (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p99_turn_duration_ms`;
+const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
+
+const turnsOf = (projectId: string) =>
+  sql`FROM calls c WHERE c.project_id = ${projectId} AND ${IS_TURN}`;
+
+/**
+ * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
+ * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
+ */
+const withStatistics = (
+  projectId: string,
+  threads: Sql,
+  statistics: Sql,
+  isInside = sql`TRUE`,
+) => sql`
+  SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
+    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND (${isInside}) IS TRUE) s`;
+
+/** The threads of a query, each as JSON text, in the order asked for. */
+export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
+  const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
+  const page = {
+    rows: sql`${order} LIMIT ${limit ?? null}::bigint + coalesce(${offset ?? null}::bigint, 0)`,
+    needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
+  };
+  const threads = isWindow(filter)
+    ? threadsInWindow(project_id, filter!, page)
+    : currentThreads(project_id, filter?.thread_ids, page);
+  return sql`
+    SELECT row_to_json(w)::text AS json FROM (
+      SELECT ${select(THREAD, NAMES)} FROM (
+        SELECT t.* FROM (${threads}) t ${order} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint
+      ) t) w`;
+}
+
+const isWindow = (filter: ThreadsQueryDto['filter']) =>
+  Boolean(filter?.after_datetime || filter?.before_datetime);
+
+/** Empty or missing means every thread. */
+const isListed = (threadId: Sql, threadIds: readonly string[] | null | undefined) =>
+  threadIds?.length ? sql`${threadId} = ANY(${threadIds}::text[])` : null;
+
+/** What comes before a page and the page, in order; `needsDetails` when the order depends on `DETAILS`. */
+interface Page {
+  rows: Sql;
+  needsDetails: boolean;
+}
+
+/**
+ * Statistics over the turns of a window. Details of the threads on the page only, and these from the index of threads:
+ * behind IS TRUE the bounds are out of sight of the planner, so that it cannot read the window again for each thread.
+ */
+function threadsInWindow(
+  projectId: string,
+  { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
+  { rows, needsDetails }: Page,
+): Sql {
+  const isInside = allOf(
+    after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
+    before_datetime && sql`c.started_at < ${before_datetime}::timestamptz`,
+  );
+  const grouped = (statistics: Sql) => sql`
+    SELECT t.* FROM (
+      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isListed(sql`c.thread_id`, thread_ids))}
+      GROUP BY c.thread_id) t ${rows}`;
+  return needsDetails
+    ? grouped(STATISTICS)
+    : withStatistics(projectId, grouped(TOTALS), DETAILS, isInside);
+}
+
+/**
+ * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
+ * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
+ */
+function currentThreads(
+  projectId: string,
+  threadIds: readonly string[] | null | undefined,
+  { rows, needsDetails }: Page,
+): Sql {
+  const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
+    sql`m.project_id = ${projectId}`,
+    isListed(sql`m.thread_id`, threadIds),
+  )}`;
+  const computed = (statistics: Sql) =>
+    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 ${rows}`;
+  return sql`
+    (SELECT ${STORED} FROM threads t
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isListed(sql`t.thread_id`, threadIds))}
+      AND ${hasNoMark(projectId)}
+      ${rows})
+    UNION ALL
+    (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
+}
+
+/**
+ * A few marks are hashed once, many are looked up for each thread. Plain NOT EXISTS leaves the choice to the planner,
+ * which takes a table that was just vacuumed for empty and may compare every thread with every mark.
+ */
+const hasNoMark = (projectId: string) => sql`
+  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS + 1}::bigint) s)
+      <= ${FEW_MARKS}::bigint
+    THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
+    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+  END`;
+/** So many fit into the default `work_mem` as a hash table, however long the ids are. */
+const FEW_MARKS = 5000;
+
+const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
+    t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
+
+/** Projects with marked threads: one look into the index for each. */
+export const markedProjectsQuery = (): Sql => sql`
+  WITH RECURSIVE marked AS (
+    (SELECT project_id FROM thread_marks ORDER BY project_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT m.project_id FROM thread_marks m WHERE m.project_id > marked.project_id ORDER BY m.project_id LIMIT 1)
+    FROM marked WHERE marked.project_id IS NOT NULL
+  )
+  SELECT project_id FROM marked WHERE project_id IS NOT NULL`;
+
+/** First half of the key of the lock; the other is a hash of the project. "thrd" in ASCII. */
+const REFRESH_LOCK = 0x74687264;
+
+/** Whether this transaction may refresh the threads of a project. One at a time may. */
+export const refreshLockQuery = (projectId: string): Sql =>
+  sql`SELECT pg_try_advisory_xact_lock(${REFRESH_LOCK}, hashtext(${projectId})) AS is_locked`;
+
+/**
+ * Refreshes the threads of at most `limit` marks and takes these marks away, no other ones: a mark committed after this
+ * statement began stays. The statement must begin after the lock is held, or it could store what it saw before another
+ * refresh and take away the marks of what it did not see.
+ */
+export const refreshQuery = (projectId: string, limit: number): Sql => sql`
+  WITH taken AS (
+    DELETE FROM thread_marks WHERE ctid = ANY(ARRAY(
+      SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
+    RETURNING thread_id
+  ), fresh AS (
+    SELECT * FROM (${withStatistics(projectId, sql`SELECT DISTINCT thread_id FROM taken`, STATISTICS)}) t
+    WHERE turn_count > 0
+  ), stored AS (
+    INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
+      p50_turn_duration_ms, p99_turn_duration_ms)
+    SELECT ${projectId}, fresh.* FROM fresh
+    ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
+      last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
+      p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
+  ), emptied AS (
+    DELETE FROM threads WHERE project_id = ${projectId}
+      AND thread_id IN (SELECT thread_id FROM taken EXCEPT SELECT thread_id FROM fresh)
+  )
+  SELECT count(*)::int AS taken FROM taken`;
