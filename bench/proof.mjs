@@ -1,0 +1,317 @@
+// Proof that nothing acknowledged is lost, doubled or half-written: load on every write path while the server, or its
+// PostgreSQL, is killed with SIGKILL at random times; afterwards every acknowledged id is looked up.
+// npm run proof -- [--mode server|postgres] [--seconds 60]       exits 1 when anything is wrong
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { newSecret } from '../dist/src/auth/secret.js';
+
+const { values: options } = parseArgs({
+  options: {
+    mode: { type: 'string', default: 'server' },
+    seconds: { type: 'string', default: '60' },
+  },
+});
+const PROJECT = 'acme/proof';
+const WRITERS_PER_PATH = 2;
+const key = newSecret();
+const headers = { authorization: `Basic ${Buffer.from(`proof:${key}`).toString('base64')}` };
+const dataDir = mkdtempSync(join(tmpdir(), 'skein-proof-'));
+chmodSync(dataDir, 0o755);
+const port = await freePort();
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port: free } = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return free;
+}
+
+/** Answers the body of a 200; throws on anything else, a connection that broke included. */
+async function post(path, body, more = {}) {
+  const isForm = body instanceof FormData;
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    headers: { ...headers, ...(!isForm && { 'content-type': 'application/json' }), ...more },
+    body: isForm ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(20_000),
+  });
+  if (answer.status !== 200)
+    throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return path.startsWith('/file/content') ? Buffer.from(await answer.arrayBuffer()) : answer.json();
+}
+
+const at = '2026-01-31T12:00:00.123456Z';
+const aText = (marker) => marker.repeat(1 + (marker.charCodeAt(0) % 40));
+const start = (marker, more = {}) => ({
+  project_id: PROJECT,
+  op_name: 'proof',
+  started_at: at,
+  inputs: { marker, text: aText(marker) },
+  ...more,
+});
+const readCall = async (id) => (await post('/call/read', { project_id: PROJECT, id })).call;
+const isStart = (call, marker) =>
+  call?.inputs.marker === marker && call.inputs.text === aText(marker);
+/** Whether exactly one row of an answer has a marker: none is a loss, two are a double. */
+const verdict = (count, isWhole = true) =>
+  count === 0 ? 'lost' : count > 1 ? 'doubled' : isWhole ? 'ok' : 'half-written';
+
+/** `write` resolves when the server has acknowledged; what it resolves with is handed to `check` at the end. */
+const PATHS = {
+  '/call/start': {
+    write: async (marker) =>
+      void (await post('/call/start', { start: start(marker, { id: marker }) })),
+    check: async (marker) => {
+      const call = await readCall(marker);
+      return verdict(call ? 1 : 0, isStart(call, marker));
+    },
+  },
+  '/call/start with Idempotency-Key': {
+    // resent until it is acknowledged, as a client does
+    write: (marker) =>
+      untilAcknowledged(() =>
+        post('/call/start', { start: start(marker) }, { 'idempotency-key': marker }),
+      ),
+    check: async (marker) => {
+      const { calls } = await post('/calls/query', {
+        project_id: PROJECT,
+        query: { $expr: { $eq: [{ $getField: 'inputs.marker' }, { $literal: marker }] } },
+      });
+      return verdict(calls.length, isStart(calls[0], marker));
+    },
+  },
+  '/call/end': {
+    write: async (marker) => {
+      await post('/call/start', {
+        start: start(marker, { id: marker, thread_id: 'proof', turn_id: marker }),
+      });
+      await post('/call/end', {
+        end: { project_id: PROJECT, id: marker, ended_at: at, output: aText(marker) },
+      });
+    },
+    check: async (marker) => {
+      const call = await readCall(marker);
+      return verdict(call ? 1 : 0, isStart(call, marker) && call.output === aText(marker));
+    },
+  },
+  '/call/upsert_batch': {
+    write: async (marker) => {
+      const items = Array.from({ length: 20 }, (_, i) => [
+        {
+          mode: 'end',
+          req: { end: { project_id: PROJECT, id: `${marker}-${i}`, ended_at: at, output: i } },
+        },
+        { mode: 'start', req: { start: start(marker, { id: `${marker}-${i}` }) } },
+      ]);
+      await post('/call/upsert_batch', { batch: items.flat() });
+    },
+    check: async (marker) => {
+      const ids = Array.from({ length: 20 }, (_, i) => `${marker}-${i}`);
+      const { calls } = await post('/calls/query', {
+        project_id: PROJECT,
+        filter: { call_ids: ids },
+      });
+      if (calls.length < 20) return 'lost';
+      return calls.every((call) => isStart(call, marker) && call.id === `${marker}-${call.output}`)
+        ? 'ok'
+        : 'half-written';
+    },
+  },
+  '/obj/create': {
+    write: async (marker) =>
+      post('/obj/create', {
+        obj: { project_id: PROJECT, object_id: marker, val: { marker, text: aText(marker) } },
+      }),
+    check: async (marker, { digest }) => {
+      const { objs } = await post('/objs/query', {
+        project_id: PROJECT,
+        filter: { object_ids: [marker] },
+      });
+      return verdict(
+        objs.length,
+        objs[0]?.digest === digest && objs[0].val.text === aText(marker) && objs[0].is_latest === 1,
+      );
+    },
+  },
+  '/table/create': {
+    write: async (marker) =>
+      post('/table/create', {
+        table: { project_id: PROJECT, rows: Array.from({ length: 50 }, (_, i) => ({ marker, i })) },
+      }),
+    check: async (marker, { digest }) => {
+      const { rows } = await post('/table/query', { project_id: PROJECT, digest });
+      if (rows.length === 0) return 'lost';
+      return rows.length === 50 && rows.every(({ val }, i) => val.marker === marker && val.i === i)
+        ? 'ok'
+        : 'half-written';
+    },
+  },
+  '/file/create': {
+    write: async (marker) => {
+      const form = new FormData();
+      form.set('project_id', PROJECT);
+      form.set('file', new Blob([aText(marker).repeat(1000)]), 'blob');
+      return post('/file/create', form);
+    },
+    check: async (marker, { digest }) => {
+      const bytes = await post('/file/content', { project_id: PROJECT, digest }).catch(() => null);
+      const sum = (data) => createHash('sha256').update(data).digest('hex');
+      return verdict(bytes ? 1 : 0, bytes && sum(bytes) === sum(aText(marker).repeat(1000)));
+    },
+  },
+  '/feedback/create': {
+    write: async (marker) =>
+      post('/feedback/create', {
+        project_id: PROJECT,
+        id: marker,
+        svc_ref: `svc:///${PROJECT}/call/${marker}`,
+        feedback_type: 'proof',
+        payload: { text: aText(marker) },
+      }),
+    check: async (marker) => {
+      const { result } = await post('/feedback/query', {
+        project_id: PROJECT,
+        query: { $expr: { $eq: [{ $getField: 'id' }, { $literal: marker }] } },
+      });
+      return verdict(result.length, result[0]?.payload.text === aText(marker));
+    },
+  },
+  '/cost/create with Idempotency-Key': {
+    write: (marker) =>
+      untilAcknowledged(() =>
+        post(
+          '/cost/create',
+          {
+            project_id: PROJECT,
+            costs: { [marker]: { prompt_token_cost: 1.5e-7, completion_token_cost: 2 } },
+          },
+          { 'idempotency-key': marker },
+        ),
+      ),
+    check: async (marker) => {
+      const { results } = await post('/cost/query', {
+        project_id: PROJECT,
+        query: { $expr: { $eq: [{ $getField: 'llm_id' }, { $literal: marker }] } },
+      });
+      return verdict(results.length, results[0]?.prompt_token_cost === 1.5e-7);
+    },
+  },
+};
+
+let isOver = false;
+async function untilAcknowledged(send) {
+  for (;;) {
+    try {
+      return await send();
+    } catch (error) {
+      if (isOver && /fetch failed|ECONNREFUSED/.test(String(error))) throw error;
+      await pause(20);
+    }
+  }
+}
+
+let server;
+let ended;
+let starts = 0;
+async function startServer() {
+  starts++;
+  server = spawn(process.execPath, ['dist/src/main.js'], {
+    env: { PATH: process.env.PATH, PORT: String(port), DATA_DIR: dataDir, BOOTSTRAP_API_KEY: key },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr])
+    stream.on('data', (chunk) => (output += chunk));
+  ended = once(server, 'exit');
+  while (!output.includes('listens on')) {
+    if (server.exitCode !== null || server.signalCode !== null)
+      throw new Error(`the server did not start:\n${output}`);
+    await pause(20);
+  }
+}
+
+const acknowledged = [];
+const failed = new Map();
+async function writer(path) {
+  while (!isOver) {
+    const marker = randomUUID();
+    try {
+      const answer = await PATHS[path].write(marker);
+      acknowledged.push({ path, marker, answer });
+    } catch (error) {
+      failed.set(path, (failed.get(path) ?? 0) + 1);
+      if (
+        !/fetch failed|terminated|503|ECONN|aborted|other side closed/.test(
+          `${error} ${error.cause}`,
+        )
+      )
+        console.error(`unexpected: ${error}`);
+      await pause(20);
+    }
+  }
+}
+
+const postmaster = () =>
+  Number(readFileSync(join(dataDir, 'pgdata/postmaster.pid'), 'utf8').split('\n')[0]);
+
+await startServer();
+const writers = Object.keys(PATHS).flatMap((path) =>
+  Array.from({ length: WRITERS_PER_PATH }, () => writer(path)),
+);
+const until = Date.now() + Number(options.seconds) * 1000;
+let kills = 0;
+do {
+  await pause(300 + Math.random() * 2500);
+  process.kill(options.mode === 'postgres' ? postmaster() : server.pid, 'SIGKILL');
+  kills++;
+  await ended;
+  await startServer();
+} while (Date.now() < until);
+await pause(500);
+isOver = true;
+await Promise.all(writers);
+
+const verdicts = {};
+let wrong = 0;
+for (let i = 0; i < acknowledged.length; i += 20)
+  await Promise.all(
+    acknowledged.slice(i, i + 20).map(async ({ path, marker, answer }) => {
+      const found = await PATHS[path].check(marker, answer);
+      const row = (verdicts[path] ??= {
+        acknowledged: 0,
+        lost: 0,
+        doubled: 0,
+        'half-written': 0,
+        failed: failed.get(path) ?? 0,
+      });
+      row.acknowledged++;
+      if (found === 'ok') return;
+      row[found]++;
+      wrong++;
+    }),
+  );
+console.log(
+  `Node ${process.version}; SIGKILL to ${options.mode === 'postgres' ? 'PostgreSQL' : 'the server'} ${kills} times in ${options.seconds} s, ${starts} starts; failed writes were not acknowledged`,
+);
+console.table(verdicts);
+const missing = Object.keys(PATHS).filter((path) => !verdicts[path]);
+if (missing.length > 0) console.error(`never acknowledged: ${missing.join(', ')}`);
+console.log(
+  wrong === 0 && missing.length === 0
+    ? `all ${acknowledged.length} acknowledged writes are there, once and whole`
+    : `${wrong} WRONG`,
+);
+
+server.kill('SIGTERM');
+await ended;
+rmSync(dataDir, { recursive: true, force: true });
+process.exitCode = wrong > 0 || missing.length > 0 ? 1 : 0;
