@@ -29,8 +29,12 @@ export class RowStream extends Readable {
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.rowsPerBatch = Math.min(FIRST_BATCH, maxBatch);
+    client.once('end', this.lost);
     this.cursor = client.query(new Cursor<[string]>(text, values, { rowMode: 'array' }));
   }
+
+  /** The cursor says nothing when the connection ends between its last row and the server's "ready". */
+  private readonly lost = () => this.destroy(new Error('Connection terminated unexpectedly'));
 
   override _read(): void {
     clearTimeout(this.stalled);
@@ -59,6 +63,7 @@ export class RowStream extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.stalled);
+    this.client.removeListener('end', this.lost);
     this.client.release(error ?? !this.isExhausted);
     done(error);
   }
