@@ -160,7 +160,7 @@ function elements(text: string, object: Json, name: string): [text: string, valu
 function spanMessage(json: Json): SpanMessage {
   const links = Array.isArray(json['links'])
     ? json['links'].map((link) => withIds(Object(link), hexToBase64))
-    : json['links'];
+    : (json['links'] ?? null);
   return protojson.fromJson(SPAN, withIds({ ...json, links }, hexToBase64), LENIENT);
 }
 
