@@ -13,7 +13,7 @@ describe.each(['json', 'protobuf'])('the OpenTelemetry SDK with its %s exporter'
     'sends a trace (compression: %s) that arrives as a tree',
     async (zip) => {
       const project_id = `acme/${form}-${zip}`;
-      const { exitCode, output, seen } = await runClient(
+      const seen = await runClient(
         process.execPath,
         ['test/clients/opentelemetry.program.mjs', form],
         {
@@ -22,7 +22,6 @@ describe.each(['json', 'protobuf'])('the OpenTelemetry SDK with its %s exporter'
           OTEL_EXPORTER_OTLP_COMPRESSION: zip,
         },
       );
-      expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
 
       const calls = await server.callsOf(project_id);
       expect(callTree(calls)).toEqual([

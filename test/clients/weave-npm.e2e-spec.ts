@@ -12,8 +12,7 @@ describe('the npm package weave', () => {
     runClient(process.execPath, [`test/clients/${program}`], server.settings);
 
   it('traces, fails, saves, evaluates and reads back what it did', async () => {
-    const { exitCode, output, seen } = await run('weave.program.mjs');
-    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+    const seen = await run('weave.program.mjs');
 
     expect(seen).toMatchObject({
       result: 6,
@@ -59,8 +58,7 @@ describe('the npm package weave', () => {
   });
 
   it('goes on when one item of its batches cannot be stored', async () => {
-    const { exitCode, output, seen } = await run('weave-malformed.program.mjs');
-    expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
+    const seen = await run('weave-malformed.program.mjs');
     expect(seen).toEqual({ isAlive: true });
     expect(callTree(await server.callsOf('acme/malformed'))).toEqual(
       Array.from({ length: 3 }, () => ['good', 'success', []]),

@@ -6,19 +6,15 @@ import { join } from 'node:path';
 import { openTestDatabase } from './database.js';
 import { startServer } from './server.js';
 
-export interface ClientRun {
-  exitCode: number | null;
-  output: string;
-  /** The last line it printed, as JSON. */
-  seen: any;
-}
-
-/** Runs a program of a client's user, in a home of its own, so that no setting of this machine takes part. */
+/**
+ * Runs a program of a client's user, in a home of its own, so that no setting of this machine takes part. Answers the
+ * last line it printed, as JSON. @throws Error with all that it printed, when it failed.
+ */
 export async function runClient(
   command: string,
   args: string[],
   env: Record<string, string>,
-): Promise<ClientRun> {
+): Promise<any> {
   const home = mkdtempSync(join(tmpdir(), 'skein-client-'));
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH']!, HOME: home, ...env },
@@ -32,7 +28,8 @@ export async function runClient(
   child.stderr.on('data', (chunk) => (output += String(chunk)));
   const [exitCode] = await once(child, 'close');
   rmSync(home, { recursive: true, force: true });
-  return { exitCode: exitCode as number | null, output, seen: lastJson(printed) };
+  if (exitCode !== 0) throw new Error(`exit code ${exitCode}\n${output}`);
+  return lastJson(printed);
 }
 
 function lastJson(printed: string): unknown {
