@@ -6,9 +6,11 @@ import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
-import { ObjectsModule } from './objects/objects.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
+import { GraphqlModule } from './graphql/graphql.module.js';
+import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
+import { OtelModule } from './otel/otel.module.js';
 import { ThreadsModule } from './threads/threads.module.js';
 
 /** The list of features: adding one is adding a line here. */
@@ -26,6 +28,8 @@ export class AppModule {
         CostsModule,
         FeedbackModule,
         ThreadsModule,
+        OtelModule,
+        GraphqlModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -122,6 +122,19 @@ export class UpsertBatchAnswerDto {
   /** In the order of the batch: `{id, trace_id}` of a start, `{}` of an end, `{error:{code,detail}}` of a bad item. */
   @ApiProperty({ type: 'array', items: { type: 'object' } })
   res!: object[];
+}
+
+/** Whole calls: the fields of a start and of an end in one object each. Each is judged by itself. */
+export class CallsCompleteDto {
+  @IsArray()
+  @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
+  batch!: unknown[];
+}
+
+export class CallsCompleteAnswerDto {
+  /** The calls that were refused, by their place in the batch; absent when there are none. */
+  @ApiPropertyOptional({ type: 'array', items: { type: 'object' } })
+  errors?: object[];
 }
 
 export class CallReadDto {

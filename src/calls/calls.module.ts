@@ -3,11 +3,12 @@ import { CostsModule } from '../costs/costs.module.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallsWriter } from './calls.writer.js';
+import { CallsV2Controller } from './calls-v2.controller.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
   imports: [CostsModule],
-  controllers: [CallsController],
+  controllers: [CallsController, CallsV2Controller],
   providers: [CallsService, CallsWriter],
   exports: [CallsService],
 })

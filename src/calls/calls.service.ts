@@ -4,13 +4,14 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import { elementTexts, valueAt } from '../common/json-text.js';
-import { validate } from '../common/validation.js';
+import { type Dto, validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
 import {
   CallEndDto,
   type CallReadDto,
+  type CallsCompleteAnswerDto,
   type CallsDeleteDto,
   type CallsDeletedDto,
   type CallsQueryDto,
@@ -32,6 +33,7 @@ import {
 import {
   END_DOCUMENTS,
   END_FIELDS,
+  picked,
   rowText,
   START_DOCUMENTS,
   START_FIELDS,
@@ -60,44 +62,79 @@ export class CallsService {
     await this.writer.store(endWrite(end, text));
   }
 
+  /** The end of a call that is there. @throws ApiError `not_found` */
+  async endStarted(end: CallEndDto, text: string): Promise<void> {
+    const { project_id, id } = end;
+    const { count } = await this.stats({ project_id, filter: { call_ids: [id] } });
+    if (count === 0)
+      throw new ApiError('not_found', 'no call with this id has started in the project');
+    await this.end(end, text);
+  }
+
   /**
    * Stores what is good of a batch, and answers each item in its place. Parts of one call are merged before they are
    * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent.
    */
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
-    if (batch.length > MAX_BATCH)
-      throw new ApiError(
-        'too_large',
-        `batch holds ${batch.length} items, over the limit of ${MAX_BATCH}`,
-      );
+    assertBatchSize(batch);
     const texts = elementTexts(text, 'batch');
-    const items = batch.map((item, i) => checkedItem(item, texts[i]!, caller));
+    return this.storeItems(
+      batch.map((item, i) => checkedItem(item, texts[i]!, caller)),
+      caller,
+    );
+  }
+
+  /** Stores what is good of calls of one project that have ended. */
+  async complete(
+    batch: unknown[],
+    text: string,
+    projectId: string,
+    caller: Caller,
+  ): Promise<CallsCompleteAnswerDto> {
+    assertBatchSize(batch);
+    const texts = elementTexts(text, 'batch');
+    const items = batch.map((call, i) => checkedCall(call, texts[i]!, caller, projectId));
+    const answers = await this.storeItems(items, caller);
+    const errors = answers.flatMap((answer, i) =>
+      'error' in answer ? [{ index: i, ...answer.error }] : [],
+    );
+    return errors.length > 0 ? { errors } : {};
+  }
+
+  /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
+  storeCalls(calls: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
+    return this.storeItems(
+      calls.map((call, i) => checkedCall(call, texts[i]!, caller)),
+      caller,
+    );
+  }
+
+  private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
     const writes = writesOf(items, caller, await this.tracesOf(items));
     const merged = new Map(
       mergedByCall(writes.filter((write) => write !== null)).map((write) => [keyOf(write), write]),
     );
     const outcomes = await this.writer.storeAll([...merged.values()]);
     const refused = new Map([...merged.keys()].map((key, i) => [key, outcomes[i]]));
-    return items.map((item, i) => {
+    return items.map((item, i): ItemAnswer => {
       const write = writes[i];
-      if ('error' in item || !write) return item as ItemAnswer;
+      if ('error' in item || !write) return item as Refusal;
       const error = refused.get(keyOf(write));
       if (error) return refusal(error);
-      return item.mode === 'start'
-        ? { id: write.id, trace_id: merged.get(keyOf(write))!.traceId! }
-        : {};
+      if (!item.start) return {};
+      return { id: write.id, trace_id: merged.get(keyOf(write))!.traceId! };
     });
   }
 
   /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
   private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
-    const good = items.filter((item) => 'mode' in item);
+    const good = items.filter((item) => 'text' in item);
     const wanted = new Map<string, Set<string>>();
-    for (const { mode, body } of good) {
-      if (mode !== 'start' || body.trace_id) continue;
-      const ids = wanted.get(body.project_id) ?? new Set();
-      for (const id of [body.id, body.parent_id]) if (id) ids.add(id);
-      wanted.set(body.project_id, ids);
+    for (const { start } of good) {
+      if (!start || start.trace_id) continue;
+      const ids = wanted.get(start.project_id) ?? new Set();
+      for (const id of [start.id, start.parent_id]) if (id) ids.add(id);
+      wanted.set(start.project_id, ids);
     }
     const stored = new Map<string, string>();
     for (const [projectId, ids] of wanted)
@@ -136,10 +173,13 @@ export class CallsService {
   }
 }
 
-/** One item of a batch that may be stored. `text` is its start or end as it was sent. */
-type Item =
-  | { mode: 'start'; body: CallStartDto; text: string }
-  | { mode: 'end'; body: CallEndDto; text: string };
+/** One item of a batch that may be stored: a start, an end, or both in one text. */
+interface Item {
+  start?: CallStartDto;
+  end?: CallEndDto;
+  /** As it was sent. */
+  text: string;
+}
 
 interface Refusal {
   error: { code: string; detail: string };
@@ -150,6 +190,11 @@ const refusal = (error: unknown): Refusal => {
   return { error: { code, detail: message } };
 };
 
+function assertBatchSize({ length }: unknown[]): void {
+  if (length > MAX_BATCH)
+    throw new ApiError('too_large', `batch holds ${length} items, over the limit of ${MAX_BATCH}`);
+}
+
 /** Judges one item of a batch by itself. */
 function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusal {
   try {
@@ -157,25 +202,52 @@ function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusa
     if (mode !== 'start' && mode !== 'end')
       throw invalidRequest([{ path: 'mode', message: 'must be "start" or "end"' }]);
     const body = req?.[mode];
-    const { violations } = validate(
-      mode === 'start' ? CallStartDto : CallEndDto,
-      body,
-      `req.${mode}`,
-    );
-    if (violations.length > 0) throw invalidRequest(violations);
+    assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
     caller.assertReaches((body as CallEndDto).project_id);
-    return { mode, body, text: valueAt(text, 'req', mode) } as Item;
+    const part = mode === 'start' ? { start: body as CallStartDto } : { end: body as CallEndDto };
+    return { ...part, text: valueAt(text, 'req', mode) };
   } catch (error) {
     return refusal(error);
   }
+}
+
+/** Judges a whole call by itself. In a request about one project it must have ended, and there. */
+function checkedCall(
+  call: unknown,
+  text: string,
+  caller: Caller,
+  projectId?: string,
+): Item | Refusal {
+  try {
+    assertValid(CallStartDto, call);
+    const start = call as CallStartDto;
+    const hasEnded = projectId !== undefined || Object.hasOwn(start, 'ended_at');
+    if (hasEnded) assertValid(CallEndDto, call);
+    caller.assertReaches(start.project_id);
+    if (projectId !== undefined && start.project_id !== projectId)
+      throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
+    return { start, ...(hasEnded && { end: call as CallEndDto }), text };
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+function assertValid(dto: Dto, body: unknown, path = ''): void {
+  const { violations } = validate(dto, body, path);
+  if (violations.length > 0) throw invalidRequest(violations);
 }
 
 /** The write of each item, null for a refused one. */
 function writesOf(items: (Item | Refusal)[], caller: Caller, traces: Traces): (CallWrite | null)[] {
   return items.map((item) => {
     if ('error' in item) return null;
-    if (item.mode === 'end') return endWrite(item.body, item.text);
-    return startWrite(item.body, item.text, caller, traces(item.body));
+    const { start, end, text } = item;
+    if (!start) return endWrite(end!, text);
+    if (!end) return startWrite(start, text, caller, traces(start));
+    // each half takes its own members, so that none travels twice
+    const first = picked(text, [...START_FIELDS, ...START_DOCUMENTS]);
+    const last = picked(text, [...END_FIELDS, ...END_DOCUMENTS]);
+    return { ...startWrite(start, first, caller, traces(start)), end: endWrite(end, last).end };
   });
 }
 
@@ -189,10 +261,10 @@ type Traces = (start: CallStartDto) => string;
 function tracesBy(items: Item[], stored: Map<string, string>): Traces {
   const starts = new Map<string, CallStartDto>();
   const known = new Map(stored);
-  for (const { mode, body } of items) {
-    const key = callKey(body.project_id, body.id ?? '');
-    if (mode === 'start' && body.id) starts.set(key, body);
-    if (mode === 'end' && body.trace_id && !known.has(key)) known.set(key, body.trace_id);
+  for (const { start, end } of items) {
+    if (start?.id) starts.set(callKey(start.project_id, start.id), start);
+    const key = end && callKey(end.project_id, end.id);
+    if (key && end.trace_id && !known.has(key)) known.set(key, end.trace_id);
   }
   const made = new Map<CallStartDto, string>();
   const traceOf = (start: CallStartDto): string => {

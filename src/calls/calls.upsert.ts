@@ -62,16 +62,23 @@ export function rowText(
   const isOpaque = hasOpaqueEscapes(text);
   const added = JSON.stringify({ ...server, skein_opaque: isOpaque }).slice(1);
   if (!isOpaque) return `${text.slice(0, -1)},${added}`;
+  const members = [
+    ...membersOf(text, fields, (json) => json),
+    ...membersOf(text, documents, (json) => (json === 'null' ? json : JSON.stringify(json))),
+  ];
+  return `{${members.join(',')},${added}`;
+}
+
+/** The object that is the text with no other members than those named. */
+export const picked = (text: string, names: readonly string[]): string =>
+  `{${membersOf(text, names, (json) => json).join(',')}}`;
+
+function membersOf(text: string, names: readonly string[], spelled: (json: string) => string) {
   const spans = memberSpans(text, 0);
-  const members = (names: readonly string[], spelled: (json: string) => string) =>
-    names.flatMap((name) => {
-      const span = spans.get(name);
-      return span ? `${JSON.stringify(name)}:${spelled(text.slice(...span))}` : [];
-    });
-  return `{${[
-    ...members(fields, (json) => json),
-    ...members(documents, (json) => (json === 'null' ? json : JSON.stringify(json))),
-  ].join(',')},${added}`;
+  return names.flatMap((name) => {
+    const span = spans.get(name);
+    return span ? `${JSON.stringify(name)}:${spelled(text.slice(...span))}` : [];
+  });
 }
 
 const RUN_ID = identifier(WIRE.runId);

@@ -55,7 +55,7 @@ export class BodyGuard implements CanActivate {
       context.switchToHttp().getResponse<Response>(),
       limit ?? config.maxBodyBytes,
     );
-    request.body = parse(request.bodyText);
+    request.body = parseJson(request.bodyText);
     const { violations, projects } = validate(dto, request.body);
     if (violations.length > 0) throw invalidRequest(violations);
     request.projects = projects;
@@ -83,27 +83,45 @@ function bodyDto(context: ExecutionContext): Dto | null {
 
 const readers = new Map<number, (q: Request, s: Response, next: NextFunction) => void>();
 
-/** The limit counts inflated bytes, and stops the inflating. */
 async function readText(request: Request, response: Response, limit: number): Promise<string> {
-  const [type, charset] = mediaTypeOf(request.headers['content-type'] ?? '');
+  assertJson(request);
+  return utf8(await readBytes(request, response, limit));
+}
+
+/** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
+export function assertJson(request: Request, wanted = 'application/json'): void {
+  const [type, charset] = mediaTypeOf(request);
   if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
     throw new ApiError(
       'unsupported_media_type',
-      'the header Content-Type must be application/json, in UTF-8',
+      `the header Content-Type must be ${wanted}, in UTF-8`,
     );
+}
+
+/** The body, inflated. The limit counts inflated bytes, and stops the inflating. */
+export async function readBytes(
+  request: Request,
+  response: Response,
+  limit: number,
+): Promise<Buffer> {
   let read = readers.get(limit);
   if (!read) readers.set(limit, (read = express.raw({ type: () => true, limit })));
   await new Promise<void>((resolve, reject) => {
     read(request, response, (error?: unknown) => (error ? reject(bodyError(error)) : resolve()));
   });
-  const bytes = request.body as Buffer | undefined;
-  if (!bytes || bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  return (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+}
+
+/** The text of a body that is to be JSON. */
+export function utf8(bytes: Buffer): string {
+  if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
   if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
   return bytes.toString('utf8');
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
-function mediaTypeOf(header: string): [type: string, charset: string] {
+export function mediaTypeOf(request: Request): [type: string, charset: string] {
+  const header = request.headers['content-type'] ?? '';
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);
   return [
@@ -120,9 +138,10 @@ function bodyError(error: unknown): unknown {
   return error;
 }
 
-function parse(text: string): unknown {
+/** `JSON.parse`, with the refusal that a client sees. */
+export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch (error) {
     const where = /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
     throw new ApiError('invalid_json', `the body is not valid JSON${where ? `, at ${where}` : ''}`);

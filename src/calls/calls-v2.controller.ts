@@ -1,0 +1,62 @@
+import { Body, Controller, HttpCode, HttpStatus, Param, Post, UseGuards } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { BodyText } from '../common/body.guard.js';
+import { valueAt } from '../common/json-text.js';
+import {
+  CallEndBodyDto,
+  CallsCompleteAnswerDto,
+  CallsCompleteDto,
+  CallStartBodyDto,
+  CallStartedDto,
+} from './calls.dto.js';
+import { CallsService } from './calls.service.js';
+import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
+
+/** Where newer SDKs write. The project stands in the path; what the body says must agree. */
+@ApiTags('calls')
+@ApiParam({ name: 'entity', example: 'acme' })
+@ApiParam({ name: 'project', example: 'demo' })
+@UseGuards(ProjectPathGuard)
+@BasicAuth() // decorators apply from the last one up, so its guards run first
+@Controller('v2/:entity/:project')
+export class CallsV2Controller {
+  constructor(private readonly calls: CallsService) {}
+
+  /** Records up to 10,000 calls that have ended. A bad one is listed in the answer, the rest is stored. */
+  @Post('calls/complete')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  complete(
+    @Body() { batch }: CallsCompleteDto,
+    @BodyText() text: string,
+    @Param() { entity, project }: ProjectPath,
+    @CallerParam() caller: Caller,
+  ): Promise<CallsCompleteAnswerDto> {
+    return this.calls.complete(batch, text, `${entity}/${project}`, caller);
+  }
+
+  /** Records the start of a call, as `/call/start` does. */
+  @Post('call/start')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(({ start }: CallStartBodyDto) => typeof start.id === 'string')
+  start(
+    @Body() { start }: CallStartBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<CallStartedDto> {
+    return this.calls.start(start, valueAt(text, 'start'), caller);
+  }
+
+  /** Records the end of a call that has started; 404 when it has not. */
+  @Post('call/end')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
+    await this.calls.endStarted(end, valueAt(text, 'end'));
+    return {};
+  }
+}

@@ -1,0 +1,73 @@
+import { buildSchema } from 'graphql';
+import type { Caller } from '../auth/caller.js';
+import { isProjectId } from '../common/dto.js';
+
+/** What SDKs ask, in the words they use. */
+export const SCHEMA = buildSchema(`
+  type Query {
+    viewer: User!
+    project(name: String!, entityName: String): Project
+  }
+  type Mutation {
+    upsertModel(input: UpsertModelInput!): UpsertModelPayload!
+  }
+  type User {
+    username: String!
+    defaultEntity: Entity
+  }
+  type Entity {
+    name: String!
+  }
+  type Project {
+    name: String!
+  }
+  input UpsertModelInput {
+    id: String
+    name: String!
+    entityName: String
+    description: String
+    repo: String
+  }
+  type UpsertModelPayload {
+    model: Model!
+  }
+  type Model {
+    name: String!
+    description: String
+  }
+`);
+
+interface ProjectName {
+  name: string;
+  entityName?: string | null;
+}
+
+/** Answers the schema for a caller. Projects need no creation: those the key reaches are there. */
+export function rootOf(caller: Caller) {
+  const projectId = ({ name, entityName }: ProjectName) =>
+    `${entityName ?? defaultEntity(caller)}/${name}`;
+  return {
+    viewer: () => {
+      const entity = defaultEntity(caller);
+      return { username: caller.userName, defaultEntity: entity && { name: entity } };
+    },
+    project: (project: ProjectName) => {
+      const id = projectId(project);
+      return isProjectId(id) && caller.reaches(id) ? { name: project.name } : null;
+    },
+    upsertModel({ input }: { input: ProjectName & { description?: string | null } }) {
+      const id = projectId(input);
+      if (!isProjectId(id))
+        throw new Error('entityName and name must be 1 to 128 letters, digits, "_", "." or "-"');
+      caller.assertReaches(id);
+      return { model: input };
+    },
+  };
+}
+
+/** The one entity that the key's scopes name, else one named after the user; null when that is no name for one. */
+function defaultEntity({ scopes, userName }: Caller): string | null {
+  const [entity, ...others] = new Set(scopes.map((scope) => scope.split('/')[0]!));
+  if (entity !== undefined && entity !== '*' && others.length === 0) return entity;
+  return isProjectId(`${userName}/x`) ? userName : null;
+}

@@ -1,0 +1,74 @@
+import {
+  Controller,
+  Headers,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiHeader,
+  ApiOkResponse,
+  ApiProduces,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { assertJson, mediaTypeOf, readBytes, utf8 } from '../common/body.guard.js';
+import { config } from '../config.js';
+import { OtelService } from './otel.service.js';
+import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
+
+const PROTOBUF = 'application/x-protobuf';
+
+@ApiTags('otel')
+@BasicAuth()
+@Controller()
+export class OtelController {
+  constructor(private readonly otel: OtelService) {}
+
+  /** Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. */
+  @Post(['otel/v1/traces', 'v1/traces'])
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @ApiHeader({
+    name: 'project_id',
+    required: false,
+    schema: { type: 'string', example: 'acme/demo' },
+  })
+  @ApiConsumes(PROTOBUF, 'application/json')
+  @ApiProduces(PROTOBUF, 'application/json')
+  @ApiBody({
+    schema: {
+      type: 'object',
+      description: 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest',
+    },
+  })
+  @ApiOkResponse({
+    schema: {
+      example: {
+        partialSuccess: { rejectedSpans: '1', errorMessage: 'startTimeUnixNano is required' },
+      },
+    },
+  })
+  async traces(
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+    @Headers('project_id') project: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
+    if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
+    const bytes = await readBytes(request, response, config.maxBodyBytes);
+    const spans = isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(utf8(bytes));
+    const partialSuccess = await this.otel.export(spans, project, caller);
+    return isProtobuf
+      ? new StreamableFile(responseProtobuf(partialSuccess), { type: PROTOBUF })
+      : new StreamableFile(responseJson(partialSuccess), { type: 'application/json' });
+  }
+}

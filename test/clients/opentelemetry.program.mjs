@@ -1,0 +1,52 @@
+// What a user of the OpenTelemetry SDK for JavaScript writes. The argument chooses the exporter: json or protobuf.
+import { context, SpanStatusCode, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+
+const Exporter = { json: JsonExporter, protobuf: ProtobufExporter }[process.argv[2]];
+const provider = new BasicTracerProvider({
+  resource: resourceFromAttributes({ 'service.name': 'travel' }),
+  spanProcessors: [new BatchSpanProcessor(new Exporter())], // the environment says where, as whom and how
+});
+const tracer = provider.getTracer('agents', '1.2.3');
+
+const start = Date.now(); // apart by a millisecond, so that the order of the calls is known
+const agent = tracer.startSpan('invoke_agent travel', {
+  startTime: start,
+  attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.conversation.id': 'trip-7' },
+});
+const inAgent = trace.setSpan(context.active(), agent);
+
+const chat = tracer.startSpan(
+  'chat gpt-4o',
+  {
+    startTime: start + 1,
+    attributes: {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.request.model': 'gpt-4o',
+      'gen_ai.response.model': 'gpt-4o',
+      'gen_ai.usage.input_tokens': 1000,
+      'gen_ai.usage.output_tokens': 200,
+      'gen_ai.input.messages': JSON.stringify([{ role: 'user', content: 'Rome?' }]),
+      'gen_ai.output.messages': JSON.stringify([{ role: 'assistant', content: 'Go in May.' }]),
+    },
+  },
+  inAgent,
+);
+chat.end();
+
+const tool = tracer.startSpan(
+  'execute_tool weather',
+  { startTime: start + 2, attributes: { 'gen_ai.tool.call.arguments': '{"city":"Rome"}' } },
+  inAgent,
+);
+tool.recordException(new TypeError('no such city'));
+tool.setStatus({ code: SpanStatusCode.ERROR, message: 'failed' });
+tool.end();
+agent.end();
+
+await provider.forceFlush();
+await provider.shutdown();
+console.log(JSON.stringify({ traceId: agent.spanContext().traceId }));

@@ -1,0 +1,207 @@
+import { gzipSync } from 'node:zlib';
+import { basic, send, startApp, type TestApp } from './support/app.js';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ MAX_BODY_BYTES: '100000' });
+});
+afterAll(() => app.close());
+
+const project_id = 'acme/demo';
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+let spans = 0;
+const aSpanId = () => (++spans).toString(16).padStart(16, '0');
+const aSpan = (overrides: object = {}) => ({
+  traceId: TRACE,
+  spanId: aSpanId(),
+  name: 'work',
+  startTimeUnixNano: '1767225600123456789',
+  endTimeUnixNano: '1767225601123456789',
+  ...overrides,
+});
+const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+const request = (list: unknown[], ...attributes: object[]) => ({
+  resourceSpans: [
+    { resource: { attributes }, scopeSpans: [{ scope: { name: 's' }, spans: list }] },
+  ],
+});
+
+const PATH = '/otel/v1/traces';
+const toProject = { headers: { project_id } };
+const read = async (id: string, project = project_id) =>
+  (await app.post('/call/read', { project_id: project, id })).body.call;
+
+describe('POST /otel/v1/traces', () => {
+  it('stores spans as calls, with the span as it was sent', async () => {
+    const parent = aSpanId();
+    const span = `{"traceId":"${TRACE}","spanId":"00000000000000ff","parentSpanId":"${parent}", "name":"chat",
+      "startTimeUnixNano":1767225600123456789,"endTimeUnixNano":"1767225601123456789","unknown":1.0,
+      "attributes":[{"key":"input.value","value":{"stringValue":"hi \\ud800\\u0000"}}]}`;
+    const { status, headers, text } = await app.post(
+      PATH,
+      `{"resourceSpans":[{"scopeSpans":[{"spans":[${span}]}]}]}`,
+      toProject,
+    );
+    expect([status, text]).toEqual([200, '{}']);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await read('00000000000000ff')).toMatchObject({
+      trace_id: TRACE,
+      parent_id: parent,
+      op_name: 'chat',
+      svc_user_id: 'ada',
+      inputs: { input: 'hi \ufffd\0' },
+      summary: { svc: { status: 'success', latency_ms: 1000 } },
+    });
+    const answer = await app.post('/call/read', { project_id, id: '00000000000000ff' });
+    expect(answer.text).toContain(`"otel_span":${span}`);
+  });
+
+  it('has an alias', async () => {
+    const span = aSpan();
+    expect((await app.post('/v1/traces', request([span]), toProject)).text).toBe('{}');
+    expect(await read(span.spanId)).not.toBeNull();
+  });
+
+  it('counts bad spans, says why, and stores the rest', async () => {
+    const good = [aSpan(), aSpan()];
+    const bad = [
+      null,
+      5,
+      aSpan({ traceId: 'nonsense' }),
+      aSpan({ name: 5 }),
+      aSpan({ spanId: undefined }),
+      aSpan({ startTimeUnixNano: '0' }),
+      aSpan({ name: 'a\0b' }),
+      aSpan({ attributes: [text('session.id', 'x'.repeat(300))] }),
+    ];
+    const { status, body } = await app.post(PATH, request([good[0], ...bad, good[1]]), toProject);
+    expect(status).toBe(200);
+    expect(body.partialSuccess).toEqual({
+      rejectedSpans: '8',
+      errorMessage: expect.stringMatching(/\w/),
+    });
+    for (const { spanId } of good) expect(await read(spanId)).not.toBeNull();
+  });
+
+  it('counts them all when all are bad', async () => {
+    const { status, body } = await app.post(PATH, request([{}, {}]), toProject);
+    expect(status).toBe(200);
+    expect(body.partialSuccess.rejectedSpans).toBe('2');
+  });
+
+  it('takes a span again, a child before its parent, and a running span that ends later', async () => {
+    const [parent, child] = [aSpan(), aSpan()];
+    const running = { ...parent, endTimeUnixNano: undefined };
+    await app.post(PATH, request([{ ...child, parentSpanId: parent.spanId }]), toProject);
+    await app.post(PATH, request([running]), toProject);
+    expect((await read(parent.spanId)).summary.svc.status).toBe('running');
+    for (let i = 0; i < 2; i++) await app.post(PATH, request([parent]), toProject);
+    expect((await read(parent.spanId)).summary.svc.status).toBe('success');
+    expect((await read(child.spanId)).parent_id).toBe(parent.spanId);
+  });
+
+  it('inflates its body, and stops at the limit', async () => {
+    const span = aSpan();
+    const headers = { project_id, 'content-encoding': 'gzip' };
+    const zipped = gzipSync(JSON.stringify(request([span])));
+    expect((await app.post(PATH, zipped, { headers })).status).toBe(200);
+    expect(await read(span.spanId)).not.toBeNull();
+    const bomb = gzipSync(Buffer.alloc(1_000_000, ' '));
+    const { status, body } = await app.post(PATH, bomb, { headers });
+    expect([status, body.code]).toEqual([413, 'too_large']);
+  });
+
+  it.each<[string, string, string, string]>([
+    ['JSON that is none', 'application/json', '{', '400 invalid_json'],
+    ['an empty body', 'application/json', '', '400 invalid_json'],
+    ['a list', 'application/json', '[]', '400 invalid_request'],
+    [
+      'a request of another shape',
+      'application/json',
+      '{"resourceSpans":5}',
+      '400 invalid_request',
+    ],
+    [
+      'protobuf that is none',
+      'application/x-protobuf',
+      '{"resourceSpans":[]}',
+      '400 invalid_request',
+    ],
+    ['another media type', 'text/plain', '{}', '415 unsupported_media_type'],
+  ])('refuses %s', async (_, type, body, expected) => {
+    const answer = await app.post(PATH, body, { headers: { project_id, 'content-type': type } });
+    expect(`${answer.status} ${answer.body.code}`).toBe(expected);
+  });
+
+  it('needs a key that may write', async () => {
+    const body = request([aSpan()]);
+    expect((await send(app.url + PATH, body, {})).status).toBe(401);
+    const reader = await app.aKey('reader');
+    expect((await app.post(PATH, body, { key: reader, ...toProject })).status).toBe(403);
+  });
+});
+
+describe('the project of a span', () => {
+  const other = 'acme/other';
+
+  it('is what the header names, whatever the resource says', async () => {
+    const span = aSpan();
+    await app.post(PATH, request([span], text('project_id', other)), toProject);
+    expect(await read(span.spanId)).not.toBeNull();
+  });
+
+  it.each([
+    ['project_id', [text('project_id', other)]],
+    [
+      'wandb.entity and wandb.project',
+      [text('wandb.entity', 'acme'), text('wandb.project', 'other')],
+    ],
+  ])('is what %s of the resource name', async (_, attributes) => {
+    const span = aSpan();
+    await app.post(PATH, request([span], ...attributes));
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it('is the only one that the key reaches', async () => {
+    const key = await app.aKey('writer', [other]);
+    const span = aSpan();
+    expect((await app.post(PATH, request([span]), { key })).text).toBe('{}');
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it.each([['*'], ['acme/*']])('must be named to a key for %s', async (scope) => {
+    const key = await app.aKey('writer', [scope]);
+    const { status, body } = await app.post(PATH, request([aSpan()]), { key });
+    expect([status, body.errors[0].path]).toEqual([400, 'project_id']);
+  });
+
+  it('must be one that the key reaches', async () => {
+    const key = await app.aKey('writer', ['acme/other']);
+    const answers = [
+      await app.post(PATH, request([aSpan()]), { key, ...toProject }),
+      await app.post(PATH, request([aSpan()], text('project_id', project_id)), { key }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403]);
+    expect(
+      (await app.post(PATH, request([aSpan()]), { headers: { project_id: 'x' } })).status,
+    ).toBe(400);
+  });
+
+  it('may differ by resource: who names none does not stop the others', async () => {
+    const [mine, lost] = [aSpan(), aSpan()];
+    const body = {
+      resourceSpans: [
+        ...request([mine], text('project_id', other)).resourceSpans,
+        ...request([lost]).resourceSpans,
+      ],
+    };
+    const answer = await app.post(PATH, body);
+    expect([answer.status, answer.body.partialSuccess.rejectedSpans]).toEqual([200, '1']);
+    expect(await read(mine.spanId, other)).not.toBeNull();
+  });
+});
+
+it('authenticates by Basic, as exporters send it', async () => {
+  const headers = { authorization: basic(app.key, 'api'), project_id };
+  expect((await send(`${app.url}/v1/traces`, request([]), headers)).text).toBe('{}');
+});

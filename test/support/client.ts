@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openTestDatabase } from './database.js';
+import { startServer } from './server.js';
+
+/**
+ * Runs a program of a client's user, in a home of its own, so that no setting of this machine takes part. Answers the
+ * last line it printed, as JSON. @throws Error with all that it printed, when it failed.
+ */
+export async function runClient(
+  command: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<any> {
+  const home = mkdtempSync(join(tmpdir(), 'skein-client-'));
+  const child = spawn(command, args, {
+    env: { PATH: process.env['PATH']!, HOME: home, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [output, printed] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    output += String(chunk);
+    printed += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => (output += String(chunk)));
+  const [exitCode] = await once(child, 'close');
+  rmSync(home, { recursive: true, force: true });
+  if (exitCode !== 0) throw new Error(`exit code ${exitCode}\n${output}`);
+  return lastJson(printed);
+}
+
+function lastJson(printed: string): unknown {
+  try {
+    return JSON.parse(printed.trimEnd().split('\n').at(-1)!);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The real service in the dialect of weave, on a database of its own. */
+export async function startWeaveServer() {
+  const database = await openTestDatabase();
+  const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave' });
+  return {
+    ...server,
+    /** The settings that point SDKs at it. */
+    settings: {
+      WF_TRACE_SERVER_URL: server.url,
+      WANDB_BASE_URL: server.url,
+      WANDB_API_KEY: server.key,
+    },
+    callsOf: async (project_id: string): Promise<any[]> =>
+      (await server.post('/calls/query', { project_id, include_costs: true })).body.calls,
+    async close() {
+      await server.stop();
+      await database.drop();
+    },
+  };
+}
+
+export type WeaveServer = Awaited<ReturnType<typeof startWeaveServer>>;
+
+/** `[name, status, children]` of each call without a parent, in the order in which they started. */
+export type CallTree = [name: string, status: string, children: CallTree][];
+
+export function callTree(calls: any[], parent: string | null = null): CallTree {
+  return calls
+    .filter(({ parent_id }) => parent_id === parent)
+    .map(({ id, summary }) => [
+      summary.weave.trace_name,
+      summary.weave.status,
+      callTree(calls, id),
+    ]);
+}
