@@ -7,6 +7,9 @@ import type { Sql } from '../query/sql.js';
 import { Busy } from './busy.js';
 import { RowStream } from './row-stream.js';
 
+/** As long as a request waits for a connection. */
+const STREAM_WAIT_MS = 5000;
+
 /** Connections that streams leave to everything else: a quarter, at least one. */
 const reservedOf = (poolSize: number) => Math.max(1, Math.floor(poolSize / 4));
 
@@ -18,6 +21,7 @@ const reservedOf = (poolSize: number) => Math.max(1, Math.floor(poolSize / 4));
 export class Database {
   private readonly current = new AsyncLocalStorage<PoolClient>();
   private streams = 0;
+  private readonly slotWaiters: (() => void)[] = [];
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -71,19 +75,43 @@ export class Database {
    * The single text column of each row, in batches of at most `maxBatch`, read through a cursor: memory does not grow
    * with the result. A
    * stream holds its connection until its reader has read, so some connections are kept from streams: readers that
-   * dawdle do not stop everybody else.
-   * @throws Busy
+   * dawdle do not stop everybody else. Further streams wait for one to end.
+   * @throws Busy after `STREAM_WAIT_MS`
    */
   async stream(query: Sql, maxBatch?: number): Promise<RowStream> {
-    const { max } = this.pool.options;
-    if (this.streams >= max - reservedOf(max)) throw new Busy('as many streams are open as may be');
-    this.streams++;
+    await this.streamSlot();
     try {
       const rows = new RowStream(await this.pool.connect(), query.toQuery(), maxBatch);
-      return rows.once('close', () => this.streams--);
+      return rows.once('close', () => this.freeSlot());
     } catch (error) {
-      this.streams--;
+      this.freeSlot();
       throw error;
     }
+  }
+
+  private async streamSlot(): Promise<void> {
+    const { max } = this.pool.options;
+    if (this.streams < max - reservedOf(max)) {
+      this.streams++;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const give = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        this.slotWaiters.splice(this.slotWaiters.indexOf(give), 1);
+        reject(new Busy('as many streams are open as may be'));
+      }, STREAM_WAIT_MS);
+      this.slotWaiters.push(give);
+    });
+  }
+
+  /** Hands the slot to who has waited longest. */
+  private freeSlot(): void {
+    const give = this.slotWaiters.shift();
+    if (give) give();
+    else this.streams--;
   }
 }
