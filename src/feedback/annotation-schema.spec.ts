@@ -26,6 +26,8 @@ describe('schemaProblem', () => {
     [{ type: 'nonsense' }],
     [{ pattern: '(' }],
     [{ $ref: 'http://other/schema' }],
+    [{ $async: true, type: 'integer' }],
+    [{ $async: true }],
     [5],
     [null],
   ])('says that %j is no schema', (schema) => {

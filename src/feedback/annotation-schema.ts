@@ -12,6 +12,7 @@ export function schemaProblem(schema: unknown, value: unknown): string | null {
   const judge = (): string | null => {
     const ajv = new Ajv2020({ strict: false, validateSchema: false, logger: false });
     const isValid = ajv.compile(schema as object | boolean);
+    if ('$async' in isValid) throw new TypeError('an asynchronous schema'); // its rejection would end the process
     if (isValid(value)) return null;
     return `does not satisfy the schema of the annotation: ${ajv.errorsText(isValid.errors, { dataVar: 'value' })}`;
   };
