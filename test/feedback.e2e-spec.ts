@@ -585,4 +585,24 @@ describe('calls and their feedback', () => {
     expect(c.summary.svc.feedback).toEqual([]);
     expect(linesOf(await calls({}))[0].summary.svc).not.toHaveProperty('feedback');
   });
+
+  it('bring along the newest 1000 pieces, and of these 8 MiB of payload', async () => {
+    for (const id of ['large', 'many'])
+      await app.post('/call/start', {
+        start: { project_id, id, op_name: 'op', started_at: '2026-01-01', inputs: {} },
+      });
+    for (let i = 0; i < 10; i++)
+      await onCall('large', { id: `large ${i}`, payload: { text: 'é'.repeat(500_000) } });
+    const svc_ref = `svc:///${project_id}/call/many`;
+    await onCall('many', { id: 'the oldest' });
+    const batch = Array.from({ length: 1000 }, () => body({ project_id, svc_ref }));
+    await app.post('/feedback/batch/create', { batch });
+    const filter = { call_ids: ['large', 'many'] };
+    const [large, many] = linesOf(await calls({ include_feedback: true, filter })).map(
+      (call: any) => call.summary.svc.feedback.map(({ id }: any) => id),
+    );
+    expect(large).toEqual(Array.from({ length: 8 }, (_, i) => `large ${i + 2}`));
+    expect(many).toHaveLength(1000);
+    expect(many).not.toContain('the oldest');
+  });
 });
