@@ -425,6 +425,16 @@ describe('/feedback/query', () => {
     expect((await ask({ fields: [], limit: 1 })).body.result[0].id).toBe('q1');
   });
 
+  it('answers up to 250 fields inside the payload', async () => {
+    const fields = ['id', ...Array.from({ length: 251 }, (_, i) => `payload.f${i}`)];
+    const { body } = await ask({ fields: fields.slice(0, -1), limit: 1 });
+    expect(Object.keys(body.result[0])).toEqual(fields.slice(0, -1));
+    expect(await ask({ fields })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'fields' }] },
+    });
+  });
+
   it.each([
     [{ fields: ['id', 'secret'] }, 'fields[1]'],
     [{ fields: ['__proto__'] }, 'fields[0]'],
