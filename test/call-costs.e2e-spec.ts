@@ -153,6 +153,24 @@ describe('include_costs', () => {
     });
   });
 
+  it('does not know what usage costs that cannot be read, and shows it all the same', async () => {
+    await createCosts({ torn: price(1, '2026-01-01') });
+    await aCall('torn', { torn: { prompt_tokens: '1000', completion_tokens: 4 } });
+    expect((await costsOf('torn')).torn).toMatchObject({
+      prompt_token_cost: 1,
+      prompt_tokens_total_cost: null,
+      completion_tokens_total_cost: 2,
+      total_cost: null,
+      pricing_level: 'project',
+    });
+    const [{ models }] = (await explain('torn')).body.calls;
+    expect(models[0]).toMatchObject({ total_cost: null, unit: null });
+    expect(models[0].terms[0]).toMatchObject({
+      total: null,
+      text: 'an unknown number of prompt tokens: the usage holds no count that can be read',
+    });
+  });
+
   it('adds up nothing where units differ', async () => {
     await createCosts({ mixed: price(1, '2026-01-01', { completion_token_cost_unit: 'EUR' }) });
     await aCall('mixed', { mixed: { prompt_tokens: 1, completion_tokens: 1 } });
