@@ -284,6 +284,25 @@ describe('an annotation of an object that is stored', () => {
     },
   );
 
+  it('is judged with all others of its batch', async () => {
+    const digest = await publish('batched', { field_schema: { type: 'integer' } });
+    const item = (value: unknown) =>
+      body({
+        feedback_type: 'svc.annotation.batched',
+        annotation_ref: `svc:///${PROJECT}/object/batched:${digest}`,
+        payload: { value },
+      });
+    const send = (last: unknown) =>
+      app.post('/feedback/batch/create', {
+        batch: [...Array.from({ length: 999 }, (_, i) => item(i)), item(last)],
+      });
+    expect((await send(1)).status).toBe(200);
+    expect(await send('x')).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'batch[999].payload.value' }] },
+    });
+  });
+
   it('is refused where the field_schema is none', async () => {
     const digest = await publish('broken', { field_schema: { type: 'nonsense' } });
     expect(await annotate('broken', digest, 1)).toMatchObject(refused);
