@@ -171,6 +171,17 @@ describe('include_costs', () => {
     });
   });
 
+  it('prices the first 1000 models of a call, and none whose name is longer than a name of a record', async () => {
+    const long = `gpt-4o-${'x'.repeat(300)}`;
+    const many = Array.from({ length: 1500 }, (_, i) => [`m${i}`, { prompt_tokens: 1 }]);
+    await aCall('crowd', { [long]: { prompt_tokens: 1 }, ...Object.fromEntries(many) });
+    const costs = await costsOf('crowd');
+    expect(Object.keys(costs)).toHaveLength(1000);
+    expect(costs).not.toHaveProperty('m999');
+    expect(costs[long]).toMatchObject({ pricing_level: 'unpriced', total_cost: null });
+    expect((await explain('crowd')).body.calls[0].models).toHaveLength(1000);
+  });
+
   it('adds up nothing where units differ', async () => {
     await createCosts({ mixed: price(1, '2026-01-01', { completion_token_cost_unit: 'EUR' }) });
     await aCall('mixed', { mixed: { prompt_tokens: 1, completion_tokens: 1 } });

@@ -50,9 +50,14 @@ export const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number];
 
+/** Models of a call that are priced. Pricing takes up to 0.1 ms a model, and nobody else is served meanwhile. */
+const MAX_MODELS = 1000;
+/** Characters; no record has a longer name, and the library takes long to compare one. */
+const MAX_NAME = 256;
+
 /**
- * Every model of a call's usage with the price in force when the call started: the project's record, which PostgreSQL has
- * picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
+ * The models of a call's usage, the first 1000 of them, with the price in force when the call started: the project's
+ * record, which PostgreSQL has picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
  */
 export function pricedUsage(
   usage: unknown,
@@ -60,17 +65,19 @@ export function pricedUsage(
   startedAt: Date,
 ): PricedUsage[] {
   if (!isObject(usage)) return [];
-  return Object.entries(usage).flatMap(([llmId, entry]) => {
+  const models = Object.entries(usage).slice(0, MAX_MODELS);
+  return models.flatMap(([llmId, entry]) => {
     if (!isObject(entry)) return [];
     const read = readUsage(entry);
     const key = storable(llmId);
     const record = Object.hasOwn(records, key) ? records[key] : null;
-    const price = record
-      ? recordPrice(record)
-      : builtinPrice(llmId, startedAt, inputTokens(read.tokens));
+    const price = record ? recordPrice(record) : libraryPrice(llmId, startedAt, read.tokens);
     return [{ llmId, ...read, requests: requestsOf(entry), price }];
   });
 }
+
+const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
+  llmId.length > MAX_NAME ? null : builtinPrice(llmId, startedAt, inputTokens(tokens));
 
 const isObject = (value: unknown): value is Usage =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
