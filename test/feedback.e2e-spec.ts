@@ -591,6 +591,11 @@ describe('calls and their feedback', () => {
     expect(idsOf(await calls({ sort_by }))).toEqual(['b', 'a', 'c']);
   });
 
+  it('have no feedback of a type that PostgreSQL cannot hold', async () => {
+    const query = { $expr: { $eq: [{ $getField: 'feedback.[a\0].payload.n' }, { $literal: 1 }] } };
+    expect(await calls({ query })).toMatchObject({ status: 200, text: '' });
+  });
+
   it.each(['feedback', 'feedback.[x]', 'feedback.[x].creator'])(
     'have no field %s',
     async (field) => {

@@ -1,5 +1,5 @@
 import { WIRE } from '../common/wire.js';
-import { column, jsonAt, type Prefix, wireTime } from '../query/columns.js';
+import { column, jsonAt, type Prefix, storable, wireTime } from '../query/columns.js';
 import { identifier, sql } from '../query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
@@ -13,7 +13,7 @@ const IS_OF_CALL = sql`f.project_id = c.project_id
 export const feedbackField: Prefix = ([type, member, ...path]) => {
   if (type === undefined || member !== 'payload') return undefined;
   const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
-  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${type}`;
+  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
   return {
     type: 'json',
     sql: sql`(SELECT ${value} FROM feedback f WHERE ${IS_OF_CALL} AND ${isOfType}

@@ -78,12 +78,10 @@ describe('readUsage', () => {
     [{ total_tokens: 1000 }, both],
     [{ prompt_tokens: null, output_tokens: null }, both],
     [{ cache_read_input_tokens: 5 }, both],
-    ...['1000', 1.5, -5, 99999999999999999999, true, {}].map(
-      (count): [Record<string, unknown>, string[]] => [
-        { prompt_tokens: count, input_tokens: 7, completion_tokens: 5 },
-        ['prompt_tokens'],
-      ],
-    ),
+    ...['1000', 1.5, -5, 1e20, true, {}].map((count): [Record<string, unknown>, string[]] => [
+      { prompt_tokens: count, input_tokens: 7, completion_tokens: 5 },
+      ['prompt_tokens'],
+    ]),
     [{ prompt_tokens: 5, completion_tokens: '7' }, ['completion_tokens']],
     [
       { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: '7' } },

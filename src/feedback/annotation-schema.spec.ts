@@ -45,11 +45,6 @@ describe('firstProblem', () => {
     expect(schemaProblem({ prefixItems: [{ type: 'string' }], items: false }, ['a'])).toBeNull();
   });
 
-  it('ignores formats, so that none of a client is taken for one of the library', () => {
-    expect(schemaProblem({ format: 'hasOwnProperty' }, 'a')).toBeNull();
-    expect(schemaProblem({ format: 'valueOf' }, 'a')).toBeNull();
-  });
-
   it('names the first value that does not satisfy its schema', () => {
     const values = [3, 5, 9, 10].map((value) => ({ schema: rating, value }));
     expect(firstProblem(values)).toMatchObject({
