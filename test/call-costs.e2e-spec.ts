@@ -153,6 +153,35 @@ describe('include_costs', () => {
     });
   });
 
+  it('does not know what usage costs that cannot be read, and shows it all the same', async () => {
+    await createCosts({ torn: price(1, '2026-01-01') });
+    await aCall('torn', { torn: { prompt_tokens: '1000', completion_tokens: 4 } });
+    expect((await costsOf('torn')).torn).toMatchObject({
+      prompt_token_cost: 1,
+      prompt_tokens_total_cost: null,
+      completion_tokens_total_cost: 2,
+      total_cost: null,
+      pricing_level: 'project',
+    });
+    const [{ models }] = (await explain('torn')).body.calls;
+    expect(models[0]).toMatchObject({ total_cost: null, unit: null });
+    expect(models[0].terms[0]).toMatchObject({
+      total: null,
+      text: 'an unknown number of prompt tokens: the usage holds no count that can be read',
+    });
+  });
+
+  it('prices the first 1000 models of a call, and none whose name is longer than a name of a record', async () => {
+    const long = `gpt-4o-${'x'.repeat(300)}`;
+    const many = Array.from({ length: 1500 }, (_, i) => [`m${i}`, { prompt_tokens: 1 }]);
+    await aCall('crowd', { [long]: { prompt_tokens: 1 }, ...Object.fromEntries(many) });
+    const costs = await costsOf('crowd');
+    expect(Object.keys(costs)).toHaveLength(1000);
+    expect(costs).not.toHaveProperty('m999');
+    expect(costs[long]).toMatchObject({ pricing_level: 'unpriced', total_cost: null });
+    expect((await explain('crowd')).body.calls[0].models).toHaveLength(1000);
+  });
+
   it('adds up nothing where units differ', async () => {
     await createCosts({ mixed: price(1, '2026-01-01', { completion_token_cost_unit: 'EUR' }) });
     await aCall('mixed', { mixed: { prompt_tokens: 1, completion_tokens: 1 } });

@@ -81,6 +81,7 @@ describe('/cost/create and /cost/query', () => {
     ['0', '0'],
     ['1E2', '100'],
     ['1e-40', `0.${'0'.repeat(39)}1`],
+    ['10e-41', `0.${'0'.repeat(39)}10`],
   ])('stores %s exactly and answers %s', async (sent, answered) => {
     const model = `exact ${sent}`;
     await create(
@@ -179,6 +180,21 @@ describe('/cost/create and /cost/query', () => {
       'costs.m.prompt_token_cost',
     ],
     [
+      'a price of millions of digits',
+      `{"m":{"prompt_token_cost":1,"completion_token_cost":0.${'0'.repeat(5_000_000)}}}`,
+      'costs.m.completion_token_cost',
+    ],
+    [
+      'a price of 101 characters',
+      `{"m":{"prompt_token_cost":1,"completion_token_cost":${'0.5'.padEnd(101, '0')}}}`,
+      'costs.m.completion_token_cost',
+    ],
+    [
+      'a zero of 41 digits',
+      '{"m":{"prompt_token_cost":0e-41,"completion_token_cost":1}}',
+      'costs.m.prompt_token_cost',
+    ],
+    [
       'a negative cache price',
       { m: price({ cache_read_input_token_cost: -1 }) },
       'costs.m.cache_read_input_token_cost',
@@ -200,6 +216,13 @@ describe('/cost/create and /cost/query', () => {
       },
     });
     expect((await query({}, project)).body.results).toEqual([]);
+  });
+
+  it('refuses far too many models without looking at them', async () => {
+    const costs = Object.fromEntries(Array.from({ length: 300_000 }, (_, i) => [`m${i}`, 5]));
+    const answer = await create(costs);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toEqual([{ path: 'costs', message: 'must hold 1 to 1000 models' }]);
   });
 
   it.each([

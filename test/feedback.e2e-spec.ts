@@ -284,6 +284,25 @@ describe('an annotation of an object that is stored', () => {
     },
   );
 
+  it('is judged with all others of its batch', async () => {
+    const digest = await publish('batched', { field_schema: { type: 'integer' } });
+    const item = (value: unknown) =>
+      body({
+        feedback_type: 'svc.annotation.batched',
+        annotation_ref: `svc:///${PROJECT}/object/batched:${digest}`,
+        payload: { value },
+      });
+    const send = (last: unknown) =>
+      app.post('/feedback/batch/create', {
+        batch: [...Array.from({ length: 999 }, (_, i) => item(i)), item(last)],
+      });
+    expect((await send(1)).status).toBe(200);
+    expect(await send('x')).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'batch[999].payload.value' }] },
+    });
+  });
+
   it('is refused where the field_schema is none', async () => {
     const digest = await publish('broken', { field_schema: { type: 'nonsense' } });
     expect(await annotate('broken', digest, 1)).toMatchObject(refused);
@@ -425,6 +444,16 @@ describe('/feedback/query', () => {
     expect((await ask({ fields: [], limit: 1 })).body.result[0].id).toBe('q1');
   });
 
+  it('answers up to 250 fields inside the payload', async () => {
+    const fields = ['id', ...Array.from({ length: 251 }, (_, i) => `payload.f${i}`)];
+    const { body } = await ask({ fields: fields.slice(0, -1), limit: 1 });
+    expect(Object.keys(body.result[0])).toEqual(fields.slice(0, -1));
+    expect(await ask({ fields })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'fields' }] },
+    });
+  });
+
   it.each([
     [{ fields: ['id', 'secret'] }, 'fields[1]'],
     [{ fields: ['__proto__'] }, 'fields[0]'],
@@ -562,6 +591,11 @@ describe('calls and their feedback', () => {
     expect(idsOf(await calls({ sort_by }))).toEqual(['b', 'a', 'c']);
   });
 
+  it('have no feedback of a type that PostgreSQL cannot hold', async () => {
+    const query = { $expr: { $eq: [{ $getField: 'feedback.[a\0].payload.n' }, { $literal: 1 }] } };
+    expect(await calls({ query })).toMatchObject({ status: 200, text: '' });
+  });
+
   it.each(['feedback', 'feedback.[x]', 'feedback.[x].creator'])(
     'have no field %s',
     async (field) => {
@@ -584,5 +618,25 @@ describe('calls and their feedback', () => {
     expect(b.summary.svc.feedback).toEqual(await ofCall('b'));
     expect(c.summary.svc.feedback).toEqual([]);
     expect(linesOf(await calls({}))[0].summary.svc).not.toHaveProperty('feedback');
+  });
+
+  it('bring along the newest 1000 pieces, and of these 8 MiB of payload', async () => {
+    for (const id of ['large', 'many'])
+      await app.post('/call/start', {
+        start: { project_id, id, op_name: 'op', started_at: '2026-01-01', inputs: {} },
+      });
+    for (let i = 0; i < 10; i++)
+      await onCall('large', { id: `large ${i}`, payload: { text: 'é'.repeat(500_000) } });
+    const svc_ref = `svc:///${project_id}/call/many`;
+    await onCall('many', { id: 'the oldest' });
+    const batch = Array.from({ length: 1000 }, () => body({ project_id, svc_ref }));
+    await app.post('/feedback/batch/create', { batch });
+    const filter = { call_ids: ['large', 'many'] };
+    const [large, many] = linesOf(await calls({ include_feedback: true, filter })).map(
+      (call: any) => call.summary.svc.feedback.map(({ id }: any) => id),
+    );
+    expect(large).toEqual(Array.from({ length: 8 }, (_, i) => `large ${i + 2}`));
+    expect(many).toHaveLength(1000);
+    expect(many).not.toContain('the oldest');
   });
 });

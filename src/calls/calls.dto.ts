@@ -187,7 +187,10 @@ export class CallsQueryDto extends PageDto {
   @IsTextList(MAX_NAME) columns?: string[] | null;
   /** Adds what each call cost, by model, to the derived part of the summary. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
-  /** Adds the feedback of each call to the derived part of the summary. */
+  /**
+   * Adds the feedback of each call to the derived part of the summary: the newest 1000 pieces, of 8 MiB of payload at
+   * most. `/feedback/query` has the rest.
+   */
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
 }
 

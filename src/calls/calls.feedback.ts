@@ -1,5 +1,5 @@
 import { WIRE } from '../common/wire.js';
-import { column, jsonAt, type Prefix, wireTime } from '../query/columns.js';
+import { column, jsonAt, type Prefix, storable, wireTime } from '../query/columns.js';
 import { identifier, sql } from '../query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
@@ -13,7 +13,7 @@ const IS_OF_CALL = sql`f.project_id = c.project_id
 export const feedbackField: Prefix = ([type, member, ...path]) => {
   if (type === undefined || member !== 'payload') return undefined;
   const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
-  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${type}`;
+  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
   return {
     type: 'json',
     sql: sql`(SELECT ${value} FROM feedback f WHERE ${IS_OF_CALL} AND ${isOfType}
@@ -21,9 +21,20 @@ export const feedbackField: Prefix = ([type, member, ...path]) => {
   };
 };
 
-/** All feedback of a call as a JSON array, the oldest first; the records are those of `/feedback/query`. */
+/** Of one call no more is answered, because its row is one string, which Node cannot hold from 512 MiB on. */
+const MAX_PIECES = 1000;
+const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
+
+/**
+ * The newest feedback of a call as a JSON array, the oldest first; the records are those of `/feedback/query`, which has
+ * the rest of them.
+ */
 export const FEEDBACK_OF_CALL = sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
   FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, f.ref AS ${identifier(WIRE.ref)},
     f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
-    f.user_id AS ${identifier(WIRE.userId)} FROM feedback f WHERE ${IS_OF_CALL}) t)`;
+    f.user_id AS ${identifier(WIRE.userId)}
+    FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+      FROM (SELECT f.* FROM feedback f WHERE ${IS_OF_CALL}
+        ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
+    WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t)`;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
@@ -23,6 +24,8 @@ import { costsJson, pricedUsage, type PriceRecord, printed } from './price.js';
 const MAX_MODELS = 1000;
 /** Digits behind the point of a price. */
 const MAX_SCALE = 40;
+/** Characters of a price; a number of millions of them takes minutes to read. */
+const MAX_SPELLING = 100;
 
 const PRICES = [
   'prompt_token_cost',
@@ -65,18 +68,15 @@ export class CostsService {
       usageQuery(project_id, ids),
     );
     const found = new Map(rows.map((row) => [row.id, row]));
-    const calls = ids.flatMap((id) => found.get(id) ?? []);
-    return printed({
-      calls: calls.map(({ id, op_name, started_at, usage, records }) => ({
-        id,
-        op_name,
-        started_at,
-        models: pricedUsage(usage, records ?? {}, new Date(started_at)).map((priced) =>
-          explanation(priced, started_at),
-        ),
-      })),
-      not_found: ids.filter((id) => !found.has(id)),
-    });
+    const calls: string[] = [];
+    for (const id of ids) {
+      const row = found.get(id);
+      if (!row) continue;
+      calls.push(explained(row));
+      await setImmediate(); // a call may take long, and others wait
+    }
+    const notFound = ids.filter((id) => !found.has(id));
+    return `{"calls":[${calls.join(',')}],"not_found":${JSON.stringify(notFound)}}`;
   }
 
   /** The calls of a stream, as `priced` makes each of them. */
@@ -100,6 +100,12 @@ export class CostsService {
   priced(call: string): string {
     return priced(call);
   }
+}
+
+function explained({ id, op_name, started_at, usage, records }: CallUsage): string {
+  const priced = pricedUsage(usage, records ?? {}, new Date(started_at));
+  const models = priced.map((model) => explanation(model, started_at));
+  return printed({ id, op_name, started_at, models });
 }
 
 /**
@@ -126,7 +132,7 @@ function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
   const violations: Violation[] = [];
   const models = memberSpans(text, 0);
   if (models.size === 0 || models.size > MAX_MODELS)
-    violations.push({ path: 'costs', message: `must hold 1 to ${MAX_MODELS} models` });
+    throw invalidRequest([{ path: 'costs', message: `must hold 1 to ${MAX_MODELS} models` }]);
   const rows = [...models].map(([llmId, span]) => {
     const cost = costs[llmId]!;
     const path = `costs.${llmId.slice(0, 64)}`;
@@ -134,16 +140,21 @@ function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
     violations.push(...validate(CostDto, cost, path).violations);
     if (violations.length > 0) return null;
     const row = rowOf(llmId, cost, text.slice(...span));
-    for (const name of PRICES)
-      if (row[name] && Decimal.parse(row[name]).scale > MAX_SCALE)
-        violations.push({
-          path: `${path}.${name}`,
-          message: `must not have more than ${MAX_SCALE} digits behind the point`,
-        });
+    for (const name of PRICES) {
+      const message = row[name] && priceProblem(row[name]);
+      if (message) violations.push({ path: `${path}.${name}`, message });
+    }
     return row;
   });
   if (violations.length > 0) throw invalidRequest(violations.slice(0, 20));
   return rows as CostRow[];
+}
+
+function priceProblem(digits: string): string | null {
+  if (digits.length > MAX_SPELLING) return `must not be spelled in over ${MAX_SPELLING} characters`;
+  return Decimal.parse(digits).places > MAX_SCALE
+    ? `must not have more than ${MAX_SCALE} digits behind the point`
+    : null;
 }
 
 function rowOf(llmId: string, cost: CostDto, text: string): CostRow {

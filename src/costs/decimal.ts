@@ -4,7 +4,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/;
 export class Decimal {
   private constructor(
     private readonly digits: bigint,
-    readonly scale: number,
+    private readonly scale: number,
   ) {}
 
   static readonly zero = new Decimal(0n, 0);
@@ -15,6 +15,13 @@ export class Decimal {
     if (!match) throw new RangeError(`not a decimal number: ${text.slice(0, 40)}`);
     const [, sign, whole, fraction = '', exponent = '0'] = match;
     return new Decimal(BigInt(sign + whole! + fraction), fraction.length - Number(exponent));
+  }
+
+  /** Digits behind the point without zeros at the end; a zero has as many as it is spelled with. */
+  get places(): number {
+    if (this.digits === 0n) return this.scale;
+    const zeros = /0*$/.exec(this.digits.toString())![0].length;
+    return Math.max(this.scale - zeros, 0);
   }
 
   /** The number × 10^-`places`. */

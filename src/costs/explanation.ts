@@ -3,18 +3,24 @@ import { grandTotal, KINDS, type PricedUsage, recordOf, totalOf } from './price.
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {
-  const { llmId, tokens, price } = usage;
-  const terms = KINDS.filter(([count], i) => i < 2 || tokens[count] > 0).map(([count, cost]) => {
+  const { llmId, tokens, unknown, price } = usage;
+  const isSpent = ([count]: (typeof KINDS)[number], i: number) =>
+    i < 2 || tokens[count] > 0 || unknown.has(count);
+  const terms = KINDS.filter(isSpent).map((kind) => {
+    const [count, cost] = kind;
     const unitPrice = price?.[cost] ?? null;
-    const total = totalOf(tokens[count], unitPrice);
+    const total = totalOf(usage, kind);
     const unit = price ? unitOf(count, price) : null;
+    const name = count.replaceAll('_', ' ');
     return {
       kind: count,
       tokens: tokens[count],
       unit_price: unitPrice,
       unit,
       total,
-      text: termText(`${tokens[count]} ${count.replaceAll('_', ' ')}`, unitPrice, total, unit),
+      text: unknown.has(count)
+        ? `an unknown number of ${name}: the usage holds no count that can be read`
+        : termText(`${tokens[count]} ${name}`, unitPrice, total, unit),
     };
   });
   const total = grandTotal(usage);

@@ -1,7 +1,7 @@
 import { storable } from '../query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
 import { Decimal } from './decimal.js';
-import { type Tokens, tokensOf, requestsOf, type Usage } from './usage.js';
+import { readUsage, requestsOf, type Tokens, type Usage, type UsageRead } from './usage.js';
 
 /** What a token of each kind costs by one record; null where the record has no price for the kind. */
 export interface Price {
@@ -31,9 +31,8 @@ export interface PriceRecord {
 }
 
 /** One model of one call. `price` is null for a model that neither the project nor the library has a price for. */
-export interface PricedUsage {
+export interface PricedUsage extends UsageRead {
   llmId: string;
-  tokens: Tokens;
   requests: number | null;
   price: Price | null;
 }
@@ -49,10 +48,16 @@ export const KINDS = [
     'cache_creation_input_tokens_total_cost',
   ],
 ] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Models of a call that are priced. Pricing takes up to 0.1 ms a model, and nobody else is served meanwhile. */
+const MAX_MODELS = 1000;
+/** Characters; no record has a longer name, and the library takes long to compare one. */
+const MAX_NAME = 256;
 
 /**
- * Every model of a call's usage with the price in force when the call started: the project's record, which PostgreSQL has
- * picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
+ * The models of a call's usage, the first 1000 of them, with the price in force when the call started: the project's
+ * record, which PostgreSQL has picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
  */
 export function pricedUsage(
   usage: unknown,
@@ -60,17 +65,19 @@ export function pricedUsage(
   startedAt: Date,
 ): PricedUsage[] {
   if (!isObject(usage)) return [];
-  return Object.entries(usage).flatMap(([llmId, entry]) => {
+  const models = Object.entries(usage).slice(0, MAX_MODELS);
+  return models.flatMap(([llmId, entry]) => {
     if (!isObject(entry)) return [];
-    const tokens = tokensOf(entry);
+    const read = readUsage(entry);
     const key = storable(llmId);
     const record = Object.hasOwn(records, key) ? records[key] : null;
-    const price = record
-      ? recordPrice(record)
-      : builtinPrice(llmId, startedAt, inputTokens(tokens));
-    return [{ llmId, tokens, requests: requestsOf(entry), price }];
+    const price = record ? recordPrice(record) : libraryPrice(llmId, startedAt, read.tokens);
+    return [{ llmId, ...read, requests: requestsOf(entry), price }];
   });
 }
+
+const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
+  llmId.length > MAX_NAME ? null : builtinPrice(llmId, startedAt, inputTokens(tokens));
 
 const isObject = (value: unknown): value is Usage =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -93,18 +100,22 @@ function recordPrice(record: PriceRecord): Price {
   };
 }
 
-/** Tokens × price; null where there is no price, also for no tokens at all. */
-export const totalOf = (tokens: number, cost: Decimal | null | undefined) =>
-  cost ? cost.times(tokens) : null;
+/** Tokens × price; null where there is no price, also for no tokens at all, and where the tokens are unknown. */
+export const totalOf = ({ tokens, unknown, price }: PricedUsage, [count, cost]: Kind) =>
+  unknown.has(count) ? null : (price?.[cost]?.times(tokens[count]) ?? null);
 
-/** All kinds together; null when tokens of a kind without a price were spent, or when the units differ. */
-export function grandTotal({ tokens, price }: PricedUsage): Decimal | null {
+/**
+ * All kinds together; null when tokens of a kind without a price were spent, when those of a kind are unknown, or when the
+ * units differ.
+ */
+export function grandTotal(usage: PricedUsage): Decimal | null {
+  const { tokens, unknown, price } = usage;
   if (!price || price.prompt_token_cost_unit !== price.completion_token_cost_unit) return null;
   let total = Decimal.zero;
-  for (const [count, cost] of KINDS) {
-    const part = totalOf(tokens[count], price[cost]);
+  for (const kind of KINDS) {
+    const part = totalOf(usage, kind);
     if (part) total = total.plus(part);
-    else if (tokens[count] > 0) return null;
+    else if (tokens[kind[0]] > 0 || unknown.has(kind[0])) return null;
   }
   return total;
 }
@@ -119,10 +130,11 @@ export const costsJson = (models: PricedUsage[]) =>
 function costJson(usage: PricedUsage): string {
   const { tokens, requests, price } = usage;
   const members = ['', '', ''];
-  for (const [count, cost, total] of KINDS) {
+  for (const kind of KINDS) {
+    const [count, cost, total] = kind;
     members[0] += `"${count}":${tokens[count]},`;
     members[1] += `"${cost}":${spelled(price?.[cost])},`;
-    members[2] += `"${total}":${spelled(totalOf(tokens[count], price?.[cost]))},`;
+    members[2] += `"${total}":${spelled(totalOf(usage, kind))},`;
   }
   const [counts, costs, totals] = members;
   const units = JSON.stringify({

@@ -9,33 +9,41 @@ export interface Tokens {
 /** The entry of a model in `summary.usage`, as some client or provider wrote it. */
 export type Usage = Readonly<Record<string, unknown>>;
 
-/** Names of the same count, the first one present counts. A dot leads into an object. */
+/** A usage that was read: kinds whose number of tokens it does not say, or not in a way that can be read, are unknown. */
+export interface UsageRead {
+  tokens: Tokens;
+  unknown: ReadonlySet<keyof Tokens>;
+}
+
+/** Names of the same count, the first one above 0 counts. A dot leads into an object. */
 const PROMPT = ['prompt_tokens', 'input_tokens', 'prompt_token_count'];
 const COMPLETION = ['completion_tokens', 'output_tokens', 'candidates_token_count'];
-const CACHE_READ = ['cache_read_input_tokens'];
-const CACHE_CREATION = ['cache_creation_input_tokens'];
-/** Cached tokens where the prompt tokens hold them, by OpenAI (two APIs) and Google. */
-const CACHED_WITHIN = [
+/** Behind the first, cached tokens where the prompt tokens hold them, by OpenAI (two APIs) and Google. */
+const CACHE_READ = [
+  'cache_read_input_tokens',
   'prompt_tokens_details.cached_tokens',
   'input_tokens_details.cached_tokens',
   'cached_content_token_count',
 ];
+const CACHE_CREATION = ['cache_creation_input_tokens'];
 
 /**
  * Reads the token counts. Cached tokens are taken out of the prompt tokens, unless they are not among them: in Anthropic's
  * own form, `input_tokens` beside `cache_…_input_tokens` without a `total_tokens` that proves otherwise, and where there
  * are more cached tokens than prompt tokens. What is no whole number from 0 is no count.
  */
-export function tokensOf(usage: Usage): Tokens {
+export function readUsage(usage: Usage): UsageRead {
+  return { tokens: tokensOf(usage), unknown: unknownIn(usage) };
+}
+
+function tokensOf(usage: Usage): Tokens {
   const prompt = first(usage, PROMPT) ?? 0;
   const completion = first(usage, COMPLETION) ?? 0;
-  const read = first(usage, CACHE_READ);
-  const created = first(usage, CACHE_CREATION);
-  const cacheRead = read ?? first(usage, CACHED_WITHIN) ?? 0;
-  const cacheCreation = created ?? 0;
+  const cacheRead = first(usage, CACHE_READ) ?? 0;
+  const cacheCreation = first(usage, CACHE_CREATION) ?? 0;
   const isAnthropic =
-    (read !== undefined || created !== undefined) &&
-    first(usage, ['prompt_tokens']) === undefined &&
+    (first(usage, ['cache_read_input_tokens']) || cacheCreation) &&
+    !first(usage, ['prompt_tokens']) &&
     first(usage, ['total_tokens']) !== prompt + completion;
   const cached = cacheRead + cacheCreation;
   return {
@@ -46,12 +54,35 @@ export function tokensOf(usage: Usage): Tokens {
   };
 }
 
+/**
+ * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
+ * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
+ */
+function unknownIn(usage: Usage): Set<keyof Tokens> {
+  const unknown = new Set<keyof Tokens>();
+  if (isBroken(usage, PROMPT)) unknown.add('prompt_tokens');
+  if (isBroken(usage, COMPLETION)) unknown.add('completion_tokens');
+  if (isBroken(usage, CACHE_READ)) unknown.add('cache_read_input_tokens').add('prompt_tokens');
+  if (isBroken(usage, CACHE_CREATION))
+    unknown.add('cache_creation_input_tokens').add('prompt_tokens');
+  if (first(usage, [...PROMPT, ...COMPLETION]) === undefined)
+    unknown.add('prompt_tokens').add('completion_tokens');
+  return unknown;
+}
+
+const isBroken = (usage: Usage, names: readonly string[]) =>
+  valuesOf(usage, names).some((value) => (value ?? null) !== null && !isCount(value));
+
 /** How many requests the counts add up, null when the entry does not say. */
 export const requestsOf = (usage: Usage) => first(usage, ['requests']) ?? null;
 
 function first(usage: Usage, names: readonly string[]): number | undefined {
-  return names.map((name) => at(usage, name.split('.'))).find(isCount);
+  const counts = valuesOf(usage, names).filter(isCount);
+  return counts.find((count) => count > 0) ?? counts[0];
 }
+
+const valuesOf = (usage: Usage, names: readonly string[]) =>
+  names.map((name) => at(usage, name.split('.')));
 
 const at = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>(

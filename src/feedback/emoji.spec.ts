@@ -34,6 +34,8 @@ describe('emojiOf', () => {
     '👍🏽🏽',
     '👩‍💻🏽',
     '👨🏻‍👩🏻‍👧🏻‍👦🏻',
+    '\ufe0f👍',
+    '❤\ufe0f\ufe0f',
     '\0',
     '\ud83d',
   ])('refuses %p', (text) => {

@@ -35,6 +35,9 @@ const PAIRS = new Map([
 /** The table spells an emoji in full; what people send often lacks the selector U+FE0F. */
 const bare = (text: string) => text.replaceAll('\ufe0f', '');
 
+/** A selector selects a form of the character before it. */
+const MISPLACED = /^\ufe0f|\ufe0f\ufe0f/;
+
 const KNOWN = new Map(
   Object.entries(emojiData).map(([emoji, { slug, skin_tone_support }]) => [
     bare(emoji),
@@ -44,6 +47,7 @@ const KNOWN = new Map(
 
 /** Null when the text is not exactly one emoji of Unicode's list. A family or a flag, of several characters, is one. */
 export function emojiOf(text: string): Emoji | null {
+  if (MISPLACED.test(text)) return null;
   const tones = text.match(TONE) ?? [];
   const toneless = bare(text.replaceAll(TONE, ''));
   const known = KNOWN.get(bare(PAIRS.get(toneless) ?? toneless));

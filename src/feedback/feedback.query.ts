@@ -85,6 +85,9 @@ export function feedbackQuery(request: FeedbackQueryDto): Sql {
     LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) f`;
 }
 
+/** Each of the paths may lead to all of a payload of 1 MiB, and Node holds no row of more than 512 MiB. */
+const MAX_PATHS = 250;
+
 const OLDEST_FIRST = [{ field: 'created_at', direction: 'asc' }] as const;
 
 /**
@@ -100,12 +103,14 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
       throw new InvalidQuery(`fields[${fields!.indexOf(name)}]`, `unknown field ${quoted(name)}`);
   const whole = sql`(SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, wholes)}) t)`;
   if (paths.length === 0) return whole;
+  if (paths.length > MAX_PATHS)
+    throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);
   const members = paths.map((path) => {
     const value = jsonValueAt(PAYLOAD, parsePath(path).slice(1));
     return sql`${`${JSON.stringify(path)}:`}::text || coalesce(${value}::text, 'null')`;
   });
   const all = wholes.length > 0 ? [sql`substr(left(${whole}, -1), 2)`, ...members] : members;
-  return sql`'{' || concat_ws(',', ${join(all, ', ')}) || '}'`;
+  return sql`'{' || array_to_string(ARRAY[${join(all, ', ')}], ',') || '}'`;
 }
 
 export const countQuery = (request: FeedbackQueryDto): Sql =>
