@@ -239,6 +239,56 @@ describe('POST /file/create', () => {
     expect(await chunksOf('')).toBe(0);
   });
 
+  it.each<[string, number, Part[]]>([
+    [
+      'a foreign project',
+      403,
+      [
+        ['project_id', 'other/project'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'a malformed project',
+      400,
+      [
+        ['project_id', 'acme'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'two projects',
+      403,
+      [
+        ['project_id', PROJECT],
+        ['project_id', 'other/project'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'two files',
+      400,
+      [
+        ['project_id', PROJECT],
+        ['file', someBytes(900_000)],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'a header that is too long',
+      400,
+      [
+        ['project_id', PROJECT],
+        ['file', someBytes(900_000)],
+        ['x'.repeat(100_000), 'y'],
+      ],
+    ],
+  ])('refuses %s with %i while the file arrives, and lives on', async (_, status, parts) => {
+    const key = await app.aKey('writer', [PROJECT]);
+    expect((await create(parts, { key })).status).toBe(status);
+    expect((await upload(Buffer.from('next'))).status).toBe(200);
+  });
+
   it.each([
     ['application/json', '{}', 415, 'unsupported_media_type'],
     ['multipart/form-data', 'x', 400, 'invalid_request'],

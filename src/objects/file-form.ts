@@ -31,6 +31,7 @@ export async function readFileForm<T>(
     const fail = (error: Error) => reject(unreadable(error.message));
     parser.on('field', (name, value) => fields.set(name, value));
     parser.on('file', (name, file) => {
+      file.on('error', () => {}); // also reaches take, or the parser
       if (name === 'file' && !taken) {
         taken = take(file, { fields, isComplete });
         taken.catch(reject);
@@ -40,8 +41,8 @@ export async function readFileForm<T>(
       if (name === 'file') reject(invalidRequest([{ path: 'file', message: 'must be one file' }]));
     });
     parser.once('close', resolve);
-    parser.once('error', fail);
-    source.once('error', fail);
+    parser.on('error', fail);
+    source.on('error', fail);
     request.once('close', () => {
       if (!request.complete) reject(unreadable('it ended early'));
     });
