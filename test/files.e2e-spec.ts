@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { type ClientRequest, request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { bytesDigest } from '../src/objects/digest.js';
 import { type Answer, basic, startApp, type TestApp } from './support/app.js';
@@ -239,6 +241,56 @@ describe('POST /file/create', () => {
     expect(await chunksOf('')).toBe(0);
   });
 
+  it.each<[string, number, Part[]]>([
+    [
+      'a foreign project',
+      403,
+      [
+        ['project_id', 'other/project'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'a malformed project',
+      400,
+      [
+        ['project_id', 'acme'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'two projects',
+      403,
+      [
+        ['project_id', PROJECT],
+        ['project_id', 'other/project'],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'two files',
+      400,
+      [
+        ['project_id', PROJECT],
+        ['file', someBytes(900_000)],
+        ['file', someBytes(900_000)],
+      ],
+    ],
+    [
+      'a header that is too long',
+      400,
+      [
+        ['project_id', PROJECT],
+        ['file', someBytes(900_000)],
+        ['x'.repeat(100_000), 'y'],
+      ],
+    ],
+  ])('refuses %s with %i while the file arrives, and lives on', async (_, status, parts) => {
+    const key = await app.aKey('writer', [PROJECT]);
+    expect((await create(parts, { key })).status).toBe(status);
+    expect((await upload(Buffer.from('next'))).status).toBe(200);
+  });
+
   it.each([
     ['application/json', '{}', 415, 'unsupported_media_type'],
     ['multipart/form-data', 'x', 400, 'invalid_request'],
@@ -255,7 +307,7 @@ describe('POST /file/create', () => {
   });
 
   /** Sends a form as far as some chunks of its file, and waits. */
-  function stalled(): ClientRequest {
+  function stalled(behind = ''): ClientRequest {
     const boundary = 'x-boundary';
     const sent = httpRequest(`${app.url}/file/create`, {
       method: 'POST',
@@ -270,11 +322,12 @@ describe('POST /file/create', () => {
         `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="blob"\r\n\r\n`,
     );
     sent.write(someBytes(4 * CHUNK));
+    if (behind) sent.write(`\r\n--${boundary}${behind}`);
     return sent;
   }
 
   it('leaves nothing when clients go away, and connections for others while they linger', async () => {
-    const requests = Array.from({ length: 6 }, stalled);
+    const requests = Array.from({ length: 6 }, () => stalled());
     await until(async () => (await staging()) === 2);
     expect((await upload(Buffer.from('meanwhile'))).status).toBe(200);
     expect(await staging()).toBe(2);
@@ -283,6 +336,33 @@ describe('POST /file/create', () => {
     expect((await upload(someBytes(3 * CHUNK))).status).toBe(200);
     expect(await chunksOf('acme/gone')).toBe(0);
   });
+
+  it.each(['', '\r\ncontent-disposition: form-data; name="odd"\r\n\r\n'])(
+    'gives up on clients that stall in the file (and %j), and serves who waits behind them',
+    async (behind) => {
+      const { FilesService } = await import('../src/objects/files.service.js'); // reads settings
+      const files = app.app.get(FilesService);
+      const usual = files.stalledAfterMs;
+      files.stalledAfterMs = 500;
+      const requests = Array.from({ length: 6 }, () => stalled(behind));
+      const answers = requests.map(async (sent) => {
+        const [response] = await once(sent, 'response');
+        const body = JSON.parse(await text(response));
+        return { status: response.statusCode, body };
+      });
+      const waiting = upload(someBytes(3 * CHUNK));
+      for (const answer of await Promise.all(answers))
+        expect(answer).toMatchObject({
+          status: 400,
+          body: { code: 'invalid_request', detail: 'the upload has stalled' },
+        });
+      expect((await waiting).status).toBe(200);
+      files.stalledAfterMs = usual;
+      for (const sent of requests) sent.destroy();
+      await until(async () => (await staging()) === 0);
+      expect(await chunksOf('acme/gone')).toBe(0);
+    },
+  );
 
   /** Connections in a transaction that writes chunks. */
   const staging = async (): Promise<number> =>

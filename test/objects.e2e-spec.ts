@@ -662,6 +662,18 @@ describe('64 clients that publish to one name, with a pool of 10,', () => {
   });
 });
 
+describe('the stream of /objs/query', () => {
+  it('reads large values one at a time from the first on', async () => {
+    const { ObjectsService } = await import('../src/objects/objects.service.js'); // reads settings
+    const project_id = aProject();
+    for (let i = 0; i < 8; i++) await publish(`"${'x'.repeat(300_000)}"`, { project_id });
+    const batches: number[] = [];
+    for await (const lines of await app.app.get(ObjectsService).stream({ project_id }))
+      batches.push(lines.length);
+    expect(batches).toEqual(Array(8).fill(1));
+  });
+});
+
 describe('the keys of the object operations', () => {
   const bodies = {
     '/obj/create': { obj: { project_id: PROJECT, object_id: 'k', val: 1 } },

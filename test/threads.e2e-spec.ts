@@ -4,6 +4,7 @@ import pg from 'pg';
 import { Database } from '../src/database/database.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { basic, linesOf, startApp, type TestApp } from './support/app.js';
+import { until } from './support/until.js';
 
 const PATH = '/threads/stream_query';
 
@@ -315,6 +316,32 @@ describe('threads/stream_query', () => {
     ).not.toEqual([]);
     expect(await threads(project_id)).toMatchObject([{ turn_count: 1 }]);
     await other.end();
+  });
+
+  it('goes on to the other projects when one cannot be refreshed', async () => {
+    const [bad, good] = [aProject(), aProject()].toSorted() as [string, string];
+    await app.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no threads here'; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON threads FOR EACH ROW WHEN (NEW.project_id = '${bad}') EXECUTE FUNCTION refuse()`);
+    for (const project_id of [bad, good]) await store(project_id, { id: 'a', thread_id: 'x' });
+    const marked = async () =>
+      (
+        await app.query('SELECT DISTINCT project_id FROM thread_marks WHERE project_id = ANY($1)', [
+          [bad, good],
+        ])
+      ).map(({ project_id }) => project_id);
+    const failure = () =>
+      app.app
+        .get(ThreadsRefresher)
+        .refresh()
+        .then(() => '', String);
+    await until(async () => (await failure()).includes('no threads here')); // the app may have it in hand
+    await until(async () => !(await marked()).includes(good));
+    expect(await marked()).toEqual([bad]);
+    expect(await threads(bad)).toMatchObject([{ turn_count: 1 }]);
+    await app.query('DROP FUNCTION refuse CASCADE');
+    await refresh();
+    expect(await marked()).toEqual([]);
   });
 
   describe('as a stream', () => {

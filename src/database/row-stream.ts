@@ -3,7 +3,8 @@ import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
 
 const BATCH_BYTES = 256 * 1024;
-const FIRST_BATCH = 8;
+/** Nothing is known of the sizes yet: a row may be as large as a body. */
+const FIRST_BATCH = 1;
 const MAX_BATCH = 512;
 /** A reader that takes no batch for so long is taken for gone. */
 const STALLED_AFTER_MS = 60_000;
@@ -28,7 +29,7 @@ export class RowStream extends Readable {
     private readonly maxBatch = MAX_BATCH,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
-    this.rowsPerBatch = Math.min(FIRST_BATCH, maxBatch);
+    this.rowsPerBatch = FIRST_BATCH;
     client.once('end', this.lost);
     this.cursor = client.query(new Cursor<[string]>(text, values, { rowMode: 'array' }));
   }

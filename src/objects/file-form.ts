@@ -15,13 +15,15 @@ export interface Form {
 
 /**
  * Reads a multipart body with one part `file`, which `take` consumes while it arrives: what it does not read is not
- * received. When the client leaves, or the body is broken, the file ends with an error. Whoever fails, the rest of the
+ * received. When the client leaves or sends nothing for `stalledAfterMs`, or the body is broken, the file ends with an
+ * error. Whoever fails, the rest of the
  * body is read off and dropped, so that the answer reaches the client.
  * @throws ApiError `unsupported_media_type`, `invalid_request`, or what `take` throws.
  */
 export async function readFileForm<T>(
   request: Request,
   take: (file: Readable, form: Form) => Promise<T>,
+  stalledAfterMs: number,
 ): Promise<T> {
   const parser = formParser(request);
   const source = inflated(request);
@@ -31,6 +33,7 @@ export async function readFileForm<T>(
     const fail = (error: Error) => reject(unreadable(error.message));
     parser.on('field', (name, value) => fields.set(name, value));
     parser.on('file', (name, file) => {
+      file.on('error', () => {}); // also reaches take, or the parser
       if (name === 'file' && !taken) {
         taken = take(file, { fields, isComplete });
         taken.catch(reject);
@@ -39,9 +42,21 @@ export async function readFileForm<T>(
       file.resume();
       if (name === 'file') reject(invalidRequest([{ path: 'file', message: 'must be one file' }]));
     });
-    parser.once('close', resolve);
-    parser.once('error', fail);
-    source.once('error', fail);
+    const idle = setTimeout(() => {
+      // who is not read from, or has sent everything, is not to blame
+      if (parser.writableLength > 0 || request.complete) idle.refresh();
+      else reject(new ApiError('invalid_request', 'the upload has stalled'));
+    }, stalledAfterMs);
+    const goesOn = () => idle.refresh();
+    source.on('data', goesOn);
+    parser.on('drain', goesOn);
+    parser.once('close', () => {
+      source.off('data', goesOn);
+      clearTimeout(idle);
+      resolve();
+    });
+    parser.on('error', fail);
+    source.on('error', fail);
     request.once('close', () => {
       if (!request.complete) reject(unreadable('it ended early'));
     });

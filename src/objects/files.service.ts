@@ -30,28 +30,36 @@ const NO_PROJECT = '';
  * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged chunk by chunk in a
  * transaction, because its digest, and maybe its project, is known only at its end: memory holds two chunks, and an
  * upload that is cut leaves nothing. Such a transaction keeps a connection for as long as its client sends, so only half
- * of the pool is lent to them; further uploads are not read on until one ends.
+ * of the pool is lent to them; further uploads are not read on until one ends or stalls.
  */
 @Injectable()
 export class FilesService {
+  /** A client that sends nothing for so long, while it is listened to, is taken for gone. */
+  stalledAfterMs = 20_000;
   private readonly lanes = new Lanes(Math.floor(config.databasePoolSize / 2));
 
   constructor(private readonly database: Database) {}
 
   /** Takes the multipart body of the request. */
   create(request: Request, caller: Caller): Promise<FileCreatedDto> {
-    return readFileForm(request, async (file, form) => {
-      if (form.fields.has('project_id')) projectOf(form, caller);
-      const hash = createHash('sha256');
-      const chunks = chunksOf(file, hash);
-      const first = await chunks.next();
-      const second = await chunks.next();
-      if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
-      const head = [first.value as Buffer, second.value];
-      return this.lanes.run(() =>
-        this.database.transaction(() => this.storeLarge(head, chunks, hash, { form, caller })),
-      );
-    });
+    return readFileForm(
+      request,
+      (file, form) => this.store(file, form, caller),
+      this.stalledAfterMs,
+    );
+  }
+
+  private async store(file: Readable, form: Form, caller: Caller): Promise<FileCreatedDto> {
+    if (form.fields.has('project_id')) projectOf(form, caller);
+    const hash = createHash('sha256');
+    const chunks = chunksOf(file, hash);
+    const first = await chunks.next();
+    const second = await chunks.next();
+    if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
+    const head = [first.value as Buffer, second.value];
+    return this.lanes.run(() =>
+      this.database.transaction(() => this.storeLarge(head, chunks, hash, { form, caller })),
+    );
   }
 
   private async storeSmall(

@@ -35,14 +35,23 @@ export class ThreadsRefresher implements OnApplicationBootstrap, OnModuleDestroy
     while (await this.round());
   }
 
-  /** Takes marks of every project that has some; true when a project may have more. */
+  /**
+   * Takes marks of every project that has some; true when a project may have more.
+   * @throws what the first project to fail met, after the others had their turn.
+   */
   private async round(): Promise<boolean> {
     let hasMore = false;
+    const failures: unknown[] = [];
     const projects = await this.database.query<{ project_id: string }>(markedProjectsQuery());
     for (const { project_id } of projects) {
       if (this.stop.signal.aborted) return false;
-      if ((await this.refreshSome(project_id)) === MARKS_AT_ONCE) hasMore = true;
+      try {
+        if ((await this.refreshSome(project_id)) === MARKS_AT_ONCE) hasMore = true;
+      } catch (error) {
+        failures.push(error);
+      }
     }
+    if (failures.length > 0) throw failures[0];
     return hasMore;
   }
 
