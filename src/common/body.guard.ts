@@ -85,12 +85,7 @@ const readers = new Map<number, (q: Request, s: Response, next: NextFunction) =>
 
 /** The limit counts inflated bytes, and stops the inflating. */
 async function readText(request: Request, response: Response, limit: number): Promise<string> {
-  const [type, charset] = mediaTypeOf(request.headers['content-type'] ?? '');
-  if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
-    throw new ApiError(
-      'unsupported_media_type',
-      'the header Content-Type must be application/json, in UTF-8',
-    );
+  assertJson(request);
   let read = readers.get(limit);
   if (!read) readers.set(limit, (read = express.raw({ type: () => true, limit })));
   await new Promise<void>((resolve, reject) => {
@@ -100,6 +95,16 @@ async function readText(request: Request, response: Response, limit: number): Pr
   if (!bytes || bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
   if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
   return bytes.toString('utf8');
+}
+
+/** @throws ApiError when the body is not declared to be JSON. */
+export function assertJson(request: Request): void {
+  const [type, charset] = mediaTypeOf(request.headers['content-type'] ?? '');
+  if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
+    throw new ApiError(
+      'unsupported_media_type',
+      'the header Content-Type must be application/json, in UTF-8',
+    );
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
@@ -113,7 +118,7 @@ function mediaTypeOf(header: string): [type: string, charset: string] {
 }
 
 /** An error of zlib means that the body does not inflate; the others carry the status they mean. */
-function bodyError(error: unknown): unknown {
+export function bodyError(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))
     return new ApiError('invalid_json', 'the body does not inflate by its Content-Encoding');

@@ -144,8 +144,7 @@ const GROUP = object({
   logs: list(TEXT),
 });
 
-const CONFIG: Check = (value, path) =>
-  value === null ? undefined : CONFIG_FIELDS(value, path);
+const CONFIG: Check = (value, path) => (value === null ? undefined : CONFIG_FIELDS(value, path));
 const CONFIG_FIELDS = object({
   learning_rate: NUMBER_OR_NULL,
   precalculate_logprobs: BOOLEAN_OR_NULL,
