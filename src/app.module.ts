@@ -10,6 +10,7 @@ import { ObjectsModule } from './objects/objects.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ThreadsModule } from './threads/threads.module.js';
+import { PreviewModule } from './preview/preview.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})
@@ -26,6 +27,7 @@ export class AppModule {
         CostsModule,
         FeedbackModule,
         ThreadsModule,
+        PreviewModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -1,3 +1,4 @@
+import { storable } from '../query/columns.js';
 import type { Group, Numbers, Trajectory } from './trajectory-rules.js';
 
 /** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */
@@ -68,7 +69,7 @@ export class LogMetrics {
     return Object.fromEntries(
       values
         .filter(([, value]) => Number.isFinite(value))
-        .map(([name, value]) => [`${split}/${name}`, value]),
+        .map(([name, value]) => [`${split}/${storable(name)}`, value]),
     );
   }
 }

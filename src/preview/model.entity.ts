@@ -12,9 +12,9 @@ export class Model {
   })
   projectId!: string;
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'models_pkey' }) id!: string;
-  @Column('text', { collation: 'C' }) name!: string;
-  @Column('text', { name: 'base_model', collation: 'C' }) baseModel!: string;
-  @Column('text', { name: 'user_id', collation: 'C' }) userId!: string;
+  @Column({ type: 'text', collation: 'C' }) name!: string;
+  @Column({ type: 'text', name: 'base_model', collation: 'C' }) baseModel!: string;
+  @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'deleted_at', nullable: true }) deletedAt!: Date | null;
 }

@@ -30,7 +30,7 @@ export class TrainingJob {
   @Column('int', { name: 'parent_step', nullable: true }) parentStep!: number | null;
   /** The checkpoint it made. */
   @Column('int', { nullable: true }) step!: number | null;
-  @Column('text', { name: 'user_id', collation: 'C' }) userId!: string;
+  @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   @Column('text', { name: 'worker_id', nullable: true }) workerId!: string | null;
   /** Stays when the job has ended, so that a resent report gets its answer again. */
   @Column('bytea', { name: 'lease_token_hash', nullable: true }) leaseTokenHash!: Buffer | null;
@@ -43,6 +43,5 @@ export class TrainingJob {
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true })
   cancelRequestedAt!: Date | null;
   @Column('text', { name: 'error_message', nullable: true }) errorMessage!: string | null;
-  @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!:
-    unknown | null;
+  @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
 }

@@ -13,7 +13,7 @@ export class TrajectoryBatch {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'trajectory_batches_pkey' }) id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   /** Null for those of a training job. */
-  @Column('text', { collation: 'C', nullable: true }) split!: string | null;
+  @Column({ type: 'text', collation: 'C', nullable: true }) split!: string | null;
   /** Null for logged ones. */
   @Column('uuid', { name: 'job_id', nullable: true }) jobId!: string | null;
   /** Of the latest checkpoint when they came. */

@@ -82,10 +82,11 @@ export class TrajectoryReader implements ScanListener {
   /** The small members, parsed, and their text. */
   readonly members = new Map<string, { value: unknown; text: string }>();
   readonly cutter = new BodyCutter();
-  /** Rows that were not taken yet. */
+  /** Rows that were not taken yet, and the length of their documents. */
   rows: TrajectoryRow[] = [];
+  rowBytes = 0;
   /** Groups whose rows a repeated key took back; null for all there were. */
-  repealed: (number | null)[] = [];
+  private repealed: (number | null)[] = [];
   hasGroups = false;
   metrics = new LogMetrics();
 
@@ -129,6 +130,15 @@ export class TrajectoryReader implements ScanListener {
     asApiError(() => this.scanner.end());
     if (this.utf8Rest.length > 0) throw notUtf8();
     this.cutter.cut();
+  }
+
+  /** What is ready to be stored: first the repeals, which are of rows taken before. */
+  take() {
+    const { rows, repealed } = this;
+    const { chunks } = this.cutter;
+    [this.rows, this.repealed, this.cutter.chunks] = [[], [], []];
+    this.rowBytes = 0;
+    return { chunks, rows, repealed };
   }
 
   key(key: string, end: number, length: number): void {
@@ -205,6 +215,8 @@ export class TrajectoryReader implements ScanListener {
     refuse(trajectoryViolation(trajectory, place));
     const { reward = 0, start_time, metrics } = trajectory;
     this.groupTrajectories!.push({ reward, metrics });
+    const document = withDefaults(text, trajectory, receivedAt);
+    this.rowBytes += document.length;
     this.rows.push({
       id: uuidv7(),
       groupIndex,
@@ -213,7 +225,7 @@ export class TrajectoryReader implements ScanListener {
       startTime: start_time ?? receivedAt,
       numTokens,
       isOpaque: hasOpaqueEscapes(text),
-      document: withDefaults(text, trajectory, receivedAt),
+      document,
     });
   }
 
