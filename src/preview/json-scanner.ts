@@ -171,8 +171,7 @@ export class JsonScanner {
       case OPEN_ARRAY:
         return this.open(ARRAY, at, chunk[at]!);
       case OPEN_STRING:
-        if (this.depth <= this.watch) this.listener.valueStart(at, QUOTE);
-        return STRING;
+        return this.openString(at);
       case OPEN_KEY:
         this.isKey = true;
         this.keyStart = at;
@@ -200,6 +199,11 @@ export class JsonScanner {
     if (++this.depth > MAX_DEPTH) throw new TooDeep();
     this.containers[this.depth] = container;
     return container === OBJECT ? FIRST_KEY : FIRST_ELEMENT;
+  }
+
+  private openString(at: number): number {
+    if (this.depth <= this.watch) this.listener.valueStart(at, QUOTE);
+    return STRING;
   }
 
   private close(container: number, at: number): number {
