@@ -16,8 +16,8 @@ export class Checkpoint {
   /** Flat. Computed here or by a trainer, so nothing in it has to come back as it was spelled. */
   @Column('jsonb', { default: {} }) metrics!: Record<string, number>;
   /** Where the trainer put it; null for step 0. */
-  @Column('text', { nullable: true }) uri!: string | null;
-  @Column('text', { nullable: true }) sha256!: string | null;
+  @Column({ type: 'text', collation: 'C', nullable: true }) uri!: string | null;
+  @Column({ type: 'text', collation: 'C', nullable: true }) sha256!: string | null;
   @Column('bigint', { name: 'size_bytes', nullable: true }) sizeBytes!: string | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
 }

@@ -25,7 +25,7 @@ export class TrainingJobEvent {
   /** Order within the job. */
   @PrimaryColumn('int', { primaryKeyConstraintName: 'training_job_events_pkey' }) seq!: number;
   @Column('uuid') id!: string;
-  @Column('text') type!:
+  @Column({ type: 'text', collation: 'C' }) type!:
     'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
   @Column('json') data!: object;
   @Column('int') attempt!: number;

@@ -23,7 +23,7 @@ export class TrainingJob {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'training_jobs_pkey' }) id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
-  @Column('text', { default: 'queued' }) status!:
+  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!:
     'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   /** Counts the claims. */
   @Column('int', { default: 0 }) attempt!: number;
@@ -31,7 +31,8 @@ export class TrainingJob {
   /** The checkpoint it made. */
   @Column('int', { nullable: true }) step!: number | null;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
-  @Column('text', { name: 'worker_id', nullable: true }) workerId!: string | null;
+  @Column({ type: 'text', collation: 'C', name: 'worker_id', nullable: true }) workerId!:
+    string | null;
   /** Stays when the job has ended, so that a resent report gets its answer again. */
   @Column('bytea', { name: 'lease_token_hash', nullable: true }) leaseTokenHash!: Buffer | null;
   @Column('timestamptz', { name: 'lease_expires_at', nullable: true }) leaseExpiresAt!: Date | null;
@@ -42,6 +43,7 @@ export class TrainingJob {
   @Column('timestamptz', { name: 'finished_at', nullable: true }) finishedAt!: Date | null;
   @Column('timestamptz', { name: 'cancel_requested_at', nullable: true })
   cancelRequestedAt!: Date | null;
-  @Column('text', { name: 'error_message', nullable: true }) errorMessage!: string | null;
+  @Column({ type: 'text', collation: 'C', name: 'error_message', nullable: true }) errorMessage!:
+    string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
 }

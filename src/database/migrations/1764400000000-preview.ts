@@ -27,8 +27,8 @@ export class Preview1764400000000 implements MigrationInterface {
         step integer NOT NULL,
         id uuid NOT NULL,
         metrics jsonb NOT NULL DEFAULT '{}',
-        uri text,
-        sha256 text,
+        uri text COLLATE "C",
+        sha256 text COLLATE "C",
         size_bytes bigint,
         created_at timestamptz NOT NULL DEFAULT now(),
         CONSTRAINT checkpoints_pkey PRIMARY KEY (project_id, model_id, step)
@@ -97,13 +97,13 @@ export class Preview1764400000000 implements MigrationInterface {
         id uuid NOT NULL,
         model_id uuid NOT NULL,
         batch_id uuid NOT NULL,
-        status text NOT NULL DEFAULT 'queued' CONSTRAINT training_jobs_status_check
+        status text COLLATE "C" NOT NULL DEFAULT 'queued' CONSTRAINT training_jobs_status_check
           CHECK (status IN ('queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled')),
         attempt integer NOT NULL DEFAULT 0,
         parent_step integer,
         step integer,
         user_id text COLLATE "C" NOT NULL,
-        worker_id text,
+        worker_id text COLLATE "C",
         lease_token_hash bytea,
         lease_expires_at timestamptz,
         leased_at timestamptz,
@@ -112,7 +112,7 @@ export class Preview1764400000000 implements MigrationInterface {
         started_at timestamptz,
         finished_at timestamptz,
         cancel_requested_at timestamptz,
-        error_message text,
+        error_message text COLLATE "C",
         experimental_config json,
         CONSTRAINT training_jobs_pkey PRIMARY KEY (project_id, id)
       )`);
@@ -133,7 +133,7 @@ export class Preview1764400000000 implements MigrationInterface {
         job_id uuid NOT NULL,
         seq integer NOT NULL,
         id uuid NOT NULL,
-        type text NOT NULL CONSTRAINT training_job_events_type_check
+        type text COLLATE "C" NOT NULL CONSTRAINT training_job_events_type_check
           CHECK (type IN ('training_started', 'gradient_step', 'training_ended', 'training_failed')),
         data json NOT NULL,
         attempt integer NOT NULL,
