@@ -173,15 +173,11 @@ export class JsonScanner {
       case OPEN_STRING:
         return this.openString(at);
       case OPEN_KEY:
-        this.isKey = true;
-        this.keyStart = at;
-        this.keyHead = '';
-        return STRING;
+        return this.openKey(at);
       case CLOSE_STRING:
         return this.isKey ? this.closeKey(chunk, at + 1) : this.endValue(at + 1);
       case COMMA:
-        if (this.depth === 0) break;
-        return this.containers[this.depth] === ARRAY ? VALUE : KEY;
+        return this.nextOf(this.containers[this.depth]!, at);
       case CLOSE_OBJECT:
         return this.close(OBJECT, at);
       case CLOSE_ARRAY:
@@ -204,6 +200,18 @@ export class JsonScanner {
   private openString(at: number): number {
     if (this.depth <= this.watch) this.listener.valueStart(at, QUOTE);
     return STRING;
+  }
+
+  private openKey(at: number): number {
+    this.isKey = true;
+    this.keyStart = at;
+    this.keyHead = '';
+    return STRING;
+  }
+
+  private nextOf(container: number, at: number): number {
+    if (container === 0) throw new NotJson(this.before + at);
+    return container === ARRAY ? VALUE : KEY;
   }
 
   private close(container: number, at: number): number {

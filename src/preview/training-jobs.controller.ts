@@ -74,7 +74,7 @@ export class TrainingJobsController {
     return this.jobs.cancel(id, caller);
   }
 
-  /** What has happened in a training job, the oldest first. The last event is `training_ended` or `training_failed`. */
+  /** What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last. */
   @Get('training-jobs/:id/events')
   @Allow('reader')
   @Header('Content-Type', JSON_TYPE)
