@@ -9,7 +9,7 @@ const INFLATED_CHUNK_BYTES = 64 * 1024;
 /**
  * The body of a request, inflated, as it comes: the counterpart of `BodyGuard` for bodies that are too large to be held.
  * The limit counts inflated bytes and stops the inflating. When the reader leaves early, by an error or by itself, the
- * rest of the request is let go by, up to the limit, so that the client reads its answer instead of a broken connection.
+ * rest of the request is let go by, so that the client reads its answer instead of a broken connection.
  */
 export async function* bodyOf(request: Request, limit: number): AsyncGenerator<Buffer> {
   assertJson(request);
@@ -26,7 +26,7 @@ export async function* bodyOf(request: Request, limit: number): AsyncGenerator<B
   } catch (error) {
     throw request.destroyed && !request.complete ? leftEarly() : bodyError(error);
   } finally {
-    letGoBy(request, source, limit);
+    letGoBy(request, source);
   }
 }
 
@@ -53,16 +53,12 @@ function inflated(request: Request): Readable {
   return request.pipe(inflater);
 }
 
-function letGoBy(request: Request, source: Readable, limit: number): void {
+/** The time limit of the server for a whole request bounds this. */
+function letGoBy(request: Request, source: Readable): void {
   if (source !== request) {
     request.unpipe();
     source.destroy();
   }
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > limit) request.destroy();
-  });
   request.resume();
 }
 
