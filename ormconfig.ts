@@ -17,6 +17,15 @@ import { Feedback } from './src/feedback/feedback.entity.js';
 import { Threads1764300000000 } from './src/database/migrations/1764300000000-threads.js';
 import { ThreadMark } from './src/threads/thread-mark.entity.js';
 import { Thread } from './src/threads/thread.entity.js';
+import { Preview1764400000000 } from './src/database/migrations/1764400000000-preview.js';
+import { BodyChunk } from './src/preview/body-chunk.entity.js';
+import { Checkpoint } from './src/preview/checkpoint.entity.js';
+import { Model } from './src/preview/model.entity.js';
+import { TrainingJob } from './src/preview/training-job.entity.js';
+import { TrainingJobEvent } from './src/preview/training-job-event.entity.js';
+import { TrajectoryBatch } from './src/preview/trajectory-batch.entity.js';
+import { TrajectoryRecord } from './src/preview/trajectory.entity.js';
+import { TrajectoryUpload } from './src/preview/trajectory-upload.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -49,12 +58,21 @@ export function dataSourceOptions(url: string) {
       FileChunk,
       Feedback,
       Cost,
+      BodyChunk,
+      Checkpoint,
+      Model,
+      TrainingJob,
+      TrainingJobEvent,
+      TrajectoryBatch,
+      TrajectoryRecord,
+      TrajectoryUpload,
     ],
     migrations: [
       Foundation1764000000000,
       Objects1764100000000,
       FeedbackCosts1764200000000,
       Threads1764300000000,
+      Preview1764400000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -12,6 +12,7 @@ import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { OtelModule } from './otel/otel.module.js';
 import { ThreadsModule } from './threads/threads.module.js';
+import { PreviewModule } from './preview/preview.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})
@@ -30,6 +31,7 @@ export class AppModule {
         ThreadsModule,
         OtelModule,
         GraphqlModule,
+        PreviewModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -65,14 +65,15 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, base);
   document.components!.schemas!['Problem'] = PROBLEM_SCHEMA;
   for (const [path, operations] of Object.entries(document.paths))
-    for (const operation of Object.values(operations as Record<string, OperationObject>)) {
-      operation.operationId = path.replaceAll(/\W+/g, '_').slice(1);
+    for (const [method, operation] of Object.entries(operations as Operations)) {
+      const name = path.replaceAll(/\W+/g, ' ').trim().replaceAll(' ', '_');
+      operation.operationId = Object.keys(operations).length > 1 ? `${method}_${name}` : name;
       operation.responses['default'] = PROBLEM_RESPONSE;
     }
   return document;
 }
 
-type OperationObject = { operationId?: string; responses: Record<string, object> };
+type Operations = Record<string, { operationId?: string; responses: Record<string, object> }>;
 
 const PROBLEM_RESPONSE = {
   description: 'An error: docs/errors.md.',

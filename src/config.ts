@@ -2,6 +2,7 @@
 export class InvalidSetting extends Error {}
 
 const MIB = 1024 * 1024;
+const DAY_SECONDS = 86_400;
 
 /** Everything the environment can set. Read once, checked before anything starts, then frozen. */
 export function loadConfig(env: NodeJS.ProcessEnv) {
@@ -18,6 +19,22 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     wireDialect: oneOf(setting, 'WIRE_DIALECT', ['svc', 'weave']),
     /** Limit of an inflated request body. */
     maxBodyBytes: integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]),
+    /** The same for the two operations that carry trajectory groups. */
+    maxTrainingBodyBytes: integer(setting, 'MAX_TRAINING_BODY_BYTES', 256 * MIB, [
+      1024,
+      1024 * MIB,
+    ]),
+    /** A trainer that is not heard of for this long has lost its job. */
+    trainerLeaseSeconds: integer(setting, 'TRAINER_LEASE_SECONDS', 60, [1, DAY_SECONDS]),
+    /** How often a trainer is asked to report, and how often lost ones are looked for. */
+    trainerHeartbeatSeconds: integer(setting, 'TRAINER_HEARTBEAT_SECONDS', 15, [1, 3600]),
+    /** How often a training job is tried. */
+    trainerMaxAttempts: integer(setting, 'TRAINER_MAX_ATTEMPTS', 3, [1, 100]),
+    /** A training job fails when it has waited for a trainer, or an attempt has run, for this long. */
+    trainingLimitSeconds: integer(setting, 'TRAINING_LIMIT_SECONDS', DAY_SECONDS, [
+      1,
+      30 * DAY_SECONDS,
+    ]),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',

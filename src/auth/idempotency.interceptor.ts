@@ -48,42 +48,66 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.switchToHttp().getRequest<Request>();
-    const key = HEADERS.map((name) => request.headers[name]).find((value) => value !== undefined);
     const isHarmless = this.reflector.get<(body: unknown) => boolean>(UNLESS, context.getHandler());
+    const key = idempotencyKey(request);
     if (key === undefined || isHarmless(request.body)) return next.handle();
-    if (!isId(key))
-      throw new ApiError(
-        'invalid_request',
-        'the header Idempotency-Key must have 1 to 256 characters',
-      );
-    return from(this.database.transaction(() => this.once(request, key, next)));
+    const write: KeyedWrite = {
+      key,
+      project: request.projects[0] ?? '',
+      caller: request.user as Caller,
+      hash: createHash('sha256').update(`${request.path}\n${request.bodyText}`).digest(),
+    };
+    return from(answeredOnce(this.database, write, () => lastValueFrom(next.handle())));
   }
+}
 
-  private async once(request: Request, key: string, next: CallHandler): Promise<unknown> {
-    const { keyId } = request.user as Caller;
-    const project = request.projects[0] ?? '';
-    const hash = createHash('sha256').update(`${request.path}\n${request.bodyText}`).digest();
-    const isThisOne = sql`project_id = ${project} AND api_key_id = ${keyId} AND key = ${key}`;
+/** The key a request carries; undefined when it carries none. */
+export function idempotencyKey(request: Request): string | undefined {
+  const key = HEADERS.map((name) => request.headers[name]).find((value) => value !== undefined);
+  if (key !== undefined && !isId(key))
+    throw new ApiError(
+      'invalid_request',
+      'the header Idempotency-Key must have 1 to 256 characters',
+    );
+  return key;
+}
 
+/** A write under an idempotency key. */
+export interface KeyedWrite {
+  key: string;
+  project: string;
+  caller: Caller;
+  /** SHA-256 of path and body. */
+  hash: Buffer;
+}
+
+/** Runs the write in one transaction with its key, or answers what it answered the first time. */
+export function answeredOnce<T>(
+  database: Database,
+  { key, project, caller, hash }: KeyedWrite,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isThisOne = sql`project_id = ${project} AND api_key_id = ${caller.keyId} AND key = ${key}`;
+  return database.transaction(async () => {
     // A second request with the key waits here until the first one's transaction has ended.
-    const claimed = await this.database.query(sql`
+    const claimed = await database.query(sql`
       INSERT INTO idempotency_keys AS known (project_id, api_key_id, key, body_hash)
-      VALUES (${project}, ${keyId}, ${key}, ${hash})
+      VALUES (${project}, ${caller.keyId}, ${key}, ${hash})
       ON CONFLICT (project_id, api_key_id, key) DO UPDATE
         SET body_hash = excluded.body_hash, response = NULL, created_at = now()
         WHERE known.created_at < now() - interval '24 hours'
       RETURNING 1`);
     if (claimed.length === 0) {
-      const [first] = await this.database.query<{ body_hash: Buffer; response: unknown }>(
+      const [first] = await database.query<{ body_hash: Buffer; response: T }>(
         sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
       );
       if (first && first.body_hash.equals(hash)) return first.response;
       throw new ApiError('conflict', 'the Idempotency-Key was used with another body');
     }
-    const answer: unknown = await lastValueFrom(next.handle());
-    await this.database.query(
+    const answer = await work();
+    await database.query(
       sql`UPDATE idempotency_keys SET response = ${JSON.stringify(answer)}::json WHERE ${isThisOne}`,
     );
     return answer;
-  }
+  });
 }

@@ -131,7 +131,7 @@ export function mediaTypeOf(request: Request): [type: string, charset: string] {
 }
 
 /** An error of zlib means that the body does not inflate; the others carry the status they mean. */
-function bodyError(error: unknown): unknown {
+export function bodyError(error: unknown): unknown {
   const { code } = error as { code?: unknown };
   if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))
     return new ApiError('invalid_json', 'the body does not inflate by its Content-Encoding');

@@ -119,7 +119,7 @@ export const IsDateTime = () =>
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:[Zz]|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
-function isDateTime(value: unknown): value is string {
+export function isDateTime(value: unknown): value is string {
   const parts = typeof value === 'string' && DATE_TIME.exec(value);
   if (!parts) return false;
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];

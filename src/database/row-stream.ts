@@ -11,8 +11,8 @@ const STALLED_AFTER_MS = 60_000;
 
 /**
  * The rows of a query with one text column, as batches (`string[]`). A batch holds about `BATCH_BYTES`, judged by the
- * largest row of the batch before it, and at most doubles in rows. `maxBatch` bounds the rows of a batch where sizes vary
- * so much that this would judge badly.
+ * largest row of the batch before it, and at most doubles in rows; `maxBatch` bounds it where
+ * sizes vary so much that this would judge badly.
  *
  * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
  * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads.

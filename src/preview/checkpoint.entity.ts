@@ -1,0 +1,23 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A state of a model: step 0 is the base model, each training job that succeeds adds the next. */
+@Entity('checkpoints')
+export class Checkpoint {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'checkpoints_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { name: 'model_id', primaryKeyConstraintName: 'checkpoints_pkey' })
+  modelId!: string;
+  @PrimaryColumn('int', { primaryKeyConstraintName: 'checkpoints_pkey' }) step!: number;
+  @Column('uuid') id!: string;
+  /** Flat. Computed here or by a trainer, so nothing in it has to come back as it was spelled. */
+  @Column('jsonb', { default: {} }) metrics!: Record<string, number>;
+  /** Where the trainer put it; null for step 0. */
+  @Column({ type: 'text', collation: 'C', nullable: true }) uri!: string | null;
+  @Column({ type: 'text', collation: 'C', nullable: true }) sha256!: string | null;
+  @Column('bigint', { name: 'size_bytes', nullable: true }) sizeBytes!: string | null;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}

@@ -1,0 +1,264 @@
+import { MAX_DEPTH, TooDeep } from '../common/json-text.js';
+
+/**
+ * What a scanner reports of the values that lie in at most `JsonScanner.watch` containers. Positions are those of the
+ * chunk being written; an end is exclusive, and is 0 where a number ended with the chunk before.
+ */
+export interface ScanListener {
+  valueStart(at: number, firstByte: number): void;
+  /** `depth` is the number of containers the value lies in. */
+  valueEnd(end: number, depth: number): void;
+  /** `length` counts the bytes of the key as it was spelled, with its quotes. */
+  key(key: string, end: number, length: number): void;
+}
+
+/** The bytes are no JSON. `at` counts from the start of the text. */
+export class NotJson extends Error {
+  constructor(readonly at: number) {
+    super(`not JSON at byte ${at}`);
+  }
+}
+
+/*
+ * The grammar of RFC 8259 as a table: state × byte → what follows. Below `STARTS` it is the next state; with `STARTS`
+ * set, a number or literal begins, in the state of the lower bits; from `ACTIONS` on, `act` decides.
+ */
+const VALUE = 0;
+const FIRST_ELEMENT = 1;
+const FIRST_KEY = 2;
+const KEY = 3;
+const COLON = 4;
+const AFTER = 5;
+const STRING = 6;
+const ESCAPE = 7;
+const HEX = 8; // and 9, 10, 11
+const MINUS = 12;
+const ZERO = 13;
+const INTEGER = 14;
+const DOT = 15;
+const FRACTION = 16;
+const E = 17;
+const E_SIGN = 18;
+const EXPONENT = 19;
+const LITERALS = 20; // t-rue, f-alse, n-ull: a state for each letter that is still to come
+const STARTS = 64;
+const ACTIONS = 128;
+const OPEN_OBJECT = 128;
+const OPEN_ARRAY = 129;
+const OPEN_STRING = 130;
+const OPEN_KEY = 131;
+const CLOSE_OBJECT = 132;
+const CLOSE_ARRAY = 133;
+const CLOSE_STRING = 134;
+const COMMA = 135;
+const END_NUMBER = 136;
+const END_LITERAL = 137;
+const BROKEN = 255;
+
+const TABLE = new Uint8Array(32 * 256).fill(BROKEN);
+
+function on(state: number, characters: string, next: number): void {
+  for (const character of characters) TABLE[state * 256 + character.charCodeAt(0)] = next;
+}
+
+const SPACE = ' \t\n\r';
+const DIGITS = '0123456789';
+for (const state of [VALUE, FIRST_ELEMENT, FIRST_KEY, KEY, COLON, AFTER]) on(state, SPACE, state);
+for (const state of [VALUE, FIRST_ELEMENT]) {
+  on(state, '{', OPEN_OBJECT);
+  on(state, '[', OPEN_ARRAY);
+  on(state, '"', OPEN_STRING);
+  on(state, '-', STARTS | MINUS);
+  on(state, '0', STARTS | ZERO);
+  on(state, '123456789', STARTS | INTEGER);
+}
+on(FIRST_ELEMENT, ']', CLOSE_ARRAY);
+on(FIRST_KEY, '}', CLOSE_OBJECT);
+on(FIRST_KEY, '"', OPEN_KEY);
+on(KEY, '"', OPEN_KEY);
+on(COLON, ':', VALUE);
+on(AFTER, ',', COMMA);
+on(AFTER, ']', CLOSE_ARRAY);
+on(AFTER, '}', CLOSE_OBJECT);
+TABLE.fill(STRING, STRING * 256 + 0x20, STRING * 256 + 256);
+on(STRING, '"', CLOSE_STRING);
+on(STRING, '\\', ESCAPE);
+on(ESCAPE, '"\\/bfnrt', STRING);
+on(ESCAPE, 'u', HEX);
+for (let digit = 0; digit < 4; digit++)
+  on(HEX + digit, '0123456789abcdefABCDEF', digit === 3 ? STRING : HEX + digit + 1);
+on(MINUS, '0', ZERO);
+on(MINUS, '123456789', INTEGER);
+on(INTEGER, DIGITS, INTEGER);
+for (const state of [ZERO, INTEGER]) on(state, '.', DOT);
+on(DOT, DIGITS, FRACTION);
+on(FRACTION, DIGITS, FRACTION);
+for (const state of [ZERO, INTEGER, FRACTION]) on(state, 'eE', E);
+on(E, '+-', E_SIGN);
+for (const state of [E, E_SIGN, EXPONENT]) on(state, DIGITS, EXPONENT);
+for (const state of [ZERO, INTEGER, FRACTION, EXPONENT]) on(state, `${SPACE},]}`, END_NUMBER);
+let letterState = LITERALS;
+for (const literal of ['true', 'false', 'null']) {
+  for (const state of [VALUE, FIRST_ELEMENT]) on(state, literal[0]!, STARTS | letterState);
+  for (let i = 1; i < literal.length; i++) {
+    on(letterState, literal[i]!, i === literal.length - 1 ? END_LITERAL : letterState + 1);
+    letterState++;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OBJECT = 1;
+const ARRAY = 2;
+
+/** A longer key is none that anybody looks for; it is reported as empty. */
+const MAX_KEY_BYTES = 256;
+
+/**
+ * Checks that bytes are one JSON value, chunk by chunk as they come, and reports where its outer values lie. It accepts
+ * what `JSON.parse` accepts of valid UTF-8 (which the bytes are taken to be), to a depth of `MAX_DEPTH`, and holds
+ * nothing but one key. `bench/training.mjs` prints how fast.
+ */
+export class JsonScanner {
+  /** Values in at most this many containers are reported. The listener moves it as it goes in and out. */
+  watch = 0;
+  private state = VALUE;
+  private depth = 0;
+  private readonly containers = new Uint8Array(MAX_DEPTH + 1);
+  /** Bytes of the chunks before this one. */
+  private before = 0;
+  private isKey = false;
+  /** Where the key begins in this chunk, negative where it began before. */
+  private keyStart = 0;
+  private keyHead = '';
+
+  constructor(private readonly listener: ScanListener) {}
+
+  write(chunk: Uint8Array): void {
+    let state = this.state;
+    let i = 0;
+    while (i < chunk.length) {
+      if (state === STRING) {
+        i = endOfPlain(chunk, i);
+        if (i === chunk.length) break;
+      }
+      const next = TABLE[state * 256 + chunk[i]!]!;
+      if (next < STARTS) state = next;
+      else if (next < ACTIONS) {
+        state = next & ~STARTS;
+        if (this.depth <= this.watch) this.listener.valueStart(i, chunk[i]!);
+      } else {
+        state = this.act(next, chunk, i);
+        if (next === END_NUMBER) continue; // the byte after the number is looked at again
+      }
+      i++;
+    }
+    this.state = state;
+    if (this.isKey) this.keepKeyHead(chunk);
+    this.before += chunk.length;
+  }
+
+  /** @throws NotJson when the value is not complete. */
+  end(): void {
+    this.write(Uint8Array.of(0x20)); // ends a number that is the whole text
+    if (this.depth > 0 || this.state !== AFTER) throw new NotJson(this.before - 1);
+  }
+
+  private act(action: number, chunk: Uint8Array, at: number): number {
+    switch (action) {
+      case OPEN_OBJECT:
+        return this.open(OBJECT, at, chunk[at]!);
+      case OPEN_ARRAY:
+        return this.open(ARRAY, at, chunk[at]!);
+      case OPEN_STRING:
+        return this.openString(at);
+      case OPEN_KEY:
+        return this.openKey(at);
+      case CLOSE_STRING:
+        return this.isKey ? this.closeKey(chunk, at + 1) : this.endValue(at + 1);
+      case COMMA:
+        return this.nextOf(this.containers[this.depth]!, at);
+      case CLOSE_OBJECT:
+        return this.close(OBJECT, at);
+      case CLOSE_ARRAY:
+        return this.close(ARRAY, at);
+      case END_NUMBER:
+        return this.endValue(at);
+      case END_LITERAL:
+        return this.endValue(at + 1);
+    }
+    throw new NotJson(this.before + at);
+  }
+
+  private open(container: number, at: number, byte: number): number {
+    if (this.depth <= this.watch) this.listener.valueStart(at, byte);
+    if (++this.depth > MAX_DEPTH) throw new TooDeep();
+    this.containers[this.depth] = container;
+    return container === OBJECT ? FIRST_KEY : FIRST_ELEMENT;
+  }
+
+  private openString(at: number): number {
+    if (this.depth <= this.watch) this.listener.valueStart(at, QUOTE);
+    return STRING;
+  }
+
+  private openKey(at: number): number {
+    this.isKey = true;
+    this.keyStart = at;
+    this.keyHead = '';
+    return STRING;
+  }
+
+  private nextOf(container: number, at: number): number {
+    if (container === 0) throw new NotJson(this.before + at);
+    return container === ARRAY ? VALUE : KEY;
+  }
+
+  private close(container: number, at: number): number {
+    if (this.containers[this.depth] !== container || this.depth === 0)
+      throw new NotJson(this.before + at);
+    this.depth--;
+    return this.endValue(at + 1);
+  }
+
+  private endValue(end: number): number {
+    if (this.depth <= this.watch) this.listener.valueEnd(end, this.depth);
+    return AFTER;
+  }
+
+  private closeKey(chunk: Uint8Array, end: number): number {
+    this.isKey = false;
+    if (this.depth <= this.watch) {
+      const length = end - this.keyStart;
+      this.listener.key(length > MAX_KEY_BYTES ? '' : this.keyText(chunk, end), end, length);
+    }
+    return COLON;
+  }
+
+  private keyText(chunk: Uint8Array, end: number): string {
+    const text = this.keyHead + latin1(chunk, this.keyStart, end);
+    return text.includes('\\') ? JSON.parse(text) : text.slice(1, -1);
+  }
+
+  /** The key goes on in the next chunk. */
+  private keepKeyHead(chunk: Uint8Array): void {
+    if (chunk.length - this.keyStart <= MAX_KEY_BYTES)
+      this.keyHead += latin1(chunk, this.keyStart, chunk.length);
+    this.keyStart -= chunk.length;
+  }
+}
+
+/** Enough to know the names that are looked for: they are ASCII. */
+const latin1 = (chunk: Uint8Array, start: number, end: number) =>
+  Buffer.from(chunk.buffer, chunk.byteOffset, end).toString('latin1', Math.max(start, 0));
+
+/** The first byte of a string from `at` on that is a quote, a backslash or a control character, or the end. */
+function endOfPlain(chunk: Uint8Array, at: number): number {
+  let i = at;
+  while (i < chunk.length) {
+    const c = chunk[i]!;
+    if (c === QUOTE || c === BACKSLASH || c < 0x20) return i;
+    i++;
+  }
+  return i;
+}

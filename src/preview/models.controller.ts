@@ -1,0 +1,101 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Query,
+  Req,
+} from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BearerAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.interceptor.js';
+import {
+  CheckpointsDeletedDto,
+  CheckpointsDeleteDto,
+  CheckpointsQueryDto,
+  ModelCreateDto,
+  ModelDeletedDto,
+  ModelDto,
+  ModelsQueryDto,
+} from './models.dto.js';
+import { ModelsService } from './models.service.js';
+import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
+import { QueryPipe } from './query.pipe.js';
+import { LogDto } from './training-jobs.dto.js';
+
+@ApiTags('preview: models')
+@BearerAuth()
+@Controller('v1/preview/models')
+export class ModelsController {
+  constructor(private readonly models: ModelsService) {}
+
+  /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
+  @Post()
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent(({ return_existing }: ModelCreateDto) => return_existing === true)
+  create(@Body() body: ModelCreateDto, @CallerParam() caller: Caller): Promise<ModelDto> {
+    return this.models.create(body, caller);
+  }
+
+  /** The models that the key reaches, the oldest first. */
+  @Get()
+  @Allow('reader')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  list(@Query(QueryPipe) query: ModelsQueryDto, @CallerParam() caller: Caller): Promise<string> {
+    return this.models.list(query, caller);
+  }
+
+  /** Deletes a model with its checkpoints and trajectories; training jobs that have not ended are cancelled. */
+  @Delete(':id')
+  @Allow('writer')
+  delete(@Param('id') id: string, @CallerParam() caller: Caller): Promise<ModelDeletedDto> {
+    return this.models.delete(id, caller);
+  }
+
+  /** The checkpoints of a model, by step. */
+  @Get(':id/checkpoints')
+  @Allow('reader')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  checkpoints(
+    @Param('id') id: string,
+    @Query(QueryPipe) query: CheckpointsQueryDto,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.models.checkpoints(id, query, caller);
+  }
+
+  /** Deletes checkpoints of the steps named; the latest one stays. */
+  @Delete(':id/checkpoints')
+  @Allow('writer')
+  deleteCheckpoints(
+    @Param('id') id: string,
+    @Body() { steps }: CheckpointsDeleteDto,
+    @CallerParam() caller: Caller,
+  ): Promise<CheckpointsDeletedDto> {
+    return this.models.deleteCheckpoints(id, steps, caller);
+  }
+
+  /** Keeps trajectory groups, and merges their metrics into the latest checkpoint under the name of the split. */
+  @Post(':model_id/log')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @ApiBody({ type: LogDto })
+  @ApiOkResponse({ schema: { example: {} } })
+  log(
+    @Param('model_id') id: string,
+    @Req() request: Request,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    return this.models.log(id, request, caller);
+  }
+}

@@ -1,0 +1,76 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsUUID,
+  Matches,
+  Max,
+  Min,
+} from 'class-validator';
+import { IsId, MAX_INT } from '../common/dto.js';
+
+const PART = /^[A-Za-z0-9_.-]{1,128}$/;
+const PART_MESSAGE = 'must be 1 to 128 letters, digits, "_", "." or "-"';
+
+export class ModelCreateDto {
+  /** The key's own when absent: that of its scopes, if they name one only. */
+  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string | null;
+  @Matches(PART, { message: PART_MESSAGE }) project!: string;
+  @IsId() name!: string;
+  @IsId() base_model!: string;
+  /** Answers the model of this name when there is one, instead of 409. */
+  @IsOptional() @IsBoolean() return_existing?: boolean | null;
+}
+
+export class ModelDto {
+  id!: string;
+  entity!: string;
+  project!: string;
+  name!: string;
+  base_model!: string;
+  /** Always null. */
+  @ApiPropertyOptional({ type: 'string', nullable: true }) run_id!: null;
+}
+
+/** `after` is the exclusive id of the last item seen. */
+export class PageQueryDto {
+  @IsOptional() @IsUUID() after?: string;
+  @IsOptional() @IsInt() @Min(1) @Max(100) limit?: number;
+}
+
+export class ModelsQueryDto extends PageQueryDto {
+  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string;
+  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) project?: string;
+  @IsOptional() @IsId() name?: string;
+}
+
+export class CheckpointsQueryDto extends PageQueryDto {
+  /** By step, by default ascending. */
+  @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
+}
+
+export class ModelDeletedDto {
+  model_id!: string;
+  deleted_checkpoints!: number;
+  /** Always false: models have no runs here. */
+  deleted_run!: boolean;
+}
+
+export class CheckpointsDeleteDto {
+  @IsArray()
+  @ArrayMaxSize(10_000)
+  @IsInt({ each: true })
+  @Min(0, { each: true })
+  @Max(MAX_INT, { each: true })
+  steps!: number[];
+}
+
+export class CheckpointsDeletedDto {
+  deleted_count!: number;
+  /** Steps without a checkpoint, and the latest one, which stays. */
+  not_found_steps!: number[];
+}

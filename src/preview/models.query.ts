@@ -1,0 +1,96 @@
+import type { Caller } from '../auth/caller.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
+import { PAGE_SIZE } from './pages.js';
+
+/** A model as the service works with it. */
+export interface ModelRow {
+  project_id: string;
+  id: string;
+  name: string;
+  base_model: string;
+}
+
+const ROW = sql`m.project_id, m.id, m.name, m.base_model`;
+
+/** Whether the project of a row is in the caller's scopes: ids are looked up in all projects. */
+export function isReached(projectId: Sql, { scopes }: Caller): Sql {
+  if (scopes.includes('*')) return sql`TRUE`;
+  return sql`(${projectId} = ANY(${scopes}::text[]) OR split_part(${projectId}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
+}
+
+export const modelInsert = (model: ModelRow, userId: string): Sql => sql`
+  INSERT INTO models AS m (project_id, id, name, base_model, user_id)
+  VALUES (${model.project_id}, ${model.id}, ${model.name}, ${model.base_model}, ${userId})
+  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING ${ROW}`;
+
+export const modelByName = (project: string, name: string): Sql => sql`
+  SELECT ${ROW} FROM models m WHERE m.project_id = ${project} AND m.name = ${name} AND m.deleted_at IS NULL`;
+
+export const modelById = (id: string, caller: Caller): Sql => sql`
+  SELECT ${ROW} FROM models m WHERE m.id = ${id} AND m.deleted_at IS NULL AND ${isReached(sql`m.project_id`, caller)}`;
+
+/** Whoever adds to a model holds this row first, so that its steps and jobs are judged one after the other. */
+export const modelLock = (project: string, id: string): Sql => sql`
+  SELECT ${ROW} FROM models m
+  WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;
+
+export const modelDelete = (project: string, id: string): Sql =>
+  sql`UPDATE models SET deleted_at = now() WHERE project_id = ${project} AND id = ${id}`;
+
+export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
+  SELECT ${ROW} FROM models m
+  WHERE ${allOf(
+    sql`m.deleted_at IS NULL`,
+    isReached(sql`m.project_id`, caller),
+    query.entity && sql`split_part(m.project_id, '/', 1) = ${query.entity}`,
+    query.project && sql`split_part(m.project_id, '/', 2) = ${query.project}`,
+    query.name && sql`m.name = ${query.name}`,
+    query.after && sql`m.id > ${query.after}`,
+  )}
+  ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
+
+export const checkpointInsert = (project: string, model: string, id: string): Sql =>
+  sql`INSERT INTO checkpoints (project_id, model_id, step, id) VALUES (${project}, ${model}, 0, ${id})`;
+
+const OF_MODEL = (project: string, model: string) =>
+  sql`project_id = ${project} AND model_id = ${model}`;
+
+export const latestStep = (project: string, model: string): Sql =>
+  sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;
+
+/** Null for an unknown one. */
+export const stepOf = (project: string, model: string, checkpoint: string): Sql =>
+  sql`SELECT step FROM checkpoints WHERE ${OF_MODEL(project, model)} AND id = ${checkpoint}`;
+
+export function checkpointsPage(
+  { project_id, id }: ModelRow,
+  { order, limit }: CheckpointsQueryDto,
+  afterStep: number | null,
+): Sql {
+  const isDescending = order === 'desc';
+  return sql`
+    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
+    WHERE ${allOf(
+      OF_MODEL(project_id, id),
+      afterStep !== null && (isDescending ? sql`step < ${afterStep}` : sql`step > ${afterStep}`),
+    )}
+    ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`} LIMIT ${(limit ?? PAGE_SIZE) + 1}`;
+}
+
+/** Merges metrics into the latest checkpoint and answers its step. */
+export const metricsMerge = (project: string, model: string, metrics: string): Sql => sql`
+  UPDATE checkpoints SET metrics = metrics || ${metrics}::jsonb
+  WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)}) RETURNING step`;
+
+/** All of the steps but the latest one of the model. */
+export const checkpointsDelete = (project: string, model: string, steps: number[]): Sql => sql`
+  DELETE FROM checkpoints
+  WHERE ${OF_MODEL(project, model)} AND step = ANY(${steps}::int[]) AND step < (${latestStep(project, model)})
+  RETURNING step`;
+
+export const allCheckpointsDelete = (project: string, model: string): Sql =>
+  sql`DELETE FROM checkpoints WHERE ${OF_MODEL(project, model)} RETURNING 1`;
+
+export const batchesDelete = (project: string, model: string): Sql =>
+  sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;

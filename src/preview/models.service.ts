@@ -1,0 +1,186 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../auth/caller.js';
+import { ApiError, invalidRequest } from '../common/errors.js';
+import { Database } from '../database/database.js';
+import type {
+  CheckpointsDeletedDto,
+  CheckpointsQueryDto,
+  ModelCreateDto,
+  ModelDeletedDto,
+  ModelDto,
+  ModelsQueryDto,
+} from './models.dto.js';
+import {
+  allCheckpointsDelete,
+  batchesDelete,
+  checkpointInsert,
+  checkpointsDelete,
+  checkpointsPage,
+  metricsMerge,
+  modelById,
+  modelByName,
+  modelDelete,
+  modelInsert,
+  modelLock,
+  type ModelRow,
+  modelsPage,
+  stepOf,
+} from './models.query.js';
+import { idOf, type Item, noSuch, page } from './pages.js';
+import { QueueService } from './queue.service.js';
+import { chunksDelete, trajectoriesDelete } from './uploads.query.js';
+import { UploadsService } from './uploads.service.js';
+
+const SPLIT = /^[\w.-]{1,64}$/;
+
+/** Models, their checkpoints, and what is logged against them. */
+@Injectable()
+export class ModelsService {
+  constructor(
+    private readonly database: Database,
+    private readonly uploads: UploadsService,
+    private readonly queue: QueueService,
+  ) {}
+
+  async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
+    const { project, name, base_model, return_existing } = body;
+    const projectId = `${body.entity ?? ownEntity(caller)}/${project}`;
+    caller.assertReaches(projectId);
+    return this.database.transaction(async () => {
+      const [created] = await this.database.query<ModelRow>(
+        modelInsert({ project_id: projectId, id: uuidv7(), name, base_model }, caller.userName),
+      );
+      if (created) {
+        await this.database.query(checkpointInsert(projectId, created.id, uuidv7()));
+        return modelDto(created);
+      }
+      const [existing] = await this.database.query<ModelRow>(modelByName(projectId, name));
+      if (existing && return_existing) return modelDto(existing);
+      throw new ApiError(
+        'conflict',
+        `${projectId} has a model of this name: return_existing answers it`,
+        {
+          headers: { 'x-should-retry': 'false' },
+        },
+      );
+    });
+  }
+
+  async list(query: ModelsQueryDto, caller: Caller): Promise<string> {
+    if (query.entity && query.project) caller.assertReaches(`${query.entity}/${query.project}`);
+    const rows = await this.database.query<ModelRow>(modelsPage(query, caller));
+    const items = rows.map((row) => ({ id: row.id, json: JSON.stringify(modelDto(row)) }));
+    return page(items, query.limit);
+  }
+
+  /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
+  async find(id: unknown, caller: Caller): Promise<ModelRow> {
+    const [model] = await this.database.query<ModelRow>(modelById(idOf(id, 'model'), caller));
+    if (!model) throw noSuch('model');
+    return model;
+  }
+
+  /** With its checkpoints and trajectories. Its jobs stay, and those that have not ended are cancelled. */
+  async delete(id: string, caller: Caller): Promise<ModelDeletedDto> {
+    const { project_id } = await this.find(id, caller);
+    return this.database.transaction(async () => {
+      await this.lock(project_id, id);
+      await this.queue.cancelAllOf(project_id, id);
+      await this.database.query(modelDelete(project_id, id));
+      const checkpoints = await this.database.query(allCheckpointsDelete(project_id, id));
+      const batches = await this.database.query<{ id: string }>(batchesDelete(project_id, id));
+      const ids = batches.map((batch) => batch.id);
+      await this.database.query(chunksDelete(project_id, ids));
+      await this.database.query(trajectoriesDelete(project_id, ids));
+      return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
+    });
+  }
+
+  async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
+    const model = await this.find(id, caller);
+    const items = await this.database.query<Item>(
+      checkpointsPage(model, query, await this.stepAfter(model, query.after)),
+    );
+    return page(items, query.limit);
+  }
+
+  async deleteCheckpoints(
+    id: string,
+    steps: number[],
+    caller: Caller,
+  ): Promise<CheckpointsDeletedDto> {
+    const { project_id } = await this.find(id, caller);
+    const deleted = await this.database.query<{ step: number }>(
+      checkpointsDelete(project_id, id, steps),
+    );
+    const gone = new Set(deleted.map(({ step }) => step));
+    return {
+      deleted_count: gone.size,
+      not_found_steps: [...new Set(steps)].filter((step) => !gone.has(step)),
+    };
+  }
+
+  /** Keeps the groups, and merges their metrics into the latest checkpoint. */
+  async log(id: string, request: Request, caller: Caller): Promise<object> {
+    const { project_id: projectId } = await this.find(id, caller);
+    return this.uploads.receive(
+      request,
+      caller,
+      async () => projectId,
+      async (upload) => {
+        const { members, metrics, hasGroups } = upload.reader;
+        const split = checkedSplit(members.get('split')?.value);
+        if (!hasGroups) throw groupsMissing();
+        await this.lock(projectId, id);
+        const [latest] = await this.database.query<{ step: number }>(
+          metricsMerge(projectId, id, JSON.stringify(metrics.of(split))),
+        );
+        const { step } = latest!;
+        await this.uploads.keep(upload, { projectId, modelId: id, split, jobId: null, step });
+        return {};
+      },
+    );
+  }
+
+  /** For the rest of the transaction nothing is added to the model. */
+  async lock(projectId: string, id: string): Promise<void> {
+    const [model] = await this.database.query(modelLock(projectId, id));
+    if (!model) throw noSuch('model');
+  }
+
+  private async stepAfter(model: ModelRow, after: string | undefined): Promise<number | null> {
+    if (!after) return null;
+    const [found] = await this.database.query<{ step: number }>(
+      stepOf(model.project_id, model.id, after),
+    );
+    if (!found) throw invalidRequest([{ path: 'after', message: 'is no checkpoint of the model' }]);
+    return found.step;
+  }
+}
+
+export const groupsMissing = () =>
+  invalidRequest([{ path: 'trajectory_groups', message: 'is required' }]);
+
+function checkedSplit(value: unknown): string {
+  if (typeof value === 'string' && SPLIT.test(value)) return value;
+  const message =
+    value === undefined ? 'is required' : 'must be 1 to 64 letters, digits, "_", "." or "-"';
+  throw invalidRequest([{ path: 'split', message }]);
+}
+
+/** The one entity that the scopes of a key name. */
+function ownEntity({ scopes }: Caller): string {
+  const entities = new Set(scopes.map((scope) => scope.split('/')[0]!));
+  const [entity] = entities;
+  if (entities.size === 1 && entity !== undefined && entity !== '*') return entity;
+  throw invalidRequest([
+    { path: 'entity', message: 'is required, since the key is not limited to one entity' },
+  ]);
+}
+
+function modelDto({ project_id, id, name, base_model }: ModelRow): ModelDto {
+  const [entity, project] = project_id.split('/') as [string, string];
+  return { id, entity, project, name, base_model, run_id: null };
+}

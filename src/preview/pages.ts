@@ -1,0 +1,33 @@
+import { ApiError } from '../common/errors.js';
+
+/** One item of a list: its id, and itself as JSON text. */
+export interface Item {
+  id: string;
+  json: string;
+}
+
+/** Items of a page when the request names no `limit`. */
+export const PAGE_SIZE = 20;
+
+/** A cursor page as JSON text. `items` holds one more than the page when there are more. */
+export function page(items: Item[], limit = PAGE_SIZE): string {
+  const shown = items.slice(0, limit);
+  const [first, last] = [shown.at(0)?.id ?? '', shown.at(-1)?.id ?? ''];
+  return `{"object":"list","data":[${shown.map(({ json }) => json).join(',')}],"first_id":"${first}","last_id":"${last}","has_more":${items.length > limit}}`;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
+
+export const noSuch = (what: string) => new ApiError('not_found', `there is no such ${what}`);
+
+/** @throws ApiError `not_found` when the id has not the shape of one. */
+export function idOf(value: unknown, what: string): string {
+  if (!isUuid(value)) throw noSuch(what);
+  return value;
+}
+
+/** Of answers that are JSON text already. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export const EMPTY_PAGE = { object: 'list', data: [], first_id: '', last_id: '', has_more: false };

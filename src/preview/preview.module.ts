@@ -1,0 +1,24 @@
+import { Module } from '@nestjs/common';
+import { JobNotices } from './job-notices.js';
+import { ModelsController } from './models.controller.js';
+import { ModelsService } from './models.service.js';
+import { QueueService } from './queue.service.js';
+import { TrainerController } from './trainer.controller.js';
+import { TrainingJobsController } from './training-jobs.controller.js';
+import { TrainingJobsService } from './training-jobs.service.js';
+import { UploadsService } from './uploads.service.js';
+import { WatchdogService } from './watchdog.service.js';
+
+/** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
+@Module({
+  controllers: [ModelsController, TrainingJobsController, TrainerController],
+  providers: [
+    ModelsService,
+    TrainingJobsService,
+    QueueService,
+    UploadsService,
+    JobNotices,
+    WatchdogService,
+  ],
+})
+export class PreviewModule {}

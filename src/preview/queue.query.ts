@@ -1,0 +1,226 @@
+import type { Caller } from '../auth/caller.js';
+import { config } from '../config.js';
+import { allOf, join, sql, type Sql } from '../query/sql.js';
+import { isReached } from './models.query.js';
+
+/*
+ * The transitions of a training job, each one guarded UPDATE: where the guard does not hold, no row comes back.
+ *
+ *   queued → leased (claim) → running (training_started) → succeeded (complete)
+ *   leased, running → queued (failed or lost, attempts left) | failed | cancelled (a cancel was asked for)
+ *   queued → cancelled (cancel) | failed (waited too long)
+ */
+
+/** A job as its transitions answer it. */
+export interface JobRow {
+  project_id: string;
+  id: string;
+  model_id: string;
+  batch_id: string;
+  status: 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  attempt: number;
+  step: number | null;
+  error_message: string | null;
+  lease_expires_at: Date | null;
+  is_cancel_requested: boolean;
+}
+
+const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  j.lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
+
+const seconds = (count: number) => sql`make_interval(secs => ${count})`;
+const LEASE = seconds(config.trainerLeaseSeconds);
+const LIMIT = seconds(config.trainingLimitSeconds);
+const IS_HELD = sql`j.status IN ('leased', 'running')`;
+const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
+
+/** Who holds a lease: the job, and the hash of the token that came with the claim. */
+export interface Holder {
+  jobId: string;
+  tokenHash: Buffer;
+}
+
+/** A lease that has run out is lost, whether or not somebody has noticed yet. */
+const isHeldBy = ({ jobId, tokenHash }: Holder) => sql`
+  j.id = ${jobId} AND j.lease_token_hash = ${tokenHash} AND ${IS_HELD} AND j.lease_expires_at > now()`;
+
+export const jobById = (id: string, caller: Caller): Sql =>
+  sql`SELECT ${ROW} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
+
+/** The job that this token was given for, whatever became of it. */
+export const jobOf = ({ jobId, tokenHash }: Holder): Sql =>
+  sql`SELECT ${ROW} FROM training_jobs j WHERE j.id = ${jobId} AND j.lease_token_hash = ${tokenHash}`;
+
+/** The job, and the size of its payload. */
+export const heldPayload = (holder: Holder): Sql => sql`
+  SELECT ${ROW}, b.payload_bytes::float8 AS bytes FROM training_jobs j
+  JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  WHERE ${isHeldBy(holder)}`;
+
+export interface Claim {
+  caller: Caller;
+  workerId: string;
+  baseModels: string[];
+  tokenHash: Buffer;
+}
+
+/**
+ * queued → leased. The oldest job whose model has none under way and none before it; rows that another claimer looks
+ * at are skipped. Two claimers that see the same state cannot both lease a job of one model: a unique index refuses it.
+ */
+export const claim = ({ caller, workerId, baseModels, tokenHash }: Claim): Sql => sql`
+  UPDATE training_jobs j
+  SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
+    leased_at = now(), lease_expires_at = now() + ${LEASE},
+    parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = j.project_id AND c.model_id = j.model_id)
+  FROM models m, trajectory_batches b
+  WHERE (j.project_id, j.id) = (
+      SELECT q.project_id, q.id FROM training_jobs q
+      JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
+      WHERE ${allOf(
+        sql`q.status = 'queued'`,
+        isReached(sql`q.project_id`, caller),
+        baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
+      )}
+        AND NOT EXISTS (
+          SELECT 1 FROM training_jobs o
+          WHERE o.project_id = q.project_id AND o.model_id = q.model_id
+            AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
+      ORDER BY q.created_at, q.id LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
+    AND j.status = 'queued'
+    AND m.project_id = j.project_id AND m.id = j.model_id
+    AND b.project_id = j.project_id AND b.id = j.batch_id
+  RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
+    j.experimental_config::text AS config, j.lease_expires_at, b.payload_bytes::float8 AS bytes,
+    encode(b.payload_sha256, 'hex') AS sha256`;
+
+/** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
+export const renewLease = (holder: Holder): Sql => sql`
+  UPDATE training_jobs j SET lease_expires_at = now() + ${LEASE} WHERE ${isHeldBy(holder)} RETURNING ${ROW}`;
+
+/** leased → running. */
+export const start = (holder: Holder): Sql => sql`
+  UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, now())
+  WHERE ${isHeldBy(holder)} AND j.status = 'leased' RETURNING ${ROW}`;
+
+/** running → succeeded. */
+export const succeed = (holder: Holder): Sql => sql`
+  UPDATE training_jobs j
+  SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
+    step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = j.project_id AND c.model_id = j.model_id)
+  WHERE ${isHeldBy(holder)} AND j.status = 'running' RETURNING ${ROW}`;
+
+export interface NewCheckpoint {
+  id: string;
+  uri: string;
+  sha256: string | null;
+  sizeBytes: number | null;
+  /** JSON text. */
+  metrics: string;
+}
+
+export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint): Sql => sql`
+  INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes)
+  VALUES (${job.project_id}, ${job.model_id}, ${job.step}, ${checkpoint.id}, ${checkpoint.metrics}::jsonb,
+    ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes})`;
+
+/** What becomes of a job whose attempt has ended without success. */
+interface Failure {
+  isRetryable: boolean;
+  message: string;
+}
+
+/**
+ * leased, running → queued | failed | cancelled: one whose cancelling was asked for is not tried again. A job that is
+ * queued again keeps its place, by its age. Its token is forgotten, so that no late report of it is taken for current.
+ */
+function endAttempt(guard: Sql, { isRetryable, message }: Failure): Sql {
+  const isCancelled = sql`j.cancel_requested_at IS NOT NULL`;
+  const isRetried = sql`(${isRetryable}::boolean AND j.attempt < ${config.trainerMaxAttempts} AND NOT ${isCancelled})`;
+  return sql`
+    UPDATE training_jobs j
+    SET status = CASE WHEN ${isCancelled} THEN 'cancelled' WHEN ${isRetried} THEN 'queued' ELSE 'failed' END,
+      error_message = CASE WHEN ${isCancelled} THEN ${CANCELLED} WHEN ${isRetried} THEN NULL ELSE ${message}::text END,
+      finished_at = CASE WHEN ${isRetried} THEN NULL ELSE now() END,
+      queued_at = CASE WHEN ${isRetried} THEN now() ELSE j.queued_at END,
+      lease_token_hash = CASE WHEN ${isRetried} THEN NULL ELSE j.lease_token_hash END,
+      lease_expires_at = NULL
+    WHERE ${guard} RETURNING ${ROW}`;
+}
+
+export const CANCELLED = 'the job was cancelled';
+
+export const fail = (holder: Holder, failure: Failure): Sql =>
+  endAttempt(isHeldBy(holder), failure);
+
+const SOME = sql`ORDER BY k.project_id, k.id LIMIT 100 FOR UPDATE SKIP LOCKED`;
+const oneOf = (condition: Sql) =>
+  sql`(j.project_id, j.id) IN (SELECT k.project_id, k.id FROM training_jobs k WHERE ${condition} ${SOME})`;
+
+/** Jobs whose trainer was not heard of in time, or that have run for too long. Up to 100 a time. */
+export const lostJobs = (): Sql[] => [
+  endAttempt(oneOf(sql`k.status IN ('leased', 'running') AND k.leased_at < now() - ${LIMIT}`), {
+    isRetryable: false,
+    message: `the job ran for longer than ${config.trainingLimitSeconds} s`,
+  }),
+  endAttempt(oneOf(sql`k.status IN ('leased', 'running') AND k.lease_expires_at <= now()`), {
+    isRetryable: true,
+    message: `the trainer was lost in the last of ${config.trainerMaxAttempts} attempts`,
+  }),
+];
+
+/** queued → failed: no trainer came. */
+export const unclaimedJobs = (): Sql => sql`
+  UPDATE training_jobs j SET status = 'failed', finished_at = now(),
+    error_message = ${`no trainer took the job within ${config.trainingLimitSeconds} s`}
+  WHERE ${oneOf(sql`k.status = 'queued' AND k.queued_at < now() - ${LIMIT}`)} RETURNING ${ROW}`;
+
+/** queued → cancelled; of a job that a trainer holds, only the wish is noted. */
+export const cancel = (job: JobRow): Sql => sql`
+  UPDATE training_jobs j
+  SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
+    finished_at = CASE WHEN j.status = 'queued' THEN now() END,
+    error_message = CASE WHEN j.status = 'queued' THEN ${CANCELLED} END,
+    cancel_requested_at = coalesce(j.cancel_requested_at, now())
+  WHERE j.project_id = ${job.project_id} AND j.id = ${job.id} AND ${IS_OPEN} RETURNING ${ROW}`;
+
+/** Every job of a model that has not ended → cancelled. */
+export const cancelAllOf = (project: string, model: string): Sql => sql`
+  UPDATE training_jobs j
+  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL
+  WHERE j.project_id = ${project} AND j.model_id = ${model} AND ${IS_OPEN} RETURNING ${ROW}`;
+
+export interface NewEvent {
+  id: string;
+  type: 'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
+  /** JSON text. */
+  data: string;
+  /** The trainer's number of it; null for an event that is not a trainer's. */
+  trainerSeq: number | null;
+}
+
+/** Adds events at the end. The job's row must be held, so that their order is that of the transactions. */
+export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewEvent[]): Sql {
+  const values = events.map(
+    (event, i) =>
+      sql`(${i + 1}::int, ${event.id}::uuid, ${event.type}::text, ${event.data}::json, ${event.trainerSeq}::bigint)`,
+  );
+  return sql`
+    INSERT INTO training_job_events (project_id, job_id, seq, id, type, data, attempt, trainer_seq)
+    SELECT ${project_id}::text, ${id}::uuid,
+      n + (SELECT coalesce(max(seq), 0) FROM training_job_events WHERE project_id = ${project_id} AND job_id = ${id}),
+      event_id, type, data, ${attempt}::int, trainer_seq
+    FROM (VALUES ${join(values, ', ')}) AS e (n, event_id, type, data, trainer_seq)`;
+}
+
+/** Which of the numbers the attempt has used; and, as null, whether the job has its `training_started`. */
+export const eventsKnown = ({ project_id, id, attempt }: JobRow, seqs: number[]): Sql => sql`
+  SELECT CASE WHEN type <> 'training_started' OR attempt = ${attempt} THEN trainer_seq::float8 END AS seq, type
+  FROM training_job_events
+  WHERE project_id = ${project_id} AND job_id = ${id}
+    AND (type = 'training_started' OR (attempt = ${attempt} AND trainer_seq = ANY(${seqs}::bigint[])))`;
+
+/** What a failed attempt reported, once the job is tried again. That training has started stays true. */
+export const eventsHide = ({ project_id, id, attempt }: JobRow): Sql => sql`
+  UPDATE training_job_events SET is_hidden = true
+  WHERE project_id = ${project_id} AND job_id = ${id} AND attempt = ${attempt} AND type <> 'training_started'`;

@@ -1,0 +1,361 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../auth/caller.js';
+import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
+import { config } from '../config.js';
+import { Database } from '../database/database.js';
+import { storable } from '../query/columns.js';
+import { sql, type Sql } from '../query/sql.js';
+import { JobNotices, notifyQueue } from './job-notices.js';
+import { modelLock } from './models.query.js';
+import { idOf, noSuch } from './pages.js';
+import {
+  cancel,
+  cancelAllOf,
+  checkpointAdd,
+  claim,
+  eventsHide,
+  eventsInsert,
+  eventsKnown,
+  fail,
+  heldPayload,
+  type Holder,
+  jobById,
+  jobOf,
+  type JobRow,
+  lostJobs,
+  type NewEvent,
+  renewLease,
+  start,
+  succeed,
+  unclaimedJobs,
+} from './queue.query.js';
+import type {
+  ClaimDto,
+  ClaimedDto,
+  CompletedDto,
+  CompleteDto,
+  FailDto,
+  HeartbeatAnswerDto,
+  TrainerEventDto,
+} from './trainer.dto.js';
+import { payloadChunks } from './uploads.query.js';
+
+/** A claim that met another one at the same job looks again. */
+const CLAIM_TRIES = 10;
+/** Of an error message: what is beyond is cut off. */
+const MAX_MESSAGE = 10_000;
+/** Any number that no other user of the same database takes: "skein" in ASCII, and one. */
+const WATCHDOG_LOCK = '495555340655';
+
+interface ClaimedRow {
+  job_id: string;
+  project_id: string;
+  model_id: string;
+  name: string;
+  base_model: string;
+  parent_step: number;
+  attempt: number;
+  config: string | null;
+  lease_expires_at: Date;
+  bytes: number;
+  sha256: string;
+}
+
+/**
+ * The queue of training jobs, as trainers see it, and as the watchdog keeps it moving. Its states are in the database
+ * only: queue.query.ts has the transitions. A lease token is stored as its hash, like a key.
+ */
+@Injectable()
+export class QueueService {
+  constructor(
+    private readonly database: Database,
+    private readonly notices: JobNotices,
+  ) {}
+
+  /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
+  async claim(body: ClaimDto, caller: Caller, request: Request): Promise<string | null> {
+    const claimed = await this.tryToClaim(body, caller);
+    if (claimed || !body.wait_s) return claimed;
+    let isOver = false;
+    let isWoken = false;
+    let wake = () => {};
+    const onWake = (over: boolean) => {
+      isWoken = true;
+      isOver ||= over;
+      wake();
+    };
+    const end = () => onWake(true);
+    const timer = setTimeout(end, body.wait_s * 1000);
+    request.socket.once('close', end);
+    const stop = await this.notices.listen(() => onWake(false));
+    try {
+      for (;;) {
+        if (isOver || this.notices.isStopping) return null;
+        isWoken = false;
+        const found = await this.tryToClaim(body, caller);
+        if (found) return found;
+        if (!isWoken) await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      stop();
+      clearTimeout(timer);
+      request.socket.off('close', end);
+    }
+  }
+
+  private async tryToClaim(
+    { worker_id: workerId, base_models }: ClaimDto,
+    caller: Caller,
+  ): Promise<string | null> {
+    const token = randomBytes(32).toString('base64url');
+    const query = claim({
+      caller,
+      workerId,
+      baseModels: base_models ?? [],
+      tokenHash: hashOf(token),
+    });
+    for (let tries = 1; ; tries++) {
+      try {
+        const [row] = await this.database.query<ClaimedRow>(query);
+        return row ? claimedJson(row, token) : null;
+      } catch (error) {
+        // another claimer was quicker at a job of the same model
+        if ((error as { code?: string }).code !== '23505' || tries === CLAIM_TRIES) throw error;
+      }
+    }
+  }
+
+  async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
+    await this.find(holder.jobId, caller);
+    const [job] = await this.database.query<JobRow>(renewLease(holder));
+    if (!job) throw leaseLost();
+    return {
+      lease_expires_at: job.lease_expires_at!.toISOString(),
+      cancel_requested: job.is_cancel_requested,
+    };
+  }
+
+  /** The groups as gzip JSONL, read piece by piece: a slow trainer holds no connection. */
+  async payload(holder: Holder, caller: Caller): Promise<{ stream: Readable; bytes: number }> {
+    await this.find(holder.jobId, caller);
+    const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(holder));
+    if (!job) throw leaseLost();
+    return { stream: Readable.from(this.payloadOf(job), { objectMode: false }), bytes: job.bytes };
+  }
+
+  private async *payloadOf({ project_id, batch_id }: JobRow): AsyncGenerator<Buffer> {
+    for (let seq = -1; ;) {
+      const chunks = await this.database.query<{ seq: number; text: Buffer }>(
+        payloadChunks(project_id, batch_id, seq),
+      );
+      if (chunks.length === 0) return;
+      for (const chunk of chunks) yield chunk.text;
+      seq = chunks.at(-1)!.seq;
+    }
+  }
+
+  /** Adds events of an attempt. Those that came before change nothing, and training starts once in the life of a job. */
+  async addEvents(holder: Holder, given: TrainerEventDto[], caller: Caller): Promise<void> {
+    const events = given.toSorted((a, b) => a.seq - b.seq);
+    const violations = given.flatMap(({ type, data }, i) =>
+      dataViolation(type, data, `events[${i}].data`),
+    );
+    if (violations.length > 0) throw invalidRequest(violations);
+    await this.find(holder.jobId, caller);
+    await this.database.transaction(async () => {
+      const [job] = await this.database.query<JobRow>(renewLease(holder));
+      if (!job) throw leaseLost();
+      if (job.status === 'leased' && events.length > 0) {
+        if (events[0]!.type !== 'training_started')
+          throw refused('the first event of an attempt must be training_started');
+        await this.database.query(start(holder));
+      }
+      const known = await this.database.query<{ seq: number | null; type: string }>(
+        eventsKnown(
+          job,
+          events.map(({ seq }) => seq),
+        ),
+      );
+      const fresh = newEvents(events, known);
+      if (fresh.length > 0) await this.database.query(eventsInsert(job, fresh));
+    });
+  }
+
+  /** The new checkpoint, `training_ended` and the state of the job are committed together. */
+  async complete(holder: Holder, body: CompleteDto, caller: Caller): Promise<CompletedDto> {
+    const violation = numbersViolation(body.metrics, 'metrics');
+    if (violation) throw invalidRequest([violation]);
+    const { project_id, model_id } = await this.find(holder.jobId, caller);
+    return this.database.transaction(async () => {
+      await this.database.query(modelLock(project_id, model_id));
+      const [job] = await this.database.query<JobRow>(succeed(holder));
+      if (!job) return { step: await this.stepOfEnded(holder) };
+      const { uri, sha256 = null, size_bytes: sizeBytes = null } = body.checkpoint;
+      const metrics = JSON.stringify(storableKeys(body.metrics));
+      await this.database.query(
+        checkpointAdd(job, { id: uuidv7(), uri, sha256, sizeBytes, metrics }),
+      );
+      await this.end(job, 'training_ended', {});
+      return { step: job.step! };
+    });
+  }
+
+  /** A report that is resent, because its answer was lost, is answered as the first time. */
+  private async stepOfEnded(holder: Holder): Promise<number> {
+    const [job] = await this.database.query<JobRow>(jobOf(holder));
+    if (job?.status === 'succeeded') return job.step!;
+    if (job?.status === 'leased')
+      throw refused('the job has not started: the event training_started comes first');
+    throw leaseLost();
+  }
+
+  /** The job is tried again if that may help and attempts are left. */
+  async fail(
+    holder: Holder,
+    { error_message, retryable }: FailDto,
+    caller: Caller,
+  ): Promise<{ status: string }> {
+    await this.find(holder.jobId, caller);
+    const message = storable(error_message.slice(0, MAX_MESSAGE));
+    return this.database.transaction(async () => {
+      const [job] = await this.settle(fail(holder, { isRetryable: retryable, message }));
+      if (job) return { status: job.status };
+      const [ended] = await this.database.query<JobRow>(jobOf(holder));
+      if (ended?.status === 'failed' || ended?.status === 'cancelled')
+        return { status: ended.status };
+      throw leaseLost();
+    });
+  }
+
+  /** Ends a job that waits; asks the trainer of one that runs to stop. */
+  async cancel(id: string, caller: Caller): Promise<void> {
+    await this.database.transaction(async () => {
+      const before = await this.find(id, caller);
+      const [job] = await this.settle(cancel(before));
+      if (!job && before.status !== 'cancelled')
+        throw refused(`the job has ended already: ${before.status}`);
+    });
+  }
+
+  /** Ends every job of a model that is deleted. In the transaction of the caller. */
+  async cancelAllOf(projectId: string, modelId: string): Promise<void> {
+    await this.settle(cancelAllOf(projectId, modelId));
+  }
+
+  /**
+   * Ends or queues again what lost its trainer, and ends what has waited or run for too long. One replica at a time:
+   * who does not get the lock has nothing to do.
+   */
+  async sweep(): Promise<void> {
+    await this.database.transaction(async () => {
+      const [lock] = await this.database.query<{ is_mine: boolean }>(
+        sql`SELECT pg_try_advisory_xact_lock(${WATCHDOG_LOCK}::bigint) AS is_mine`,
+      );
+      if (!lock!.is_mine) return;
+      for (const query of [...lostJobs(), unclaimedJobs()]) await this.settle(query);
+    });
+  }
+
+  /** Runs a transition out of an attempt, and writes down for the clients what came of it. */
+  private async settle(transition: Sql): Promise<JobRow[]> {
+    const jobs = await this.database.query<JobRow>(transition);
+    for (const job of jobs) {
+      if (job.status === 'queued') {
+        await this.database.query(eventsHide(job));
+        await this.database.query(notifyQueue());
+      } else if (job.status === 'failed' || job.status === 'cancelled')
+        await this.end(job, 'training_failed', { error_message: job.error_message });
+    }
+    return jobs;
+  }
+
+  /** The last event of a job. Its model is free for the next one. */
+  private async end(job: JobRow, type: NewEvent['type'], data: object): Promise<void> {
+    const event = { id: uuidv7(), type, data: JSON.stringify(data), trainerSeq: null };
+    await this.database.query(eventsInsert(job, [event]));
+    await this.database.query(notifyQueue());
+  }
+
+  /** @throws ApiError `not_found` for an unknown job and for one that the key does not reach. */
+  async find(id: string, caller: Caller): Promise<JobRow> {
+    const [job] = await this.database.query<JobRow>(jobById(idOf(id, 'training job'), caller));
+    if (!job) throw noSuch('training job');
+    return job;
+  }
+}
+
+const hashOf = (token: string) => createHash('sha256').update(token).digest();
+
+/** Who speaks for a job. */
+export function holderOf(jobId: string, token: string | undefined): Holder {
+  if (!token) throw new ApiError('invalid_request', 'the header x-lease-token is missing');
+  return { jobId, tokenHash: hashOf(token) };
+}
+
+/** Trainers must not try such a request again; generated clients would, at a 409. */
+const refused = (message: string) =>
+  new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' } });
+
+const leaseLost = () => refused('the lease of the job is lost: stop working on it');
+
+function claimedJson(row: ClaimedRow, token: string): string {
+  const { name, config: experimentalConfig, bytes, sha256, lease_expires_at, ...rest } = row;
+  const answer: Omit<ClaimedDto, 'experimental_config'> = {
+    ...rest,
+    model: name,
+    lease_token: token,
+    lease_expires_at: lease_expires_at.toISOString(),
+    heartbeat_seconds: config.trainerHeartbeatSeconds,
+    payload: {
+      url: `/v1/preview/trainer/jobs/${row.job_id}/payload`,
+      bytes,
+      sha256,
+      encoding: 'gzip',
+    },
+  };
+  return `${JSON.stringify(answer).slice(0, -1)},"experimental_config":${experimentalConfig ?? 'null'}}`;
+}
+
+function dataViolation(type: string, data: Record<string, unknown>, path: string): Violation[] {
+  if (type === 'training_started') {
+    const isCount =
+      Number.isSafeInteger(data['num_sequences']) && Number(data['num_sequences']) >= 0;
+    return isCount
+      ? []
+      : [{ path: `${path}.num_sequences`, message: 'must be a whole number from 0' }];
+  }
+  const violation = numbersViolation(data, path);
+  return violation ? [violation] : [];
+}
+
+function numbersViolation(values: Record<string, unknown>, path: string): Violation | undefined {
+  const name = Object.keys(values).find((key) => !Number.isFinite(values[key]));
+  return name === undefined
+    ? undefined
+    : { path: `${path}.${name}`, message: 'must be a finite number' };
+}
+
+const storableKeys = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [storable(name), value]));
+
+/** Events that are not there yet, in the order of their numbers. */
+function newEvents(
+  events: TrainerEventDto[],
+  known: { seq: number | null; type: string }[],
+): NewEvent[] {
+  const seqs = new Set(known.map(({ seq }) => seq));
+  let hasStarted = known.some(({ type }) => type === 'training_started');
+  const fresh: NewEvent[] = [];
+  for (const { seq, type, data } of events) {
+    const isKnown = seqs.has(seq) || (type === 'training_started' && hasStarted);
+    seqs.add(seq);
+    if (isKnown) continue;
+    hasStarted ||= type === 'training_started';
+    fresh.push({ id: uuidv7(), type, data: JSON.stringify(data), trainerSeq: seq });
+  }
+  return fresh;
+}

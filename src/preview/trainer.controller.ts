@@ -1,0 +1,128 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Req,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import {
+  ApiHeader,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiProduces,
+  ApiTags,
+} from '@nestjs/swagger';
+import type { Request, Response } from 'express';
+import { Allow, BearerAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { JSON_TYPE } from './pages.js';
+import { holderOf, QueueService } from './queue.service.js';
+import {
+  ClaimDto,
+  ClaimedDto,
+  CompletedDto,
+  CompleteDto,
+  FailDto,
+  FailedDto,
+  HeartbeatAnswerDto,
+  TrainerEventsDto,
+} from './trainer.dto.js';
+
+const LEASE_TOKEN = 'x-lease-token';
+const GZIP = 'application/gzip';
+
+/** What a trainer speaks. Every 409 means: stop working on the job. */
+@ApiTags('preview: trainers')
+@BearerAuth()
+@Allow('trainer')
+@Controller('v1/preview/trainer')
+export class TrainerController {
+  constructor(private readonly queue: QueueService) {}
+
+  /** Leases the oldest training job that can run, waiting for one if asked to; 204 when there is none. */
+  @Post('claims')
+  @ApiOkResponse({ type: ClaimedDto })
+  @ApiNoContentResponse()
+  async claim(
+    @Body() body: ClaimDto,
+    @CallerParam() caller: Caller,
+    @Req() request: Request,
+    @Res() response: Response,
+  ): Promise<void> {
+    const claimed = await this.queue.claim(body, caller, request);
+    if (claimed === null) response.status(HttpStatus.NO_CONTENT).send();
+    else response.status(HttpStatus.OK).set('Content-Type', JSON_TYPE).send(claimed);
+  }
+
+  /** The trajectory groups of the job as gzip JSONL, one group per line. */
+  @Get('jobs/:id/payload')
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  @ApiProduces(GZIP)
+  async payload(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    const { stream, bytes } = await this.queue.payload(holderOf(id, token), caller);
+    return new StreamableFile(stream, { type: GZIP, length: bytes });
+  }
+
+  /** Keeps the lease. */
+  @Post('jobs/:id/heartbeat')
+  @HttpCode(HttpStatus.OK)
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  heartbeat(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<HeartbeatAnswerDto> {
+    return this.queue.heartbeat(holderOf(id, token), caller);
+  }
+
+  /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
+  @Post('jobs/:id/events')
+  @HttpCode(HttpStatus.OK)
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  @ApiOkResponse({ schema: { example: {} } })
+  async addEvents(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Body() { events }: TrainerEventsDto,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.queue.addEvents(holderOf(id, token), events, caller);
+    return {};
+  }
+
+  /** Ends the job with a new checkpoint. */
+  @Post('jobs/:id/complete')
+  @HttpCode(HttpStatus.OK)
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  complete(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Body() body: CompleteDto,
+    @CallerParam() caller: Caller,
+  ): Promise<CompletedDto> {
+    return this.queue.complete(holderOf(id, token), body, caller);
+  }
+
+  /** Ends the attempt. The job is tried again if that may help and attempts are left. */
+  @Post('jobs/:id/fail')
+  @HttpCode(HttpStatus.OK)
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  fail(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Body() body: FailDto,
+    @CallerParam() caller: Caller,
+  ): Promise<FailedDto> {
+    return this.queue.fail(holderOf(id, token), body, caller);
+  }
+}

@@ -1,0 +1,37 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** What a client learns of a training job. */
+@Entity('training_job_events')
+@Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
+  unique: true,
+})
+@Index('training_job_events_once_idx', ['projectId', 'jobId', 'type'], {
+  unique: true,
+  where: `type <> 'gradient_step'`,
+})
+@Check(
+  'training_job_events_type_check',
+  `type IN ('training_started', 'gradient_step', 'training_ended', 'training_failed')`,
+)
+export class TrainingJobEvent {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'training_job_events_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { name: 'job_id', primaryKeyConstraintName: 'training_job_events_pkey' })
+  jobId!: string;
+  /** Order within the job. */
+  @PrimaryColumn('int', { primaryKeyConstraintName: 'training_job_events_pkey' }) seq!: number;
+  @Column('uuid') id!: string;
+  @Column({ type: 'text', collation: 'C' }) type!:
+    'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
+  @Column('json') data!: object;
+  @Column('int') attempt!: number;
+  /** The trainer's own number of the event within the attempt; null for those that are not a trainer's. */
+  @Column('bigint', { name: 'trainer_seq', nullable: true }) trainerSeq!: string | null;
+  /** Of an attempt that failed and was tried again. */
+  @Column('boolean', { name: 'is_hidden', default: false }) isHidden!: boolean;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}

@@ -1,0 +1,49 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
+@Entity('training_jobs')
+@Index('training_jobs_id_idx', ['id'])
+@Index('training_jobs_queue_idx', ['createdAt', 'id'], { where: `status = 'queued'` })
+@Index('training_jobs_model_idx', ['projectId', 'modelId', 'id'])
+@Index('training_jobs_one_running_idx', ['projectId', 'modelId'], {
+  unique: true,
+  where: `status IN ('leased', 'running')`,
+})
+@Check(
+  'training_jobs_status_check',
+  `status IN ('queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled')`,
+)
+export class TrainingJob {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'training_jobs_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'training_jobs_pkey' }) id!: string;
+  @Column('uuid', { name: 'model_id' }) modelId!: string;
+  @Column('uuid', { name: 'batch_id' }) batchId!: string;
+  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!:
+    'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  /** Counts the claims. */
+  @Column('int', { default: 0 }) attempt!: number;
+  @Column('int', { name: 'parent_step', nullable: true }) parentStep!: number | null;
+  /** The checkpoint it made. */
+  @Column('int', { nullable: true }) step!: number | null;
+  @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
+  @Column({ type: 'text', collation: 'C', name: 'worker_id', nullable: true }) workerId!:
+    string | null;
+  /** Stays when the job has ended, so that a resent report gets its answer again. */
+  @Column('bytea', { name: 'lease_token_hash', nullable: true }) leaseTokenHash!: Buffer | null;
+  @Column('timestamptz', { name: 'lease_expires_at', nullable: true }) leaseExpiresAt!: Date | null;
+  @Column('timestamptz', { name: 'leased_at', nullable: true }) leasedAt!: Date | null;
+  @Column('timestamptz', { name: 'queued_at', default: () => 'now()' }) queuedAt!: Date;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  @Column('timestamptz', { name: 'started_at', nullable: true }) startedAt!: Date | null;
+  @Column('timestamptz', { name: 'finished_at', nullable: true }) finishedAt!: Date | null;
+  @Column('timestamptz', { name: 'cancel_requested_at', nullable: true })
+  cancelRequestedAt!: Date | null;
+  @Column({ type: 'text', collation: 'C', name: 'error_message', nullable: true }) errorMessage!:
+    string | null;
+  @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
+}

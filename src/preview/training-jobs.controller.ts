@@ -1,0 +1,102 @@
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Query,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BearerAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { JSON_LINES, jsonLines } from '../common/json-rows.js';
+import { PageQueryDto } from './models.dto.js';
+import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
+import { QueryPipe } from './query.pipe.js';
+import {
+  TrainingJobCreatedDto,
+  TrainingJobCreateDto,
+  TrainingJobDto,
+  TrainingJobsQueryDto,
+  TrajectoriesQueryDto,
+} from './training-jobs.dto.js';
+import { TrainingJobsService } from './training-jobs.service.js';
+
+@ApiTags('preview: training jobs')
+@BearerAuth()
+@Controller('v1/preview')
+export class TrainingJobsController {
+  constructor(private readonly jobs: TrainingJobsService) {}
+
+  /** Queues a training job. The same body again, while the job has not ended, answers the same job. */
+  @Post('training-jobs')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @ApiBody({ type: TrainingJobCreateDto })
+  create(@Req() request: Request, @CallerParam() caller: Caller): Promise<TrainingJobCreatedDto> {
+    return this.jobs.create(request, caller);
+  }
+
+  /** The training jobs that the key reaches, the oldest first. */
+  @Get('training-jobs')
+  @Allow('reader')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  list(
+    @Query(QueryPipe) query: TrainingJobsQueryDto,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.jobs.list(query, caller);
+  }
+
+  /** One training job. */
+  @Get('training-jobs/:id')
+  @Allow('reader')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: TrainingJobDto })
+  read(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
+    return this.jobs.read(id, caller);
+  }
+
+  /** Ends a job that waits for a trainer; asks the trainer of one that runs to stop. */
+  @Post('training-jobs/:id/cancel')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: TrainingJobDto })
+  cancel(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
+    return this.jobs.cancel(id, caller);
+  }
+
+  /** What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last. */
+  @Get('training-jobs/:id/events')
+  @Allow('reader')
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  events(
+    @Param('id') id: string,
+    @Query(QueryPipe) query: PageQueryDto,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.jobs.events(id, query, caller);
+  }
+
+  /** Streams the trajectories of a model without their logprobs, one JSON object per line, the oldest first. */
+  @Post('trajectories/query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiProduces(JSON_LINES)
+  async trajectories(
+    @Body() query: TrajectoriesQueryDto,
+    @Req() request: Request,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    return jsonLines(await this.jobs.trajectories(query, caller), request);
+  }
+}

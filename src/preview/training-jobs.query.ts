@@ -1,0 +1,112 @@
+import type { Caller } from '../auth/caller.js';
+import { column, type Columns, jsonAt, orderBy, wireTime } from '../query/columns.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import { isReached, type ModelRow } from './models.query.js';
+import { PAGE_SIZE } from './pages.js';
+import type { JobRow } from './queue.query.js';
+import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
+
+export interface NewJob {
+  id: string;
+  batchId: string;
+  userId: string;
+  /** JSON text. */
+  experimentalConfig: string | null;
+}
+
+export const jobInsert = ({ project_id, id: modelId }: ModelRow, job: NewJob): Sql => sql`
+  INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
+  VALUES (${project_id}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
+
+/** The job of the model that has not ended and came with this very body. */
+export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql => sql`
+  SELECT j.id FROM training_jobs j
+  JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND b.body_sha256 = ${bodySha256}
+    AND j.status IN ('queued', 'leased', 'running')
+  ORDER BY j.id LIMIT 1`;
+
+/** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
+const asJson = (jobs: Sql) => sql`
+  SELECT t.id, row_to_json(t)::text AS json FROM (
+    SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
+      ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
+      j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
+      j.experimental_config,
+      CASE WHEN c.step IS NOT NULL THEN
+        json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
+    FROM (${jobs}) j
+    LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+    LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
+    ORDER BY j.id) t`;
+
+export const jobJson = (id: string, caller: Caller): Sql =>
+  asJson(sql`
+  SELECT * FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
+
+export const jobsPage = (query: TrainingJobsQueryDto, caller: Caller): Sql =>
+  asJson(sql`
+  SELECT * FROM training_jobs j
+  WHERE ${allOf(
+    isReached(sql`j.project_id`, caller),
+    query.model_id && sql`j.model_id = ${query.model_id}`,
+    query.status && sql`j.status = ${query.status}`,
+    query.after && sql`j.id > ${query.after}`,
+  )}
+  ORDER BY j.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`);
+
+/** The place of an event, also of one that is hidden by now; no row for an unknown one. */
+export const eventPlace = ({ project_id, id }: JobRow, event: string): Sql => sql`
+  SELECT seq FROM training_job_events WHERE project_id = ${project_id} AND job_id = ${id} AND id = ${event}`;
+
+export const eventsPage = (
+  { project_id, id }: JobRow,
+  after: number,
+  limit = PAGE_SIZE,
+): Sql => sql`
+  SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
+    'created_at', ${wireTime(sql`e.created_at`)})::text AS json
+  FROM training_job_events e
+  WHERE e.project_id = ${project_id} AND e.job_id = ${id} AND e.seq > ${after} AND NOT e.is_hidden
+  ORDER BY e.seq LIMIT ${limit + 1}`;
+
+const DOCUMENT = column.json(sql`t.document`, sql`t.is_opaque`);
+const inside = (name: string) => (path: readonly string[]) =>
+  path.length > 0 ? jsonAt(DOCUMENT, [name, ...path]) : undefined;
+
+/** What `sort_by` may name. */
+const FIELDS: Columns = {
+  id: column.text(sql`t.id::text`, { isNotNull: true }),
+  reward: column.number(sql`t.reward`),
+  num_tokens: column.number(sql`t.num_tokens`, { isNotNull: true }),
+  group_index: column.number(sql`t.group_index`, { isNotNull: true }),
+  trajectory_index: column.number(sql`t.trajectory_index`, { isNotNull: true }),
+  step: column.number(sql`b.step`, { isNotNull: true }),
+  split: column.text(sql`b.split`),
+  start_time: column.time(sql`t.start_time`, { isNotNull: true }),
+  created_at: column.time(sql`b.created_at`, { isNotNull: true }),
+  metrics: inside('metrics'),
+  metadata: inside('metadata'),
+};
+
+/** The members that the service adds to a trajectory. They stand last, and of a name that comes twice the last counts. */
+const PLACE = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
+  'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
+  'created_at', ${wireTime(sql`b.created_at`)})::text`;
+
+/** Trajectories of a model, each as JSON text, by default in the order in which they came. */
+export const trajectoriesQuery = (
+  { project_id, id }: ModelRow,
+  query: TrajectoriesQueryDto,
+): Sql => sql`
+  SELECT left(t.document::text, -1) || ',' || substr(${PLACE}, 2) AS json
+  FROM trajectory_batches b
+  JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
+  WHERE ${allOf(
+    sql`b.project_id = ${project_id} AND b.model_id = ${id}`,
+    query.split && sql`b.split = ${query.split}`,
+    query.job_id && sql`b.job_id = ${query.job_id}`,
+    typeof query.step === 'number' && sql`b.step = ${query.step}`,
+  )}
+  ${orderBy(FIELDS, query.sort_by, 'id')}
+  LIMIT ${query.limit ?? null}::bigint OFFSET ${query.offset ?? null}::bigint`;

@@ -1,0 +1,29 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** The trajectory groups of one request, received whole. */
+@Entity('trajectory_batches')
+@Index('trajectory_batches_model_idx', ['projectId', 'modelId'])
+export class TrajectoryBatch {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'trajectory_batches_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'trajectory_batches_pkey' }) id!: string;
+  @Column('uuid', { name: 'model_id' }) modelId!: string;
+  /** Null for those of a training job. */
+  @Column({ type: 'text', collation: 'C', nullable: true }) split!: string | null;
+  /** Null for logged ones. */
+  @Column('uuid', { name: 'job_id', nullable: true }) jobId!: string | null;
+  /** Of the latest checkpoint when they came. */
+  @Column('int') step!: number;
+  @Column('int', { name: 'num_groups' }) numGroups!: number;
+  @Column('int', { name: 'num_trajectories' }) numTrajectories!: number;
+  @Column('bigint', { name: 'body_bytes' }) bodyBytes!: string;
+  @Column('bytea', { name: 'body_sha256' }) bodySha256!: Buffer;
+  /** Of the gzip JSONL that trainers read. */
+  @Column('bigint', { name: 'payload_bytes' }) payloadBytes!: string;
+  @Column('bytea', { name: 'payload_sha256' }) payloadSha256!: Buffer;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}

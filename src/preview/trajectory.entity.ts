@@ -1,0 +1,25 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A trajectory for queries. */
+@Entity('trajectories')
+@Index('trajectories_batch_idx', ['projectId', 'batchId'])
+export class TrajectoryRecord {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'trajectories_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'trajectories_pkey' }) id!: string;
+  @Column('uuid', { name: 'batch_id' }) batchId!: string;
+  @Column('int', { name: 'group_index' }) groupIndex!: number;
+  @Column('int', { name: 'trajectory_index' }) trajectoryIndex!: number;
+  /** Sampled tokens: the entries of the logprobs of its choices. */
+  @Column('int', { name: 'num_tokens' }) numTokens!: number;
+  /** True when `document` holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
+  @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;
+  @Column('double precision', { nullable: true }) reward!: number | null;
+  @Column('timestamptz', { name: 'start_time' }) startTime!: Date;
+  /** As it was sent, without logprobs, and with the defaults of absent fields. */
+  @Column('json') document!: unknown;
+}
