@@ -555,7 +555,7 @@ describe('trainers', () => {
       });
       sent.on('error', () => {}).end('{"worker_id":"gone","wait_s":30}');
       const { JobNotices } = await import('../src/preview/job-notices.js');
-      const notices: { waiters: Set<unknown> } = app.app.get<any>(JobNotices);
+      const notices: { waiters: Set<unknown> } = app.app.get(JobNotices);
       await until(() => notices.waiters.size === 1);
       sent.destroy();
       await until(() => notices.waiters.size === 0);
