@@ -87,7 +87,7 @@ describe('trainers', () => {
       attempt: 1,
       experimental_config: { learning_rate: 1e-5 },
       lease_token: expect.stringMatching(/^[\w-]{43}$/),
-      lease_expires_at: expect.any(String),
+      lease_expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
       heartbeat_seconds: 15,
       payload: {
         url: `/v1/preview/trainer/jobs/${job.id}/payload`,
@@ -102,7 +102,10 @@ describe('trainers', () => {
       linesOfGzip(await preview.payload(job.id, token)).map((line) => JSON.parse(line)),
     ).toEqual(groups);
     const beat = await preview.trainer(job.id, token, 'heartbeat');
-    expect(beat.body).toEqual({ lease_expires_at: expect.any(String), cancel_requested: false });
+    expect(beat.body).toEqual({
+      lease_expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
+      cancel_requested: false,
+    });
     expect((await preview.start(job.id, token, 2)).body).toEqual({});
     expect(await preview.job(job.id)).toMatchObject({
       status: 'running',
@@ -555,7 +558,7 @@ describe('trainers', () => {
       });
       sent.on('error', () => {}).end('{"worker_id":"gone","wait_s":30}');
       const { JobNotices } = await import('../src/preview/job-notices.js');
-      const notices = app.app.get<{ waiters: Set<unknown> }>(JobNotices as never);
+      const notices = app.app.get<{ waiters: Set<unknown> }>(JobNotices);
       await until(() => notices.waiters.size === 1);
       sent.destroy();
       await until(() => notices.waiters.size === 0);
@@ -691,7 +694,7 @@ describe('trainers', () => {
         experimental_config: { learning_rate: 0.25 },
       });
       const trainer = spawn(
-        python!,
+        python,
         ['examples/trainer/trainer.py', '--once', '--wait', '1', '--checkpoints', folder.path],
         {
           env: { ...process.env, SKEIN_URL: app.url, SKEIN_API_KEY: await app.aKey('trainer') },
