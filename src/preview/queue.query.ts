@@ -1,5 +1,6 @@
 import type { Caller } from '../auth/caller.js';
 import { config } from '../config.js';
+import { wireTime } from '../query/columns.js';
 import { allOf, join, sql, type Sql } from '../query/sql.js';
 import { isReached } from './models.query.js';
 
@@ -21,12 +22,12 @@ export interface JobRow {
   attempt: number;
   step: number | null;
   error_message: string | null;
-  lease_expires_at: Date | null;
+  lease_expires_at: string | null;
   is_cancel_requested: boolean;
 }
 
 const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
-  j.lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
+  ${wireTime(sql`j.lease_expires_at`)} AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
 const LEASE = seconds(config.trainerLeaseSeconds);
@@ -91,7 +92,7 @@ export const claim = ({ caller, workerId, baseModels, tokenHash }: Claim): Sql =
     AND m.project_id = j.project_id AND m.id = j.model_id
     AND b.project_id = j.project_id AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-    j.experimental_config::text AS config, j.lease_expires_at, b.payload_bytes::float8 AS bytes,
+    j.experimental_config::text AS config, ${wireTime(sql`j.lease_expires_at`)} AS lease_expires_at, b.payload_bytes::float8 AS bytes,
     encode(b.payload_sha256, 'hex') AS sha256`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */

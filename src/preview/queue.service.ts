@@ -60,7 +60,7 @@ interface ClaimedRow {
   parent_step: number;
   attempt: number;
   config: string | null;
-  lease_expires_at: Date;
+  lease_expires_at: string;
   bytes: number;
   sha256: string;
 }
@@ -134,7 +134,7 @@ export class QueueService {
     const [job] = await this.database.query<JobRow>(renewLease(holder));
     if (!job) throw leaseLost();
     return {
-      lease_expires_at: job.lease_expires_at!.toISOString(),
+      lease_expires_at: job.lease_expires_at!,
       cancel_requested: job.is_cancel_requested,
     };
   }
@@ -303,12 +303,11 @@ const refused = (message: string) =>
 const leaseLost = () => refused('the lease of the job is lost: stop working on it');
 
 function claimedJson(row: ClaimedRow, token: string): string {
-  const { name, config: experimentalConfig, bytes, sha256, lease_expires_at, ...rest } = row;
+  const { name, config: experimentalConfig, bytes, sha256, ...rest } = row;
   const answer: Omit<ClaimedDto, 'experimental_config'> = {
     ...rest,
     model: name,
     lease_token: token,
-    lease_expires_at: lease_expires_at.toISOString(),
     heartbeat_seconds: config.trainerHeartbeatSeconds,
     payload: {
       url: `/v1/preview/trainer/jobs/${row.job_id}/payload`,

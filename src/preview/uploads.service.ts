@@ -173,7 +173,7 @@ export class UploadsService {
 class Staging {
   readonly id = uuidv7();
   projectId = '';
-  private readonly reader = new TrajectoryReader(new Date().toISOString());
+  private readonly reader = new TrajectoryReader(microseconds(new Date()));
   private readonly bodyHash = createHash('sha256');
   private payloadHash = createHash('sha256');
   private bodyBytes = 0;
@@ -283,3 +283,6 @@ class Staging {
     } else await this.database.query(groupsRepeal(this.projectId, this.id, groups.map(Number)));
   }
 }
+
+/** Date-times in the form of the wire. */
+const microseconds = (time: Date) => time.toISOString().replace('Z', '000Z');
