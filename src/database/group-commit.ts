@@ -20,10 +20,7 @@ interface Limits {
 
 const MIB = 1024 * 1024;
 
-/*
- * One connection stores 9 to 14 thousand rows of 2 KB a second and leaves Node idle, four keep it busy: the figures are
- * in docs/adr/0004-write-path.md.
- */
+/* One write at a time leaves Node waiting for the commit, four keep it busy: bench/ingest.mjs prints the rates. */
 const LIMITS: Limits = {
   maxRows: 500,
   maxBytes: 8 * MIB,
