@@ -476,7 +476,8 @@ describe('trainers', () => {
     const queued = await preview.aJob(await preview.aModel());
     await preview.call('POST', `/training-jobs/${queued}/cancel`);
     for (const id of [told.job, lost.job, queued]) {
-      expect(await statusOf(id)).toBe('cancelled');
+      const { body: job } = await preview.call('GET', `/training-jobs/${id}`);
+      expect(job).toMatchObject({ status: 'cancelled', finished_at: expect.any(String) });
       expect((await preview.events(id)).at(-1)).toMatchObject({
         type: 'training_failed',
         data: { error_message: 'the job was cancelled' },
