@@ -75,21 +75,13 @@ export async function serve(): Promise<void> {
     const dataSource = await connect(postgres.url);
     for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
     // The key is made once the address is known to be free: it is printed once, and must not be lost to a failed start.
-    if (config.workers > 1) {
-      const workers = new Workers(config.workers, postgres.url);
-      const stopFor = stopOnSignal(async () => {
-        await workers.stop();
-        await postgres.stop();
-      });
-      const port = await workers.start();
-      welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
-      await dataSource.destroy();
-      void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
-    } else {
-      const { port, stopFor } = await listen(dataSource, () => postgres.stop());
-      welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
-      void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
-    }
+    const { port, stopFor } =
+      config.workers > 1
+        ? await startWorkers(postgres)
+        : await listen(dataSource, () => postgres.stop());
+    welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
+    if (config.workers > 1) await dataSource.destroy(); // only the workers serve requests
+    void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
   } catch (error) {
     await postgres.stop();
     throw error;
@@ -100,6 +92,15 @@ export async function serve(): Promise<void> {
 async function serveAsWorker(): Promise<void> {
   const { stopFor } = await listen(await connect(config.databaseUrl!), async () => {});
   process.once('disconnect', () => stopFor('the primary process ended', 1));
+}
+
+async function startWorkers(postgres: Postgres) {
+  const workers = new Workers(config.workers, postgres.url);
+  const stopFor = stopOnSignal(async () => {
+    await workers.stop();
+    await postgres.stop();
+  });
+  return { port: await workers.start(), stopFor };
 }
 
 /** Serves until a signal, then `afterwards`. */

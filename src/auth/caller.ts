@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import { PROJECT_PART } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
 import type { Role } from './api-key.entity.js';
 
@@ -40,8 +41,7 @@ export function covers(scope: string, inner: string): boolean {
   );
 }
 
-const PART = '[A-Za-z0-9_.-]{1,128}';
-const SCOPE = new RegExp(`^(\\*|${PART}/(\\*|${PART}))$`);
+const SCOPE = new RegExp(`^(\\*|${PROJECT_PART}/(\\*|${PROJECT_PART}))$`);
 export const isScope = (text: unknown): text is string =>
   typeof text === 'string' && SCOPE.test(text);
 

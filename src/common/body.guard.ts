@@ -4,11 +4,9 @@ import {
   createParamDecorator,
   type ExecutionContext,
   Injectable,
-  SetMetadata,
 } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { Reflector } from '@nestjs/core';
-import type { NextFunction, Request, Response } from 'express';
+import type { Request, Response } from 'express';
 import express from 'express';
 import { config } from '../config.js';
 import { ApiError, invalidRequest } from './errors.js';
@@ -23,11 +21,6 @@ declare module 'http' {
   }
 }
 
-const BODY_LIMIT = 'body_limit';
-
-/** Another limit than `MAX_BODY_BYTES` for the inflated body of a route or controller. */
-export const BodyLimit = (bytes: number) => SetMetadata(BODY_LIMIT, bytes);
-
 /** The body as it was sent, for what must come back byte for byte. */
 export const BodyText = createParamDecorator(
   (_: unknown, context: ExecutionContext): string =>
@@ -40,20 +33,13 @@ export const BodyText = createParamDecorator(
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
-  constructor(private readonly reflector: Reflector) {}
-
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const dto = bodyDto(context);
     if (!dto) return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const limit = this.reflector.getAllAndOverride<number>(BODY_LIMIT, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
-    request.bodyText = await readText(
-      request,
-      context.switchToHttp().getResponse<Response>(),
-      limit ?? config.maxBodyBytes,
+    assertJson(request);
+    request.bodyText = utf8(
+      await readBytes(request, context.switchToHttp().getResponse<Response>()),
     );
     request.body = parseJson(request.bodyText);
     const { violations, projects } = validate(dto, request.body);
@@ -81,13 +67,6 @@ function bodyDto(context: ExecutionContext): Dto | null {
   return dto;
 }
 
-const readers = new Map<number, (q: Request, s: Response, next: NextFunction) => void>();
-
-async function readText(request: Request, response: Response, limit: number): Promise<string> {
-  assertJson(request);
-  return utf8(await readBytes(request, response, limit));
-}
-
 /** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
 export function assertJson(request: Request, wanted = 'application/json'): void {
   const [type, charset] = mediaTypeOf(request);
@@ -98,14 +77,10 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
     );
 }
 
-/** The body, inflated. The limit counts inflated bytes, and stops the inflating. */
-export async function readBytes(
-  request: Request,
-  response: Response,
-  limit: number,
-): Promise<Buffer> {
-  let read = readers.get(limit);
-  if (!read) readers.set(limit, (read = express.raw({ type: () => true, limit })));
+const read = express.raw({ type: () => true, limit: config.maxBodyBytes });
+
+/** The body, inflated. The limit, `MAX_BODY_BYTES`, counts inflated bytes, and stops the inflating. */
+export async function readBytes(request: Request, response: Response): Promise<Buffer> {
   await new Promise<void>((resolve, reject) => {
     read(request, response, (error?: unknown) => (error ? reject(bodyError(error)) : resolve()));
   });

@@ -18,7 +18,10 @@ import { PROJECT_RULE } from './validation.js';
 /** Largest value of `limit`, `offset` and other counts: PostgreSQL's `int4`. */
 export const MAX_INT = 2_147_483_647;
 
-const PROJECT_ID = /^[A-Za-z0-9_.-]{1,128}\/[A-Za-z0-9_.-]{1,128}$/;
+/** The entity, or the project, of `<entity>/<project>`. */
+export const PROJECT_PART = '[A-Za-z0-9_.-]{1,128}';
+
+const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
 /** One rule with a fixed message; `each` checks every element of an array. */
 function rule(name: string, message: string, isValid: (value: unknown) => boolean, each = false) {

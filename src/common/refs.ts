@@ -1,3 +1,4 @@
+import { PROJECT_PART } from './dto.js';
 import { WIRE } from './wire.js';
 
 export type RefKind = 'object' | 'op' | 'call';
@@ -14,9 +15,8 @@ export interface Ref {
   path: string[];
 }
 
-const PART = '[A-Za-z0-9_.-]{1,128}';
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PART}/${PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|call/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|call/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
   'u',
 );
 

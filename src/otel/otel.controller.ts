@@ -20,7 +20,6 @@ import type { Request, Response } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { assertJson, mediaTypeOf, readBytes, utf8 } from '../common/body.guard.js';
-import { config } from '../config.js';
 import { OtelService } from './otel.service.js';
 import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
 
@@ -64,7 +63,7 @@ export class OtelController {
   ): Promise<StreamableFile> {
     const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
     if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
-    const bytes = await readBytes(request, response, config.maxBodyBytes);
+    const bytes = await readBytes(request, response);
     const spans = isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(utf8(bytes));
     const partialSuccess = await this.otel.export(spans, project, caller);
     return isProtobuf

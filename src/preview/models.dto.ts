@@ -11,9 +11,9 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { IsId, MAX_INT } from '../common/dto.js';
+import { IsId, MAX_INT, PROJECT_PART } from '../common/dto.js';
 
-const PART = /^[A-Za-z0-9_.-]{1,128}$/;
+const PART = new RegExp(`^${PROJECT_PART}$`);
 const PART_MESSAGE = 'must be 1 to 128 letters, digits, "_", "." or "-"';
 
 export class ModelCreateDto {
