@@ -5,6 +5,7 @@ import { ApiKey } from './api-key.entity.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { FailedAttempts } from './failed-attempts.js';
+import { Idempotency } from './idempotency.js';
 import { IdempotencySweeper } from './idempotency.sweeper.js';
 import { KeysController } from './keys.controller.js';
 import { KeysService } from './keys.service.js';
@@ -14,7 +15,14 @@ import { KeysService } from './keys.service.js';
 @Module({
   imports: [PassportModule, TypeOrmModule.forFeature([ApiKey])],
   controllers: [KeysController],
-  providers: [KeysService, BasicStrategy, BearerStrategy, FailedAttempts, IdempotencySweeper],
-  exports: [KeysService, FailedAttempts],
+  providers: [
+    KeysService,
+    BasicStrategy,
+    BearerStrategy,
+    FailedAttempts,
+    Idempotency,
+    IdempotencySweeper,
+  ],
+  exports: [KeysService, FailedAttempts, Idempotency],
 })
 export class AuthModule {}

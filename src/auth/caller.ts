@@ -13,7 +13,12 @@ export class Caller {
     readonly userName: string,
     readonly role: Role,
     readonly scopes: readonly string[],
+    private readonly expiresAt: Date | null = null,
   ) {}
+
+  isExpired(): boolean {
+    return this.expiresAt !== null && this.expiresAt.getTime() <= Date.now();
+  }
 
   /** A trainer key has no rank among the others; an admin may do everything. */
   mayActAs(role: Role): boolean {

@@ -6,6 +6,7 @@ import { ApiError } from '../common/errors.js';
 import type { Role } from './api-key.entity.js';
 import { ROLE } from './access.guard.js';
 import { FailedAttempts } from './failed-attempts.js';
+import { KeysService } from './keys.service.js';
 
 /**
  * The Passport guard of one scheme: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
@@ -14,12 +15,18 @@ import { FailedAttempts } from './failed-attempts.js';
 export function keyGuard(strategy: 'basic' | 'bearer', challenge: string): Type<IAuthGuard> {
   class KeyGuard extends AuthGuard(strategy) {
     @Inject() private readonly reflector!: Reflector;
+    @Inject() private readonly keys!: KeysService;
     @Inject() private readonly failedAttempts!: FailedAttempts;
 
     override async canActivate(context: ExecutionContext): Promise<boolean> {
       const request = context.switchToHttp().getRequest<Request>();
       // Only the header counts: the Bearer strategy would also take a token from the address, where logs see it.
-      if (request.headers.authorization) await super.canActivate(context);
+      const { authorization } = request.headers;
+      if (authorization)
+        request.user = await this.keys.callerOf(strategy, authorization, async () => {
+          await super.canActivate(context);
+          return request.user;
+        });
       const caller = request.user;
       if (!caller) {
         await this.failedAttempts.count(request.ip ?? '');

@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /*
@@ -34,7 +34,7 @@ function checkOf(random: string): string {
   return check;
 }
 
-export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 /** What may be shown of a secret. */
 export const hintOf = (secret: string): string => secret.slice(0, PREFIX.length + 4);

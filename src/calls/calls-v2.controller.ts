@@ -1,10 +1,19 @@
-import { Body, Controller, HttpCode, HttpStatus, Param, Post, UseGuards } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Req,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
-import { valueAt } from '../common/json-text.js';
 import {
   CallEndBodyDto,
   CallsCompleteAnswerDto,
@@ -23,7 +32,10 @@ import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
 @BasicAuth() // decorators apply from the last one up, so its guards run first
 @Controller('v2/:entity/:project')
 export class CallsV2Controller {
-  constructor(private readonly calls: CallsService) {}
+  constructor(
+    private readonly calls: CallsService,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Records up to 10,000 calls that have ended. A bad one is listed in the answer, the rest is stored. */
   @Post('calls/complete')
@@ -42,13 +54,10 @@ export class CallsV2Controller {
   @Post('call/start')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(({ start }: CallStartBodyDto) => typeof start.id === 'string')
-  start(
-    @Body() { start }: CallStartBodyDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<CallStartedDto> {
-    return this.calls.start(start, valueAt(text, 'start'), caller);
+  @IdempotencyHeader()
+  start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
+    const write = () => this.calls.start(start, request.bodyText, request.user!);
+    return this.idempotency.once(request, write, typeof start.id === 'string');
   }
 
   /** Records the end of a call that has started; 404 when it has not. */
@@ -56,7 +65,7 @@ export class CallsV2Controller {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
-    await this.calls.endStarted(end, valueAt(text, 'end'));
+    await this.calls.endStarted(end, text);
     return {};
   }
 }

@@ -11,10 +11,8 @@ import {
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
-import { valueAt } from '../common/json-text.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
   CallEndBodyDto,
@@ -36,19 +34,19 @@ import { CallsService } from './calls.service.js';
 @BasicAuth()
 @Controller()
 export class CallsController {
-  constructor(private readonly calls: CallsService) {}
+  constructor(
+    private readonly calls: CallsService,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Records the start of a call. May be repeated and may come after the end. */
   @Post('call/start')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(({ start }: CallStartBodyDto) => typeof start.id === 'string')
-  start(
-    @Body() { start }: CallStartBodyDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<CallStartedDto> {
-    return this.calls.start(start, valueAt(text, 'start'), caller);
+  @IdempotencyHeader()
+  start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
+    const write = () => this.calls.start(start, request.bodyText, request.user!);
+    return this.idempotency.once(request, write, typeof start.id === 'string');
   }
 
   /** Records the end of a call. May be repeated and may come before the start. */
@@ -56,7 +54,7 @@ export class CallsController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
-    await this.calls.end(end, valueAt(text, 'end'));
+    await this.calls.end(end, text);
     return {};
   }
 
@@ -64,13 +62,13 @@ export class CallsController {
   @Post('call/upsert_batch')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(hasOwnIds)
+  @IdempotencyHeader()
   async upsertBatch(
     @Body() { batch }: UpsertBatchDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
+    @Req() request: Request,
   ): Promise<UpsertBatchAnswerDto> {
-    return { res: await this.calls.upsertBatch(batch, text, caller) };
+    const write = () => this.calls.upsertBatch(batch, request.bodyText, request.user!);
+    return { res: await this.idempotency.once(request, write, hasOwnIds(batch)) };
   }
 
   /** One call by its id; `{"call": null}` when there is none. */
@@ -124,14 +122,14 @@ export class CallsController {
   @Post('calls/delete')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent()
-  delete(@Body() body: CallsDeleteDto): Promise<CallsDeletedDto> {
-    return this.calls.delete(body);
+  @IdempotencyHeader()
+  delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
+    return this.idempotency.once(request, () => this.calls.delete(body));
   }
 }
 
 /** A batch in which every start has its own id changes nothing when it is sent again. */
-function hasOwnIds({ batch }: UpsertBatchDto): boolean {
+function hasOwnIds(batch: unknown[]): boolean {
   return (batch as { mode?: unknown; req?: { start?: { id?: unknown } } }[]).every(
     (item) => item?.mode !== 'start' || typeof item.req?.start?.id === 'string',
   );

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
-import { elementTexts, valueAt } from '../common/json-text.js';
+import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
 import { type Dto, validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
@@ -31,14 +31,13 @@ import {
   updateQuery,
 } from './calls.query.js';
 import {
-  END_DOCUMENTS,
-  END_FIELDS,
-  picked,
-  rowText,
-  START_DOCUMENTS,
-  START_FIELDS,
-} from './calls.upsert.js';
-import { callKey, CallsWriter, type CallWrite, keyOf, mergedByCall } from './calls.writer.js';
+  callKey,
+  CallsWriter,
+  type CallWrite,
+  joined,
+  keyOf,
+  mergedByCall,
+} from './calls.writer.js';
 
 /** The answer to one item of a batch. */
 type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
@@ -51,15 +50,17 @@ export class CallsService {
     private readonly costs: CostsService,
   ) {}
 
-  /** `text` is the start as it was sent. */
+  /** `text` is the body as it was sent. */
   async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
-    const write = startWrite(start, text, caller);
+    const documents = textsIn(text, { start: START_SHAPE })?.start;
+    const write = startWrite(start, documents, caller);
     await this.writer.store(write);
     return { id: write.id, trace_id: write.traceId! };
   }
 
+  /** `text` is the body as it was sent. */
   async end(end: CallEndDto, text: string): Promise<void> {
-    await this.writer.store(endWrite(end, text));
+    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end));
   }
 
   /** The end of a call that is there. @throws ApiError `not_found` */
@@ -77,9 +78,9 @@ export class CallsService {
    */
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     assertBatchSize(batch);
-    const texts = elementTexts(text, 'batch');
+    const found = textsIn(text, { batch: [ITEM_SHAPE] })!.batch!;
     return this.storeItems(
-      batch.map((item, i) => checkedItem(item, texts[i]!, caller)),
+      batch.map((item, i) => checkedItem(item, found[i], caller)),
       caller,
     );
   }
@@ -92,8 +93,8 @@ export class CallsService {
     caller: Caller,
   ): Promise<CallsCompleteAnswerDto> {
     assertBatchSize(batch);
-    const texts = elementTexts(text, 'batch');
-    const items = batch.map((call, i) => checkedCall(call, texts[i]!, caller, projectId));
+    const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
+    const items = batch.map((call, i) => checkedCall(call, found[i], caller, projectId));
     const answers = await this.storeItems(items, caller);
     const errors = answers.flatMap((answer, i) =>
       'error' in answer ? [{ index: i, ...answer.error }] : [],
@@ -103,32 +104,29 @@ export class CallsService {
 
   /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
   storeCalls(calls: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
+    const found = textsIn(`[${texts.join(',')}]`, [CALL_SHAPE])!;
     return this.storeItems(
-      calls.map((call, i) => checkedCall(call, texts[i]!, caller)),
+      calls.map((call, i) => checkedCall(call, found[i], caller)),
       caller,
     );
   }
 
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
     const writes = writesOf(items, caller, await this.tracesOf(items));
-    const merged = new Map(
-      mergedByCall(writes.filter((write) => write !== null)).map((write) => [keyOf(write), write]),
-    );
-    const outcomes = await this.writer.storeAll([...merged.values()]);
-    const refused = new Map([...merged.keys()].map((key, i) => [key, outcomes[i]]));
+    const merged = mergedByCall(writes.filter((write) => write !== null));
+    const refused = await this.writer.storeAll([...merged.values()]);
     return items.map((item, i): ItemAnswer => {
-      const write = writes[i];
-      if ('error' in item || !write) return item as Refusal;
-      const error = refused.get(keyOf(write));
+      if ('error' in item) return item;
+      const write = merged.get(keyOf(writes[i]!))!;
+      const error = refused.get(write);
       if (error) return refusal(error);
-      if (!item.start) return {};
-      return { id: write.id, trace_id: merged.get(keyOf(write))!.traceId! };
+      return item.start ? { id: write.id, trace_id: write.traceId! } : {};
     });
   }
 
   /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
   private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
-    const good = items.filter((item) => 'text' in item);
+    const good = items.filter((item) => 'documents' in item);
     const wanted = new Map<string, Set<string>>();
     for (const { start } of good) {
       if (!start || start.trace_id) continue;
@@ -173,13 +171,20 @@ export class CallsService {
   }
 }
 
-/** One item of a batch that may be stored: a start, an end, or both in one text. */
+/** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {
   start?: CallStartDto;
   end?: CallEndDto;
-  /** As it was sent. */
-  text: string;
+  documents: Documents | undefined;
 }
+
+/** The free-form members of a start or an end, as they were sent. */
+type Documents = Texts<typeof CALL_SHAPE>;
+
+const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
+const END_SHAPE = { summary: true, output: true } as const;
+const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
+const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
 
 interface Refusal {
   error: { code: string; detail: string };
@@ -196,7 +201,11 @@ function assertBatchSize({ length }: unknown[]): void {
 }
 
 /** Judges one item of a batch by itself. */
-function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusal {
+function checkedItem(
+  item: unknown,
+  found: Texts<typeof ITEM_SHAPE> | TooDeep | undefined,
+  caller: Caller,
+): Item | Refusal {
   try {
     const { mode, req } = (item ?? {}) as { mode?: unknown; req?: Record<string, unknown> | null };
     if (mode !== 'start' && mode !== 'end')
@@ -204,8 +213,9 @@ function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusa
     const body = req?.[mode];
     assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
     caller.assertReaches((body as CallEndDto).project_id);
+    if (found instanceof TooDeep) throw found;
     const part = mode === 'start' ? { start: body as CallStartDto } : { end: body as CallEndDto };
-    return { ...part, text: valueAt(text, 'req', mode) };
+    return { ...part, documents: found?.req?.[mode] };
   } catch (error) {
     return refusal(error);
   }
@@ -214,7 +224,7 @@ function checkedItem(item: unknown, text: string, caller: Caller): Item | Refusa
 /** Judges a whole call by itself. In a request about one project it must have ended, and there. */
 function checkedCall(
   call: unknown,
-  text: string,
+  found: Documents | TooDeep | undefined,
   caller: Caller,
   projectId?: string,
 ): Item | Refusal {
@@ -226,7 +236,8 @@ function checkedCall(
     caller.assertReaches(start.project_id);
     if (projectId !== undefined && start.project_id !== projectId)
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
-    return { start, ...(hasEnded && { end: call as CallEndDto }), text };
+    if (found instanceof TooDeep) throw found;
+    return { start, ...(hasEnded && { end: call as CallEndDto }), documents: found };
   } catch (error) {
     return refusal(error);
   }
@@ -241,13 +252,10 @@ function assertValid(dto: Dto, body: unknown, path = ''): void {
 function writesOf(items: (Item | Refusal)[], caller: Caller, traces: Traces): (CallWrite | null)[] {
   return items.map((item) => {
     if ('error' in item) return null;
-    const { start, end, text } = item;
-    if (!start) return endWrite(end!, text);
-    if (!end) return startWrite(start, text, caller, traces(start));
-    // each half takes its own members, so that none travels twice
-    const first = picked(text, [...START_FIELDS, ...START_DOCUMENTS]);
-    const last = picked(text, [...END_FIELDS, ...END_DOCUMENTS]);
-    return { ...startWrite(start, first, caller, traces(start)), end: endWrite(end, last).end };
+    const { start, end, documents } = item;
+    if (!start) return endWrite(end!, documents);
+    const first = startWrite(start, documents, caller, traces);
+    return end ? joined(first, endWrite(end, documents)) : first;
   });
 }
 
@@ -283,27 +291,68 @@ function tracesBy(items: Item[], stored: Map<string, string>): Traces {
 
 function startWrite(
   start: CallStartDto,
-  text: string,
+  documents: Documents | undefined,
   caller: Caller,
-  traceId = uuidv7(),
+  newTrace: Traces = () => uuidv7(),
 ): CallWrite {
   const id = start.id ?? uuidv7();
-  const row = rowText(text, START_FIELDS, START_DOCUMENTS, {
+  const attributes = storable(documents?.attributes);
+  const inputs = storable(documents?.inputs);
+  const otelDump = storable(documents?.otel_dump);
+  return {
+    projectId: start.project_id,
     id,
-    [WIRE.runStep]: start[WIRE.runStep],
-    skein_user: caller.userName,
-    skein_trace: traceId,
-  });
-  return { projectId: start.project_id, id, start: row };
+    traceId: start.trace_id,
+    start: {
+      op_name: start.op_name,
+      started_at: start.started_at,
+      display_name: start.display_name,
+      trace_id: start.trace_id,
+      parent_id: start.parent_id,
+      thread_id: start.thread_id,
+      turn_id: start.turn_id,
+      run_id: start[WIRE.runId],
+      run_step: start[WIRE.runStep]?.toString(),
+      user_id: caller.userName,
+      new_trace: start.trace_id ? null : newTrace(start),
+      attributes: attributes ?? '{}',
+      inputs: inputs ?? '{}',
+      otel_dump: otelDump,
+    },
+    ...summed(attributes, inputs, otelDump),
+  };
 }
 
-function endWrite(end: CallEndDto, text: string): CallWrite {
-  const row = rowText(text, END_FIELDS, END_DOCUMENTS, {
+function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite {
+  const summary = storable(documents?.summary);
+  const output = storable(documents?.output);
+  return {
+    projectId: end.project_id,
     id: end.id,
-    [WIRE.runStepEnd]: end[WIRE.runStepEnd],
-    skein_failed: hasDescendantError(end.summary),
-  });
-  return { projectId: end.project_id, id: end.id, end: row };
+    end: {
+      ended_at: end.ended_at,
+      exception: end.exception,
+      run_step_end: end[WIRE.runStepEnd]?.toString(),
+      end_started_at: end.started_at,
+      end_trace_id: end.trace_id,
+      has_descendant_error: String(hasDescendantError(end.summary)),
+      summary,
+      output,
+    },
+    ...summed(summary, output, end.exception),
+  };
+}
+
+/** A free-form member that is null is stored as one that is absent. */
+const storable = (document: string | undefined) => (document === 'null' ? null : document);
+
+/** What the write path needs to know of texts together. */
+function summed(...texts: (string | null | undefined)[]): Pick<CallWrite, 'isOpaque' | 'length'> {
+  const present = texts.filter((text) => text != null);
+  return {
+    isOpaque: present.some(hasOpaqueEscapes),
+    length: present.reduce((sum, { length }) => sum + length, 0),
+  };
 }
 
 /** `summary.status_counts.error > 0`. */

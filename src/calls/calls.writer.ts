@@ -4,16 +4,20 @@ import { metrics } from '../common/edge.js';
 import { isRowError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { GroupCommit } from '../database/group-commit.js';
-import { upsertQuery } from './calls.upsert.js';
+import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
 
-/** The start, the end, or both of one call, as texts that `upsertQuery` takes. */
+/** The start, the end, or both of one call. */
 export interface CallWrite {
   projectId: string;
   id: string;
-  start?: string;
-  end?: string;
-  /** Set when the write is committed. */
-  traceId?: string;
+  start?: StartColumns;
+  end?: EndColumns;
+  /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
+  isOpaque: boolean;
+  /** Of the text it came in. */
+  length: number;
+  /** Of the start: its own, else set when the write is committed. */
+  traceId?: string | null;
 }
 
 /**
@@ -32,28 +36,29 @@ export class CallsWriter implements OnApplicationShutdown {
   /** Resolves when the write is committed. @throws Busy when too many wait. */
   async store(write: CallWrite): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
-    const bytes = (write.start?.length ?? 0) + (write.end?.length ?? 0);
-    await this.group.add(write, write.projectId, bytes);
+    await this.group.add(write, write.projectId, write.length);
   }
 
-  /** Stores many; answers for each what refused it, or undefined. @throws what would fail all of them. */
-  async storeAll(writes: CallWrite[]): Promise<unknown[]> {
+  /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
+  async storeAll(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
+    const refused = new Map<CallWrite, unknown>();
     const outcomes = await Promise.allSettled(writes.map((write) => this.store(write)));
-    return outcomes.map((outcome) => {
-      if (outcome.status === 'fulfilled') return undefined;
-      if (isRowError(outcome.reason)) return outcome.reason as unknown;
-      throw outcome.reason;
-    });
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      if (!isRowError(outcome.reason)) throw outcome.reason;
+      refused.set(writes[i]!, outcome.reason);
+    }
+    return refused;
   }
 
   /** In the order in which every statement locks, since the locks stay until the transaction ends. */
-  private async storeInTransaction(writes: CallWrite[]): Promise<unknown[]> {
+  private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     const refused = new Map<CallWrite, unknown>();
     const sorted = writes.toSorted((a, b) => byCodePoint(keyOf(a), keyOf(b)));
     for (let i = 0; i < sorted.length; i += ROWS_AT_ONCE)
       await this.storeOrHalve(sorted.slice(i, i + ROWS_AT_ONCE), refused);
-    return writes.map((write) => refused.get(write));
+    return refused;
   }
 
   private async storeOrHalve(writes: CallWrite[], refused: Map<CallWrite, unknown>): Promise<void> {
@@ -76,12 +81,10 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   private async write(writes: CallWrite[]): Promise<void> {
-    const merged = mergedByCall(writes);
-    const starts = merged.flatMap(({ start }) => start ?? []).join(',');
-    const ends = merged.flatMap(({ end }) => end ?? []).join(',');
     const rows = await this.database.query<{ project_id: string; id: string; trace_id: string }>(
-      upsertQuery(`[${starts}]`, `[${ends}]`),
+      upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
     );
+    if (writes.every(({ start, traceId }) => !start || traceId)) return;
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
     for (const write of writes) write.traceId = traceIds.get(keyOf(write));
   }
@@ -111,17 +114,23 @@ export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
 
 export const keyOf = ({ projectId, id }: CallWrite) => callKey(projectId, id);
 
-/** One write a call: later starts and ends replace earlier ones. */
-export function mergedByCall(writes: CallWrite[]): CallWrite[] {
-  if (writes.length === 1) return writes;
+/** One write a call, by `keyOf`: later starts and ends replace earlier ones. */
+export function mergedByCall(writes: CallWrite[]): Map<string, CallWrite> {
   const merged = new Map<string, CallWrite>();
   for (const write of writes) {
-    const earlier = merged.get(keyOf(write));
-    merged.set(keyOf(write), {
-      ...write,
-      start: write.start ?? earlier?.start,
-      end: write.end ?? earlier?.end,
-    });
+    const key = keyOf(write);
+    const earlier = merged.get(key);
+    merged.set(key, earlier ? joined(earlier, write) : write);
   }
-  return [...merged.values()];
+  return merged;
 }
+
+/** The later start and the later end of one call. */
+export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => ({
+  ...later,
+  start: later.start ?? earlier.start,
+  end: later.end ?? earlier.end,
+  traceId: later.start ? later.traceId : earlier.traceId,
+  isOpaque: earlier.isOpaque || later.isOpaque,
+  length: earlier.length + later.length,
+});

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import {
   type CanActivate,
   createParamDecorator,
@@ -90,6 +90,7 @@ export async function readBytes(request: Request, response: Response): Promise<B
 /** The text of a body that is to be JSON. */
 export function utf8(bytes: Buffer): string {
   if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  if (isAscii(bytes)) return bytes.toString('latin1'); // the same text, without decoding
   if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
   return bytes.toString('utf8');
 }

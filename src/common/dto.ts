@@ -120,13 +120,13 @@ export const IsDateTime = () =>
   );
 
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ]([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:[Zz]|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:[Zz]|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
 
 export function isDateTime(value: unknown): value is string {
-  const parts = typeof value === 'string' && DATE_TIME.exec(value);
-  if (!parts) return false;
-  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return false;
+  if (typeof value !== 'string' || !DATE_TIME.test(value)) return false;
+  const year = Number(value.slice(0, 4));
+  const day = Number(value.slice(8, 10));
+  if (day > 28 && day > daysOf(year, Number(value.slice(5, 7)))) return false;
   return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
 }
 

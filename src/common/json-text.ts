@@ -23,6 +23,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const ZERO = 0x30;
 const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const LETTER_D = 0x64;
 const LETTER_U = 0x75;
@@ -93,6 +94,81 @@ export function elementSpans(text: string, at: number, depth = 1): Span[] {
 export function valueAt(text: string, ...names: string[]): string {
   return names.reduce((value, name) => value.slice(...memberSpans(value, 0).get(name)!), text);
 }
+
+/** Values to find: `true` is the value itself; else these members of it, or `[shape]` in each of its elements. */
+export type Shape = true | readonly [Shape] | { readonly [member: string]: Shape };
+
+/** The texts that a shape finds. What is not there, or is no such container, is undefined. */
+export type Texts<S extends Shape> = S extends true
+  ? string
+  : S extends readonly [infer E extends Shape]
+    ? (Texts<E> | TooDeep | undefined)[]
+    : S extends { readonly [member: string]: Shape }
+      ? { [K in keyof S]?: Texts<S[K]> }
+      : never;
+
+/**
+ * The texts of the values that the shape names, in one pass. The depth of an element counts from itself, and one that
+ * is too deep is a `TooDeep` in its place, so that it can be refused by itself. @throws TooDeep outside elements
+ */
+export function textsIn<const S extends Shape>(text: string, shape: S): Texts<S> | undefined {
+  return new Finder(text).find(shape, 0) as Texts<S> | undefined;
+}
+
+class Finder {
+  private at = 0;
+
+  constructor(private readonly text: string) {}
+
+  /** What the shape finds in the value at `at`, which then stands behind it. */
+  find(shape: Shape, depth: number): unknown {
+    this.at = skipSpace(this.text, this.at);
+    const first = this.text.charCodeAt(this.at);
+    if (isList(shape) && first === OPEN_BRACKET) return this.elements(shape[0]);
+    if (isMembers(shape) && first === OPEN_BRACE) return this.members(shape, depth + 1);
+    const start = this.at;
+    this.at = skipValue(this.text, start, depth);
+    return shape === true ? this.text.slice(start, this.at) : undefined;
+  }
+
+  private members(shape: Record<string, Shape>, depth: number): Record<string, unknown> {
+    const { text } = this;
+    const found: Record<string, unknown> = {};
+    this.at = skipSpace(text, this.at + 1);
+    while (this.at < text.length && text.charCodeAt(this.at) !== CLOSE_BRACE) {
+      const keyEnd = skipString(text, this.at);
+      const key = decoded(text.slice(this.at + 1, keyEnd - 1));
+      this.at = skipSpace(text, keyEnd) + 1;
+      if (Object.hasOwn(shape, key)) found[key] = this.find(shape[key]!, depth);
+      else this.at = skipValue(text, this.at, depth);
+      this.at = afterComma(text, this.at);
+    }
+    this.at++;
+    return found;
+  }
+
+  private elements(shape: Shape): unknown[] {
+    const { text } = this;
+    const found: unknown[] = [];
+    this.at = skipSpace(text, this.at + 1);
+    while (this.at < text.length && text.charCodeAt(this.at) !== CLOSE_BRACKET) {
+      const start = this.at;
+      try {
+        found.push(this.find(shape, 0));
+      } catch (error) {
+        found.push(error);
+        this.at = skipValue(text, start, UNLIMITED);
+      }
+      this.at = afterComma(text, this.at);
+    }
+    this.at++;
+    return found;
+  }
+}
+
+const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape);
+const isMembers = (shape: Shape): shape is Record<string, Shape> =>
+  shape !== true && !isList(shape);
 
 /** A depth from which no nesting reaches the limit. */
 const UNLIMITED = -Number.MAX_SAFE_INTEGER;

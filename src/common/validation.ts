@@ -19,7 +19,8 @@ interface Rule {
 interface Property {
   name: string;
   isProject: boolean;
-  applies(object: Record<string, unknown>): boolean;
+  /** What has to hold for the rules to apply: `@IsOptional()`, `@ValidateIf()`. */
+  conditions: ((object: object, value: unknown) => boolean)[];
   rules: Rule[];
   nested: { rules: Rules; each: boolean } | undefined;
 }
@@ -51,34 +52,36 @@ function check(rules: Rules, value: unknown, path: string, seen: Checked): void 
   }
   for (const property of rules) {
     if (seen.violations.length >= MAX_VIOLATIONS) return;
-    if (property.applies(value)) checkProperty(property, value, path, seen);
+    checkProperty(property, value, path, seen);
   }
 }
 
 function checkProperty(
-  { name, isProject, rules, nested }: Property,
+  { name, isProject, conditions, rules, nested }: Property,
   object: Record<string, unknown>,
   parent: string,
   seen: Checked,
 ): void {
-  const path = parent ? `${parent}.${name}` : name;
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  for (const applies of conditions) if (!applies(object, value)) return;
   if (value === undefined) {
-    seen.violations.push({ path, message: 'is required' });
+    seen.violations.push({ path: under(parent, name), message: 'is required' });
     return;
   }
   for (const rule of rules) {
     const violation = rule.each
-      ? checkEach(rule, value, object, path)
-      : asViolation(rule.test(value, object), path);
+      ? checkEach(rule, value, object, under(parent, name))
+      : violationOf(rule, value, object, parent, name);
     if (violation) {
       seen.violations.push(violation);
       return;
     }
   }
   if (isProject) seen.projects.push(value as string);
-  if (nested) checkNested(nested, value, path, seen);
+  if (nested) checkNested(nested, value, under(parent, name), seen);
 }
+
+const under = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
 
 function checkNested(
   { rules, each }: NonNullable<Property['nested']>,
@@ -107,8 +110,16 @@ function checkEach(
   return undefined;
 }
 
-const asViolation = (message: string | undefined, path: string) =>
-  message === undefined ? undefined : { path, message };
+function violationOf(
+  rule: Rule,
+  value: unknown,
+  object: object,
+  parent: string,
+  name: string,
+): Violation | undefined {
+  const message = rule.test(value, object);
+  return message === undefined ? undefined : { path: under(parent, name), message };
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -136,15 +147,13 @@ function compile(dto: Dto): Property[] {
     storage.getTargetValidationMetadatas(dto, '', true, false),
   );
   return Object.entries(byProperty).map(([name, metadata]) => {
-    const conditions = metadata.filter(({ type }) => type === 'conditionalValidation');
     const nested = metadata.find(({ type }) => type === 'nestedValidation');
     return {
       name,
       isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
-      applies: (object) =>
-        conditions.every(({ constraints }) =>
-          constraints[0](object, Object.hasOwn(object, name) ? object[name] : undefined),
-        ),
+      conditions: metadata
+        .filter(({ type }) => type === 'conditionalValidation')
+        .map(({ constraints }) => constraints[0]),
       // decorators run from the last to the first
       rules: metadata
         .toReversed()

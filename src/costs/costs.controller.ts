@@ -11,8 +11,7 @@ import {
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
-import { BodyText } from '../common/body.guard.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { jsonArray } from '../common/json-rows.js';
 import {
   CostExplainDto,
@@ -28,15 +27,18 @@ import { CostsService } from './costs.service.js';
 @BasicAuth()
 @Controller('cost')
 export class CostsController {
-  constructor(private readonly costs: CostsService) {}
+  constructor(
+    private readonly costs: CostsService,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Stores price records of a project. They price every call that starts from their effective date on. */
   @Post('create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent()
-  create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
-    return this.costs.create(body, text);
+  @IdempotencyHeader()
+  create(@Body() body: CostsCreateDto, @Req() request: Request): Promise<CostsCreatedDto> {
+    return this.idempotency.once(request, () => this.costs.create(body, request.bodyText));
   }
 
   /** Lists the price records of a project. Built-in prices are not among them. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { Sql } from '../query/sql.js';
+import { type Prepared, Sql } from '../query/sql.js';
 import { Busy } from './busy.js';
 import { RowStream } from './row-stream.js';
 
@@ -33,8 +33,10 @@ export class Database {
     return this.current.getStore() !== undefined;
   }
 
-  async query<Row extends QueryResultRow>(query: Sql): Promise<Row[]> {
-    const { rows } = await (this.current.getStore() ?? this.pool).query<Row>(query.toQuery());
+  async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
+    const { rows } = await (this.current.getStore() ?? this.pool).query<Row>(
+      query instanceof Sql ? query.toQuery() : query,
+    );
     return rows;
   }
 

@@ -22,7 +22,7 @@ const MIB = 1024 * 1024;
 
 /* One write at a time leaves Node waiting for the commit, four keep it busy: bench/ingest.mjs prints the rates. */
 const LIMITS: Limits = {
-  maxRows: 500,
+  maxRows: 100,
   maxBytes: 8 * MIB,
   maxWrites: 4,
   maxWaitingRows: 50_000,

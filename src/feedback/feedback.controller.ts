@@ -11,9 +11,7 @@ import {
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
-import { BodyText } from '../common/body.guard.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementSpans, valueAt } from '../common/json-text.js';
 import {
@@ -34,38 +32,39 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @BasicAuth()
 @Controller('feedback')
 export class FeedbackController {
-  constructor(private readonly feedback: FeedbackService) {}
+  constructor(
+    private readonly feedback: FeedbackService,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
   @Post('create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(({ id }: FeedbackCreateDto) => typeof id === 'string')
+  @IdempotencyHeader()
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackCreatedDto })
-  create(
-    @Body() body: FeedbackCreateDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
-    return this.feedback.create(body, text, caller);
+  create(@Body() body: FeedbackCreateDto, @Req() request: Request): Promise<string> {
+    const write = () => this.feedback.create(body, request.bodyText, request.user!);
+    return this.idempotency.once(request, write, typeof body.id === 'string');
   }
 
   /** Attaches up to 1000 pieces of feedback: all of them, or none when one is refused. */
   @Post('batch/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(({ batch }: FeedbackBatchDto) => batch.every(({ id }) => typeof id === 'string'))
+  @IdempotencyHeader()
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackBatchCreatedDto })
-  async createAll(
-    @Body() { batch }: FeedbackBatchDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
-    const list = valueAt(text, 'batch');
-    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
-    return `{"res":[${(await this.feedback.createAll(batch, texts, caller)).join(',')}]}`;
+  createAll(@Body() { batch }: FeedbackBatchDto, @Req() request: Request): Promise<string> {
+    const write = async () => {
+      const list = valueAt(request.bodyText, 'batch');
+      const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+      const created = await this.feedback.createAll(batch, texts, request.user!);
+      return `{"res":[${created.join(',')}]}`;
+    };
+    const haveOwnIds = batch.every(({ id }) => typeof id === 'string');
+    return this.idempotency.once(request, write, haveOwnIds);
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
@@ -91,14 +90,11 @@ export class FeedbackController {
   @Post('replace')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent()
+  @IdempotencyHeader()
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackCreatedDto })
-  replace(
-    @Body() body: FeedbackReplaceDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
-    return this.feedback.replace(body, text, caller);
+  replace(@Body() body: FeedbackReplaceDto, @Req() request: Request): Promise<string> {
+    const write = () => this.feedback.replace(body, request.bodyText, request.user!);
+    return this.idempotency.once(request, write);
   }
 }

@@ -15,7 +15,7 @@ export class FilesController {
   constructor(private readonly files: FilesService) {}
 
   /** Stores a file of up to 100 MiB, sent as multipart/form-data. */
-  // No @Idempotent(): a file is found by its bytes, so a repeated request stores nothing new.
+  // No Idempotency-Key: a file is found by its bytes, so a repeated request stores nothing new.
   @Post(['file/create', 'files/create'])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')

@@ -12,7 +12,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { valueAt } from '../common/json-text.js';
@@ -38,10 +38,11 @@ export class ObjectsController {
   constructor(
     private readonly objects: ObjectsService,
     private readonly refs: RefsService,
+    private readonly idempotency: Idempotency,
   ) {}
 
   /** Publishes a value under a name. One that is there already becomes the latest version again. */
-  // No @Idempotent(): the content address makes a repeated request find what the first one stored.
+  // No Idempotency-Key: the content address makes a repeated request find what the first one stored.
   @Post('obj/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
@@ -67,9 +68,9 @@ export class ObjectsController {
   @Post('obj/delete')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent()
-  deleteObject(@Body() body: ObjectDeleteDto): Promise<ObjectsDeletedDto> {
-    return this.objects.delete(body);
+  @IdempotencyHeader()
+  deleteObject(@Body() body: ObjectDeleteDto, @Req() request: Request): Promise<ObjectsDeletedDto> {
+    return this.idempotency.once(request, () => this.objects.delete(body));
   }
 
   /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */

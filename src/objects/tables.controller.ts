@@ -29,7 +29,7 @@ import {
 } from './tables.dto.js';
 import { TablesService } from './tables.service.js';
 
-// No @Idempotent(): tables and rows are found by what they hold, so a repeated request stores nothing new.
+// No Idempotency-Key: tables and rows are found by what they hold, so a repeated request stores nothing new.
 @ApiTags('tables')
 @BasicAuth()
 @Controller('table')

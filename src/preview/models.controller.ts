@@ -15,7 +15,7 @@ import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BearerAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.interceptor.js';
+import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
@@ -34,15 +34,19 @@ import { LogDto } from './training-jobs.dto.js';
 @BearerAuth()
 @Controller('v1/preview/models')
 export class ModelsController {
-  constructor(private readonly models: ModelsService) {}
+  constructor(
+    private readonly models: ModelsService,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
   @Post()
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @Idempotent(({ return_existing }: ModelCreateDto) => return_existing === true)
-  create(@Body() body: ModelCreateDto, @CallerParam() caller: Caller): Promise<ModelDto> {
-    return this.models.create(body, caller);
+  @IdempotencyHeader()
+  create(@Body() body: ModelCreateDto, @Req() request: Request): Promise<ModelDto> {
+    const write = () => this.models.create(body, request.user!);
+    return this.idempotency.once(request, write, body.return_existing === true);
   }
 
   /** The models that the key reaches, the oldest first. */

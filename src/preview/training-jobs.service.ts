@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
-import { idempotencyKey } from '../auth/idempotency.interceptor.js';
+import { idempotencyKey } from '../auth/idempotency.js';
 import { invalidRequest } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { notifyQueue } from './job-notices.js';

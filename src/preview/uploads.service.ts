@@ -5,7 +5,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
-import { answeredOnce, idempotencyKey } from '../auth/idempotency.interceptor.js';
+import { answeredOnce, idempotencyKey } from '../auth/idempotency.js';
 import { unavailable } from '../common/errors.js';
 import { config } from '../config.js';
 import { Database } from '../database/database.js';

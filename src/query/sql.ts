@@ -36,3 +36,13 @@ export function allOf(...conditions: (Sql | false | null | undefined | '')[]): S
   const present = conditions.filter((condition) => condition instanceof Sql);
   return present.length === 0 ? sql`TRUE` : join(present, ' AND ');
 }
+
+/** A statement that each connection parses and plans once, and its values. */
+export interface Prepared {
+  name: string;
+  text: string;
+  values: unknown[];
+}
+
+/** The text of a statement under the name by which connections keep it; the values it was written with do not count. */
+export const prepared = (name: string, query: Sql) => ({ name, text: query.toQuery().text });

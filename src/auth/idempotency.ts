@@ -1,17 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  applyDecorators,
-  type CallHandler,
-  type ExecutionContext,
-  Injectable,
-  type NestInterceptor,
-  SetMetadata,
-  UseInterceptors,
-} from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import { Injectable } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { from, lastValueFrom, type Observable } from 'rxjs';
 import { ApiError } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { Database } from '../database/database.js';
@@ -19,45 +9,39 @@ import { sql } from '../query/sql.js';
 import type { Caller } from './caller.js';
 
 const HEADERS = ['idempotency-key', 'x-weave-retry-id'];
-const UNLESS = 'idempotent_unless';
+
+/** Says in the API's description that the route takes an `Idempotency-Key`; `Idempotency.once` is what it does. */
+export const IdempotencyHeader = () =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'The same key with the same body gets the first answer again for 24 hours; with another body, 409.',
+    schema: { type: 'string', maxLength: 256 },
+  });
 
 /**
- * A route whose writes may carry `Idempotency-Key`. The key, the write and its answer are committed in one transaction,
- * so a resend gets the first answer and the write never happens twice. `unless` names the bodies that are harmless to
- * repeat (upserts by the client's own ids): they cost no key.
+ * Writes that may carry an `Idempotency-Key`. The key, the write and its answer are committed in one transaction, so a
+ * resend gets the first answer and the write never happens twice.
  */
-export const Idempotent = (unless: (body: never) => boolean = () => false) =>
-  applyDecorators(
-    SetMetadata(UNLESS, unless),
-    UseInterceptors(IdempotencyInterceptor),
-    ApiHeader({
-      name: 'Idempotency-Key',
-      required: false,
-      description:
-        'The same key with the same body gets the first answer again for 24 hours; with another body, 409.',
-      schema: { type: 'string', maxLength: 256 },
-    }),
-  );
-
 @Injectable()
-export class IdempotencyInterceptor implements NestInterceptor {
-  constructor(
-    private readonly database: Database,
-    private readonly reflector: Reflector,
-  ) {}
+export class Idempotency {
+  constructor(private readonly database: Database) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<Request>();
-    const isHarmless = this.reflector.get<(body: unknown) => boolean>(UNLESS, context.getHandler());
+  /**
+   * Runs the write of a request with a validated body, under its key if it has one. A write that is harmless to repeat
+   * (an upsert by the client's own ids) costs no key.
+   */
+  async once<T>(request: Request, write: () => Promise<T>, isHarmless = false): Promise<T> {
     const key = idempotencyKey(request);
-    if (key === undefined || isHarmless(request.body)) return next.handle();
-    const write: KeyedWrite = {
+    if (key === undefined || isHarmless) return write();
+    const keyed: KeyedWrite = {
       key,
       project: request.projects[0] ?? '',
       caller: request.user as Caller,
       hash: createHash('sha256').update(`${request.path}\n${request.bodyText}`).digest(),
     };
-    return from(answeredOnce(this.database, write, () => lastValueFrom(next.handle())));
+    return answeredOnce(this.database, keyed, write);
   }
 }
 

@@ -1,0 +1,30 @@
+/*
+ * Arrays in PostgreSQL's binary format (`array_send` in src/backend/utils/adt/arrayfuncs.c): five 4-byte integers
+ * (dimensions, whether there are nulls, type of the elements, length, lower bound), then each element as its length and
+ * its bytes; -1 is the length of null. pg sends a `Buffer` in this format. Nothing is escaped, and nothing scanned for
+ * a quote to escape: bench/ingest.mjs has what that saves.
+ */
+const HEADER = 20;
+
+/** `oid` of the elements: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
+function binaryArray(oid: number, values: readonly (string | null | undefined)[]): Buffer {
+  const lengths = values.map((value) => (value == null ? -1 : Buffer.byteLength(value)));
+  const bytes = lengths.reduce((sum, length) => sum + 4 + Math.max(length, 0), HEADER);
+  const array = Buffer.allocUnsafe(bytes);
+  array.writeInt32BE(1, 0);
+  array.writeInt32BE(1, 4);
+  array.writeInt32BE(oid, 8);
+  array.writeInt32BE(values.length, 12);
+  array.writeInt32BE(1, 16);
+  let at = HEADER;
+  for (const [i, length] of lengths.entries()) {
+    at = array.writeInt32BE(length, at);
+    if (length > 0) at += array.write(values[i]!, at);
+  }
+  return array;
+}
+
+type Values = readonly (string | null | undefined)[];
+
+export const textArray = (values: Values): Buffer => binaryArray(25, values);
+export const jsonArray = (values: Values): Buffer => binaryArray(114, values);
