@@ -2,19 +2,25 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import { PROJECT_PART } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
-import type { Role } from './api-key.entity.js';
+import type { ApiKey, Role } from './api-key.entity.js';
 
 const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
 /** Who sends a request: the key behind it, without its secret. */
 export class Caller {
-  constructor(
-    readonly keyId: string,
-    readonly userName: string,
-    readonly role: Role,
-    readonly scopes: readonly string[],
-    private readonly expiresAt: Date | null = null,
-  ) {}
+  readonly keyId: string;
+  readonly userName: string;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  private readonly expiresAt: Date | null;
+
+  constructor(key: Pick<ApiKey, 'id' | 'userName' | 'role' | 'scopes' | 'expiresAt'>) {
+    this.keyId = key.id;
+    this.userName = key.userName;
+    this.role = key.role;
+    this.scopes = key.scopes;
+    this.expiresAt = key.expiresAt;
+  }
 
   isExpired(): boolean {
     return this.expiresAt !== null && this.expiresAt.getTime() <= Date.now();

@@ -61,7 +61,7 @@ export class KeysService {
     const key = await this.cache.fetch(secretHash.toString('base64'));
     if (!key || !timingSafeEqual(key.secretHash, secretHash)) return null;
     if (key.revokedAt) return null;
-    const caller = new Caller(key.id, key.userName, key.role, key.scopes, key.expiresAt);
+    const caller = new Caller(key);
     return caller.isExpired() ? null : caller;
   }
 

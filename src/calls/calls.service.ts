@@ -348,7 +348,7 @@ const storable = (document: string | undefined) => (document === 'null' ? null :
 
 /** What the write path needs to know of texts together. */
 function summed(...texts: (string | null | undefined)[]): Pick<CallWrite, 'isOpaque' | 'length'> {
-  const present = texts.filter((text) => text != null);
+  const present = texts.filter((text) => typeof text === 'string');
   return {
     isOpaque: present.some(hasOpaqueEscapes),
     length: present.reduce((sum, { length }) => sum + length, 0),

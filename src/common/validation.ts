@@ -11,10 +11,8 @@ const MAX_VIOLATIONS = 20;
 /** Name of the class-validator rule that marks a field as the project the request is about. */
 export const PROJECT_RULE = 'isProjectId';
 
-interface Rule {
-  each: boolean;
-  test(value: unknown, object: object): string | undefined;
-}
+/** What a value breaks: the message, and where below the property. */
+type Rule = (value: unknown, object: object) => Violation | undefined;
 
 interface Property {
   name: string;
@@ -69,11 +67,10 @@ function checkProperty(
     return;
   }
   for (const rule of rules) {
-    const violation = rule.each
-      ? checkEach(rule, value, object, under(parent, name))
-      : violationOf(rule, value, object, parent, name);
+    const violation = rule(value, object);
     if (violation) {
-      seen.violations.push(violation);
+      const { path, message } = violation;
+      seen.violations.push({ path: under(parent, name) + path, message });
       return;
     }
   }
@@ -94,31 +91,6 @@ function checkNested(
   else
     for (let i = 0; i < value.length && seen.violations.length < MAX_VIOLATIONS; i++)
       check(rules, value[i], `${path}[${i}]`, seen);
-}
-
-function checkEach(
-  rule: Rule,
-  value: unknown,
-  object: object,
-  path: string,
-): Violation | undefined {
-  if (!Array.isArray(value)) return { path, message: 'must be an array' };
-  for (let i = 0; i < value.length; i++) {
-    const message = rule.test(value[i], object);
-    if (message) return { path: `${path}[${i}]`, message };
-  }
-  return undefined;
-}
-
-function violationOf(
-  rule: Rule,
-  value: unknown,
-  object: object,
-  parent: string,
-  name: string,
-): Violation | undefined {
-  const message = rule.test(value, object);
-  return message === undefined ? undefined : { path: under(parent, name), message };
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -164,25 +136,37 @@ function compile(dto: Dto): Property[] {
 }
 
 function compileRule(dto: Dto, metadata: Metadata): Rule[] {
-  const { constraints, each, propertyName, message } = metadata;
+  const { constraints, each, propertyName: property, message } = metadata;
   return getMetadataStorage()
     .getTargetValidatorConstraints(metadata.constraintCls)
-    .map(({ instance }) => ({
-      each,
-      test(value, object) {
+    .map(({ instance }) => {
+      const rule: Rule = (value, object) => {
         const args: ValidationArguments = {
           value,
           constraints,
           object,
           targetName: dto.name,
-          property: propertyName,
+          property,
         };
         if (instance.validate(value, args)) return undefined;
         const text = message ?? instance.defaultMessage?.(args) ?? 'is not valid';
-        return wording(typeof text === 'function' ? text(args) : text, constraints);
-      },
-    }));
+        const template = typeof text === 'function' ? text(args) : text;
+        return { path: '', message: wording(template, constraints) };
+      };
+      return each ? eachOf(rule) : rule;
+    });
 }
+
+const eachOf =
+  (rule: Rule): Rule =>
+  (values, object) => {
+    if (!Array.isArray(values)) return { path: '', message: 'must be an array' };
+    for (let i = 0; i < values.length; i++) {
+      const violation = rule(values[i], object);
+      if (violation) return { path: `[${i}]`, message: violation.message };
+    }
+    return undefined;
+  };
 
 /** class-validator's message without the property's name, which stands in `path`. The value is never repeated. */
 function wording(template: string, constraints: unknown[] = []): string {

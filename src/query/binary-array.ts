@@ -8,7 +8,9 @@ const HEADER = 20;
 
 /** `oid` of the elements: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat */
 function binaryArray(oid: number, values: readonly (string | null | undefined)[]): Buffer {
-  const lengths = values.map((value) => (value == null ? -1 : Buffer.byteLength(value)));
+  const lengths = values.map((value) =>
+    value === null || value === undefined ? -1 : Buffer.byteLength(value),
+  );
   const bytes = lengths.reduce((sum, length) => sum + 4 + Math.max(length, 0), HEADER);
   const array = Buffer.allocUnsafe(bytes);
   array.writeInt32BE(1, 0);
