@@ -23,10 +23,14 @@ export function keyGuard(strategy: 'basic' | 'bearer', challenge: string): Type<
       // Only the header counts: the Bearer strategy would also take a token from the address, where logs see it.
       const { authorization } = request.headers;
       if (authorization)
-        request.user = await this.keys.callerOf(strategy, authorization, async () => {
-          await super.canActivate(context);
-          return request.user;
-        });
+        request.user = await this.keys.callerOn(
+          request.socket,
+          `${strategy} ${authorization}`,
+          async () => {
+            await super.canActivate(context);
+            return request.user;
+          },
+        );
       const caller = request.user;
       if (!caller) {
         await this.failedAttempts.count(request.ip ?? '');

@@ -1,4 +1,5 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
@@ -8,7 +9,7 @@ import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 
-/** How long a key, and a header that was made from it, are believed: together under the 5 s that the text promises. */
+/** How long a key is believed, and then again a connection: together under the 5 s in which a revoked key is refused. */
 const CACHE_MS = 2000;
 const CACHED_KEYS = 10_000;
 
@@ -20,11 +21,18 @@ export interface NewKey {
   expiresAt?: Date | null;
 }
 
+/** What a connection sent last, and who that was. */
+interface Known {
+  header: string;
+  caller: Caller;
+  until: number;
+}
+
 /**
  * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
- * most one look-up a key and process in that time; concurrent look-ups of one key share it. Who a header stands for is
- * kept as long, by the header's digest, so that it is not taken apart for each request. An unknown secret is not kept:
- * guesses must not push out good keys. It costs a look-up by index, also past the limit of failed attempts, because a
+ * most one look-up a key and process in that time; concurrent look-ups of one key share it. For as long a
+ * long that the header it sent is the same caller's, so that it is not taken apart for each request. An unknown secret is
+ * not kept: guesses must not push out good keys. It costs a look-up by index, also past the limit of failed attempts, because a
  * good key behind the same address must still be found.
  */
 @Injectable()
@@ -36,21 +44,21 @@ export class KeysService {
       (await this.keys.findOneBy({ secretHash: Buffer.from(secretHash, 'base64') })) ?? undefined,
   });
 
-  private readonly callers = new LRUCache<string, Caller>({ max: CACHED_KEYS, ttl: CACHE_MS });
+  private known = new WeakMap<Socket, Known>();
 
   constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
 
-  /** Who the header `authorization` under the scheme stands for; what `authenticate` finds is kept. */
-  async callerOf(
-    scheme: string,
-    authorization: string,
+  /** Who sends a request with this header over the connection; what `authenticate` finds is kept with the connection. */
+  async callerOn(
+    socket: Socket,
+    header: string,
     authenticate: () => Promise<Caller | undefined>,
   ): Promise<Caller | undefined> {
-    const digest = hash('sha256', `${scheme} ${authorization}`, 'base64');
-    const known = this.callers.get(digest);
-    if (known && !known.isExpired()) return known;
+    const known = this.known.get(socket);
+    if (known?.header === header && known.until > Date.now() && !known.caller.isExpired())
+      return known.caller;
     const caller = await authenticate();
-    if (caller) this.callers.set(digest, caller);
+    if (caller) this.known.set(socket, { header, caller, until: Date.now() + CACHE_MS });
     return caller;
   }
 
@@ -94,7 +102,7 @@ export class KeysService {
       { revokedAt: new Date() },
     );
     this.cache.clear();
-    this.callers.clear();
+    this.known = new WeakMap();
     return affected === 1;
   }
 

@@ -1,0 +1,277 @@
+// Reads and writes through the real server, each beside its baseline in the same run; prints Markdown.
+//   npm run bench                       (on another Node: npx -y -p node@24 npm run bench)
+// Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Ours and the
+// baseline take turns of SECONDS, ROUNDS times, so that what else the machine does falls on both.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import http from 'node:http';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import autocannon from 'autocannon';
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { newSecret } from '../dist/src/auth/secret.js';
+import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
+const ROUNDS = 4;
+const STREAMED = 50_000;
+const TURNS = 200_000;
+const PROJECT = 'acme/bench';
+
+const key = newSecret();
+const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
+chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
+const service = await started('../dist/src/main.js', {
+  PORT: '0',
+  DATA_DIR: dataDir,
+  BOOTSTRAP_API_KEY: key,
+});
+const bare = await started('./bare-express.mjs', {});
+const pool = new pg.Pool({ connectionString: await embeddedPostgresUrl(dataDir), max: 4 });
+const headers = {
+  'content-type': 'application/json',
+  authorization: `Basic ${Buffer.from(`bench:${key}`).toString('base64')}`,
+};
+
+/** A process of this Node, once it says where it listens. */
+async function started(file, env) {
+  const child = spawn(process.execPath, [new URL(file, import.meta.url).pathname], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  for (;;) {
+    const url = /listens on (http:\/\/[^\s"]+)/.exec(output)?.[1];
+    if (url) return { child, url };
+    await Promise.race([
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => Promise.reject(new Error(`${file} ended: ${output}`))),
+    ]);
+  }
+}
+
+const MESSAGES = JSON.stringify(
+  Array.from({ length: 5 }, (_, i) => ({ role: 'user', content: `text ${i} `.repeat(40) })),
+);
+const INPUTS = `{"messages":${MESSAGES}}`;
+let calls = 0;
+const aStart = () =>
+  `{"project_id":"${PROJECT}","id":"call-${++calls}","trace_id":"trace-${calls}","op_name":"run","started_at":"2026-01-31T12:00:00Z","inputs":${INPUTS}}`;
+const startBody = () => `{"start":${aStart()}}`;
+const batchBody = () =>
+  `{"batch":[${Array.from({ length: 100 }, () => `{"mode":"start","req":{"start":${aStart()}}}`)}]}`;
+
+/** What was done in a time, and how long each piece took. */
+const requests = (url, path, connections, body, rowsEach) => async () => {
+  const times = [];
+  const result = await autocannon({
+    url,
+    connections,
+    duration: SECONDS,
+    setupClient: (client) => client.on('response', (_status, _bytes, ms) => times.push(ms)),
+    requests: [
+      { method: 'POST', path, headers, setupRequest: (sent) => ({ ...sent, body: body() }) },
+    ],
+  });
+  if (result.non2xx + result.errors > 0)
+    throw new Error(`${result.non2xx} refused, ${result.errors} errors`);
+  return { rows: result['2xx'] * rowsEach, seconds: result.duration, times };
+};
+
+/** The same for work done here, `connections` at a time. */
+const repeated = (connections, rowsEach, work) => async () => {
+  const times = [];
+  const began = performance.now();
+  const worker = async () => {
+    while (performance.now() - began < SECONDS * 1000) {
+      const from = performance.now();
+      await work();
+      times.push(performance.now() - from);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, worker));
+  return { rows: times.length * rowsEach, seconds: (performance.now() - began) / 1000, times };
+};
+
+const COLUMNS = ['project_id', 'id', 'trace_id', 'op_name', 'started_at', 'inputs'];
+const multiRowInsert = (rows) => {
+  const places = Array.from(
+    { length: rows },
+    (_, row) => `(${COLUMNS.map((_name, i) => `$${row * COLUMNS.length + i + 1}`)})`,
+  );
+  const text = `INSERT INTO bench_raw (${COLUMNS}) VALUES ${places}`;
+  return () => {
+    const values = [];
+    for (let i = 0; i < rows; i++) {
+      const n = ++calls;
+      values.push(PROJECT, `call-${n}`, `trace-${n}`, 'run', '2026-01-31T12:00:00Z', INPUTS);
+    }
+    return pool.query(text, values);
+  };
+};
+
+const agent = new http.Agent({ keepAlive: true });
+/** Lines of a stream. */
+const streamed = (path, body) =>
+  new Promise((resolve, reject) => {
+    const request = http.request(
+      service.url + path,
+      { method: 'POST', headers, agent },
+      (response) =>
+        linesOf(response).then(
+          (lines) =>
+            response.statusCode === 200 ? resolve(lines) : reject(new Error(`${lines} lines`)),
+          reject,
+        ),
+    );
+    request.on('error', reject);
+    request.end(JSON.stringify(body));
+  });
+async function linesOf(stream) {
+  let lines = 0;
+  for await (const chunk of stream)
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+  return lines;
+}
+async function copied(query) {
+  const client = await pool.connect();
+  try {
+    return await linesOf(client.query(copyTo(`COPY (${query}) TO STDOUT`)));
+  } finally {
+    client.release();
+  }
+}
+const expecting = (lines, read) => async () => {
+  const found = await read();
+  if (found !== lines) throw new Error(`${found} lines, not ${lines}`);
+};
+
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const perSecond = (runs) => sum(runs.map(({ rows }) => rows)) / sum(runs.map((run) => run.seconds));
+const ms = (runs) => {
+  const sorted = runs.flatMap(({ times }) => times).sort((a, b) => a - b);
+  const at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
+  return [at(0.5), at(0.99)].map((time) => time.toFixed(time < 10 ? 2 : 0)).join(' / ');
+};
+const whole = (number) => Math.round(number).toLocaleString('en');
+
+/** Alternately, after one round each that does not count. */
+async function compare(name, unit, ours, baselineName, baseline) {
+  await baseline();
+  await ours();
+  const [own, other] = [[], []];
+  for (let round = 0; round < ROUNDS; round++) {
+    other.push(await baseline());
+    own.push(await ours());
+  }
+  const ratio = perSecond(own) / perSecond(other);
+  console.log(
+    `| ${[
+      name,
+      `${whole(perSecond(own))} ${unit}`,
+      ms(own),
+      baselineName,
+      `${whole(perSecond(other))} ${unit}`,
+      ms(other),
+      `**${ratio.toFixed(ratio < 10 ? 2 : 0)}**`,
+    ].join(' | ')} |`,
+  );
+}
+
+try {
+  await pool.query('CREATE TABLE bench_raw (LIKE calls INCLUDING ALL)');
+  const {
+    rows: [{ version }],
+  } = await pool.query(`SELECT current_setting('server_version') AS version`);
+  const gib = (totalmem() / 2 ** 30).toFixed(0);
+  console.log(
+    `Node ${process.versions.node}, PostgreSQL ${version}, ${cpus().length} × ${cpus()[0].model}, ${gib} GiB, ` +
+      `calls of ${Buffer.byteLength(startBody())} bytes, ${ROUNDS} rounds of ${SECONDS} s\n`,
+  );
+  console.log(
+    `| | Skein | p50 / p99 ms | baseline | | p50 / p99 ms | ratio |\n|---|--:|--:|---|--:|--:|--:|`,
+  );
+  await compare(
+    '`/call/upsert_batch` of 100, 8 connections',
+    'calls/s',
+    requests(service.url, '/call/upsert_batch', 8, batchBody, 100),
+    'multi-row insert of 100, 4 connections',
+    repeated(4, 100, multiRowInsert(100)),
+  );
+  await compare(
+    '`/call/start`, 64 connections',
+    'calls/s',
+    requests(service.url, '/call/start', 64, startBody, 1),
+    'bare Express, stores nothing',
+    requests(bare.url, '/call/start', 64, startBody, 1),
+  );
+  await compare(
+    '`/call/start`, 1 connection',
+    'calls/s',
+    requests(service.url, '/call/start', 1, startBody, 1),
+    'insert of 1 row, 1 connection',
+    repeated(1, 1, multiRowInsert(1)),
+  );
+
+  await pool.query(
+    `INSERT INTO calls (project_id, id, trace_id, op_name, started_at, user_id, attributes, inputs)
+     SELECT 'acme/stream', 'call-' || n, 'trace-' || n, 'run', '2026-01-31T12:00:00Z'::timestamptz + n * interval '1 s', 'ada', '{}', $1
+     FROM generate_series(1, ${STREAMED}) n`,
+    [INPUTS],
+  );
+  await pool.query(
+    `INSERT INTO calls (project_id, id, op_name, trace_id, turn_id, thread_id, started_at, ended_at, user_id, attributes, inputs)
+     SELECT 'acme/threads', 'turn-' || n, 'chat', 'trace-' || n, 'turn-' || n, 'thread-' || n % ${TURNS / 10},
+       '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 s', '2026-01-01T00:00:07Z'::timestamptz + n * interval '1 s', 'ada', '{}', '{}'
+     FROM generate_series(1, ${TURNS}) n`,
+  );
+  await pool.query('VACUUM ANALYZE calls');
+  await pool.query('CHECKPOINT');
+  await compare(
+    `\`/calls/stream_query\` of ${whole(STREAMED)} calls`,
+    'calls/s',
+    repeated(
+      1,
+      STREAMED,
+      expecting(STREAMED, () => streamed('/calls/stream_query', { project_id: 'acme/stream' })),
+    ),
+    '`COPY … TO STDOUT` of their rows',
+    repeated(
+      1,
+      STREAMED,
+      expecting(STREAMED, () => copied(`SELECT * FROM calls WHERE project_id = 'acme/stream'`)),
+    ),
+  );
+  while ((await pool.query('SELECT FROM thread_marks LIMIT 1')).rowCount > 0)
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  await pool.query('VACUUM ANALYZE threads');
+  const page = { project_id: 'acme/threads', limit: 50 };
+  const naive = `SELECT thread_id, count(*), min(started_at), max(coalesce(ended_at, started_at)) AS last_updated,
+      percentile_cont(ARRAY[0.5, 0.99]) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - started_at)::float8)
+    FROM calls WHERE project_id = 'acme/threads' AND id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL
+    GROUP BY thread_id ORDER BY last_updated DESC NULLS LAST, thread_id LIMIT 50`;
+  await compare(
+    `\`/threads/stream_query\`, a page of 50 of ${whole(TURNS / 10)} threads`,
+    'pages/s',
+    repeated(
+      1,
+      1,
+      expecting(50, () => streamed('/threads/stream_query', page)),
+    ),
+    `\`GROUP BY\` over their ${whole(TURNS)} turns`,
+    repeated(1, 1, () => pool.query(naive)),
+  );
+  const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1];
+  console.log(`\nResident memory of the service at the end: ${whole(rss / 1024)} MiB.`);
+} finally {
+  agent.destroy();
+  await pool.end();
+  for (const { child } of [service, bare]) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  rmSync(dataDir, { recursive: true });
+}
