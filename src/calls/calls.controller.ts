@@ -90,7 +90,7 @@ export class CallsController {
     @Body() query: CallsQueryDto,
     @Req() request: Request,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.calls.stream(query), request);
+    return jsonLines(await this.calls.stream(query, 'lines'), request);
   }
 
   /** The same calls as one JSON object. */
@@ -98,7 +98,7 @@ export class CallsController {
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
   async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.calls.stream(query), request, 'calls');
+    return jsonArray(await this.calls.stream(query, 'array'), request, 'calls');
   }
 
   /** How many calls match. */

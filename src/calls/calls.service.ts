@@ -8,6 +8,7 @@ import { type Dto, validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
+import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
 import {
   CallEndDto,
   type CallReadDto,
@@ -24,6 +25,7 @@ import {
 } from './calls.dto.js';
 import {
   callQuery,
+  callRows,
   callsQuery,
   callsStatsQuery,
   deleteQuery,
@@ -150,9 +152,12 @@ export class CallsService {
     return query.include_costs ? this.costs.priced(row.json) : row.json;
   }
 
-  async stream(query: CallsQueryDto): Promise<Readable> {
-    const calls = await this.database.stream(callsQuery(query));
-    return query.include_costs ? this.costs.pricedAll(calls) : calls;
+  /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
+  async stream(request: CallsQueryDto, framing: Framing): Promise<Readable> {
+    if (request.include_costs)
+      return this.costs.pricedAll(await this.database.stream(callsQuery(request)));
+    const { query, pieces } = callRows(request);
+    return this.database.stream(query, { rows: new JsonRowWriter(pieces, framing) });
   }
 
   async stats(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {

@@ -6,6 +6,9 @@ import type { Request } from 'express';
 export const JSON_LINES = 'application/jsonl';
 const NDJSON = 'application/x-ndjson';
 
+/** Texts of rows, or bytes of rows that are framed already. */
+type Batch = string[] | Buffer;
+
 /**
  * Batches of JSON texts as one object a line. The content type is `application/x-ndjson` for who asks for that. Waits
  * for the first rows, so that a failing query still answers with an error status.
@@ -14,7 +17,11 @@ export function jsonLines(batches: Readable, request: Request): Promise<Streamab
   const type = request.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(lines: string[], _, done) {
+    transform(lines: Batch, _, done) {
+      if (Buffer.isBuffer(lines)) {
+        done(null, lines);
+        return;
+      }
       const text = `${lines.join('\n')}\n`;
       const isFramed = isOneLineEach(text, lines.length);
       done(null, isFramed ? text : `${lines.map(onOneLine).join('\n')}\n`);
@@ -33,10 +40,10 @@ export function jsonArray(
   let before = `{${JSON.stringify(name)}:[`;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(texts: string[], _, done) {
-      const chunk = before + texts.join(',');
+    transform(texts: Batch, _, done) {
+      this.push(before);
       before = ',';
-      done(null, chunk);
+      done(null, Buffer.isBuffer(texts) ? texts : texts.join(','));
     },
     flush(done) {
       done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Prepared, Sql } from '../query/sql.js';
 import { Busy } from './busy.js';
-import { RowStream } from './row-stream.js';
+import { type Rows, RowStream, TextRows } from './row-stream.js';
 
 /** As long as a request waits for a connection. */
 const STREAM_WAIT_MS = 5000;
@@ -74,17 +74,20 @@ export class Database {
   }
 
   /**
-   * The single text column of each row, in batches of at most `maxBatch`, read through a cursor: memory does not grow
-   * with the result. A
-   * stream holds its connection until its reader has read, so some connections are kept from streams: readers that
-   * dawdle do not stop everybody else. Further streams wait for one to end.
+   * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
+   * else they are put together. Read through a cursor: memory does not grow with the result. A stream holds its
+   * connection until its reader has read, so some connections are kept from streams: readers that dawdle do not stop
+   * everybody else. Further streams wait for one to end.
    * @throws Busy after `STREAM_WAIT_MS`
    */
-  async stream(query: Sql, maxBatch?: number): Promise<RowStream> {
+  async stream(
+    query: Sql,
+    { rows = new TextRows(), maxBatch }: { rows?: Rows<unknown>; maxBatch?: number } = {},
+  ): Promise<RowStream> {
     await this.streamSlot();
     try {
-      const rows = new RowStream(await this.pool.connect(), query.toQuery(), maxBatch);
-      return rows.once('close', () => this.freeSlot());
+      const stream = new RowStream(await this.pool.connect(), query.toQuery(), rows, maxBatch);
+      return stream.once('close', () => this.freeSlot());
     } catch (error) {
       this.freeSlot();
       throw error;

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
+import { RowTap } from './row-tap.js';
 
 const BATCH_BYTES = 256 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
@@ -9,61 +10,102 @@ const MAX_BATCH = 512;
 /** A reader that takes no batch for so long is taken for gone. */
 const STALLED_AFTER_MS = 60_000;
 
+/** Makes batches of rows. */
+export interface Rows<Batch> {
+  /** A row in the protocol's form: an int16 that counts the values; each is its length (-1 for null) and its bytes. */
+  add(bytes: Buffer, start: number, end: number): void;
+  /** What was added since the last time. */
+  take(): Batch;
+}
+
+/** The first value of each row, a text. */
+export class TextRows implements Rows<string[]> {
+  private texts: string[] = [];
+
+  add(bytes: Buffer, start: number): void {
+    const from = start + 6;
+    this.texts.push(bytes.toString('utf8', from, from + bytes.readInt32BE(start + 2)));
+  }
+
+  take(): string[] {
+    const { texts } = this;
+    this.texts = [];
+    return texts;
+  }
+}
+
 /**
- * The rows of a query with one text column, as batches (`string[]`). A batch holds about `BATCH_BYTES`, judged by the
- * largest row of the batch before it, and at most doubles in rows; `maxBatch` bounds it where
- * sizes vary so much that this would judge badly.
+ * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
+ * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would judge
+ * badly.
  *
  * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
  * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads.
  */
 export class RowStream extends Readable {
-  private readonly cursor: Cursor<[string]>;
-  private rowsPerBatch: number;
+  private readonly cursor: Cursor;
+  private readonly tap: RowTap;
+  private rowsPerBatch = FIRST_BATCH;
+  private received = 0;
+  private largest = 1;
   private isExhausted = false;
   private stalled?: NodeJS.Timeout;
 
   constructor(
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
+    private readonly rows: Rows<unknown>,
     private readonly maxBatch = MAX_BATCH,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
-    this.rowsPerBatch = FIRST_BATCH;
     client.once('end', this.lost);
-    this.cursor = client.query(new Cursor<[string]>(text, values, { rowMode: 'array' }));
+    this.tap = new RowTap(client, this.add);
+    this.cursor = client.query(new Cursor(text, values));
   }
 
   /** The cursor says nothing when the connection ends between its last row and the server's "ready". */
   private readonly lost = () => this.destroy(new Error('Connection terminated unexpectedly'));
 
+  private readonly add = (bytes: Buffer, start: number, end: number): void => {
+    if (this.destroyed) return;
+    this.received++;
+    this.largest = Math.max(this.largest, end - start);
+    try {
+      this.rows.add(bytes, start, end);
+    } catch (error) {
+      this.destroy(error as Error); // a row that no string can hold
+    }
+  };
+
   override _read(): void {
     clearTimeout(this.stalled);
-    this.cursor.read(this.rowsPerBatch, (error: Error | undefined, rows: [string][]) => {
+    this.received = 0;
+    this.largest = 1;
+    this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {
       if (error) this.destroy(error);
-      else if (!this.destroyed) this.deliver(rows.map(([line]) => line));
+      else if (!this.destroyed) this.deliver();
     });
   }
 
-  private deliver(lines: string[]): void {
-    this.isExhausted = lines.length < this.rowsPerBatch;
-    if (lines.length > 0) {
-      const largest = Math.max(...lines.map((line) => line.length), 1);
+  private deliver(): void {
+    this.isExhausted = this.received < this.rowsPerBatch;
+    if (this.received > 0) {
       this.rowsPerBatch = Math.max(
         1,
-        Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / largest)),
+        Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / this.largest)),
       );
       this.stalled = setTimeout(
         () => this.destroy(new Error('the reader has stalled')),
         STALLED_AFTER_MS,
       );
-      this.push(lines);
+      this.push(this.rows.take());
     }
     if (this.isExhausted) this.push(null);
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.stalled);
+    this.tap.close();
     this.client.removeListener('end', this.lost);
     this.client.release(error ?? !this.isExhausted);
     done(error);

@@ -90,7 +90,7 @@ export class ObjectsService {
   stream(query: ObjectsQueryDto): Promise<Readable> {
     return this.database.stream(
       objectsQuery(query),
-      query.metadata_only ? undefined : VALUES_AT_ONCE,
+      query.metadata_only ? {} : { maxBatch: VALUES_AT_ONCE },
     );
   }
 

@@ -89,7 +89,7 @@ export class TablesService {
   }
 
   stream(query: TableQueryDto): Promise<Readable> {
-    return this.database.stream(tableRowsQuery(query), STREAMED_AT_ONCE);
+    return this.database.stream(tableRowsQuery(query), { maxBatch: STREAMED_AT_ONCE });
   }
 
   async stats({ project_id, digest }: TableStatsQueryDto): Promise<TableStatsDto> {
