@@ -1,9 +1,14 @@
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
-import { valueAt } from '../src/common/json-text.js';
+import * as fc from 'fast-check';
+import { elementTexts, valueAt } from '../src/common/json-text.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
+import { jsonTexts } from './support/json-texts.js';
 
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
+/** Text that a name may be. */
+const wellFormed = (text: string) => Buffer.from(text.replaceAll('\0', '-')).toString();
 
 describe('calls', () => {
   let app: TestApp;
@@ -269,6 +274,113 @@ describe('calls', () => {
       const answer = await app.post('/calls/stream_query', { project_id });
       expect(answer.text.match(/\n/g)).toHaveLength(1);
       expect(linesOf(answer)[0].inputs).toEqual({ a: 1, b: '\n' });
+    });
+
+    it('is answered by every read as it was sent, whatever it holds', async () => {
+      const names = fc
+        .string({
+          unit: fc.oneof(
+            fc.constantFrom(...'"\\\n\u001f\u007fé😀'),
+            fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+          ),
+          minLength: 1,
+          maxLength: 40,
+        })
+        .map(wellFormed);
+      const odd = fc.constantFrom(
+        '{}',
+        '{ \n }',
+        '{"a":1 }',
+        '{ "svc": 7 }',
+        '{\r\n"b":"\\u0000\\ud800"}',
+      );
+      const object = fc.oneof(
+        odd,
+        jsonTexts.map((text) => `{"value":${text}}`),
+      );
+      const optional = (value: fc.Arbitrary<string>) => fc.option(value, { nil: 'null' });
+      const call = fc.record({
+        op_name: names.map((name) => JSON.stringify(name)),
+        display_name: optional(names.map((name) => JSON.stringify(name))),
+        started_at: fc.constantFrom(
+          '"2026-01-31"',
+          '"2026-01-31T12:00:00.12"',
+          '"0001-01-01T00:00:00.000001Z"',
+        ),
+        attributes: optional(object),
+        inputs: optional(object),
+        otel_dump: optional(object),
+      });
+      const ending = fc.record({
+        ended_at: fc.constantFrom('"2026-02-01T00:00:00.5Z"', '"9999-12-31T23:59:59.999999Z"'),
+        summary: optional(object),
+        output: optional(fc.oneof(odd, jsonTexts)),
+        exception: optional(names.map((name) => JSON.stringify(name))),
+      });
+      const texts = fc.sample(fc.tuple(call, fc.option(ending, { nil: {} })), {
+        numRuns: 150,
+        seed: 7,
+      });
+      const spelled = (members: object) =>
+        Object.entries(members)
+          .map(([name, json]) => `,"${name}":${json}`)
+          .join('');
+      const items = texts.flatMap(([started, ended], i) => {
+        const names = `"project_id":"${project_id}","id":"call-${String(i).padStart(3, '0')}"`;
+        return [
+          `{"mode":"start","req":{"start":{${names}${spelled(started)}}}}`,
+          ...('ended_at' in ended
+            ? [`{"mode":"end","req":{"end":{${names}${spelled(ended)}}}}`]
+            : []),
+        ];
+      });
+      const { body } = await app.post('/call/upsert_batch', `{"batch":[${items.join(',')}]}`);
+      expect(body.res.filter((item: object) => 'error' in item)).toEqual([]);
+
+      const sorted = { project_id, sort_by: [{ field: 'id', direction: 'asc' }] };
+      const lines = (await app.post('/calls/stream_query', sorted)).text.trimEnd().split('\n');
+      const priced = (await app.post('/calls/stream_query', { ...sorted, include_costs: true }))
+        .text;
+      const array = elementTexts((await app.post('/calls/query', sorted)).text, 'calls');
+      expect([lines.length, array.length]).toEqual([texts.length, texts.length]);
+      const oneLine = (text: string) => text.replaceAll(/[\r\n]/g, ' ');
+      for (const [i, [started, ended]] of texts.entries()) {
+        const whole = array[i]!;
+        expect(lines[i]).toBe(oneLine(whole));
+        for (const name of ['inputs', 'output'] as const) {
+          const absent = name === 'inputs' ? '{}' : 'null';
+          const sent: string = { output: 'null', ...started, ...ended }[name];
+          expect(valueAt(whole, name)).toBe(sent === 'null' ? absent : sent.trim());
+        }
+        const { id } = JSON.parse(whole);
+        const { text } = await app.post('/call/read', { project_id, id });
+        expect(JSON.parse(whole)).toEqual(JSON.parse(text).call); // composed by PostgreSQL
+      }
+      expect(
+        priced
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line).inputs),
+      ).toEqual(lines.map((line) => JSON.parse(line).inputs));
+    });
+
+    it.each([
+      ['svc:///acme/demo/op/run:v1', 'run'],
+      ['svc:///acme/demo/op/run:v1/attr/x', 'run'],
+      ['svc:///acme/demo/op/a b.c:*', 'a b.c'],
+      ['svc:///acme/demo/op/run', null],
+      ['svc:///acme/demo/op/:v1', null],
+      ['svc:///acme/demo/op/run/more:v1', null],
+      ['svc:///acme//op/run:v1', null],
+      ['svc:////demo/op/run:v1', null],
+      ['svc:///acme/demo/object/run:v1', null],
+      ['other:///acme/demo/op/run:v1', null],
+      ['svc:///acme/demo/x/op/run:v1', null],
+    ])('shows %s under the name %s', async (op_name, name) => {
+      await start({ id: 'a', op_name });
+      const [streamed] = await stream();
+      expect(streamed.summary.svc.trace_name).toBe(name ?? op_name);
+      expect((await read('a')).summary.svc.trace_name).toBe(name ?? op_name);
     });
 
     it('keeps microseconds, and reads a time without offset as UTC', async () => {

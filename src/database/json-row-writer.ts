@@ -2,11 +2,12 @@ import type { Rows } from './row-stream.js';
 
 /**
  * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
- * already. `extended` reads two values: an object, and what it is given under the name `member`, if that is not null.
+ * already. `extended` reads an object, and gives it one more member: a JSON value, unless that is null, or an object of
+ * further pieces.
  */
 export type Piece =
   | { name: string; kind: 'text' | 'time' | 'json' }
-  | { name: string; kind: 'extended'; member: string };
+  | { name: string; kind: 'extended'; member: string; by: 'json' | readonly Piece[] };
 
 /** How rows follow each other: each on a line of its own, or with commas between them. */
 export type Framing = 'lines' | 'array';
@@ -18,6 +19,7 @@ interface Written {
   keyNull: Buffer;
   /** `"member":` */
   member: Buffer;
+  by: Written[] | null;
 }
 
 const NEW_LINE = 0x0a;
@@ -59,19 +61,8 @@ export class JsonRowWriter implements Rows<Buffer> {
     pieces: readonly Piece[],
     private readonly framing: Framing,
   ) {
-    this.pieces = pieces.map((piece, i) => {
-      const key = `${i === 0 ? '{' : ','}${JSON.stringify(piece.name)}:`;
-      return {
-        kind: piece.kind,
-        key: Buffer.from(key),
-        keyNull: Buffer.from(`${key}null`),
-        member: Buffer.from(piece.kind === 'extended' ? `${JSON.stringify(piece.member)}:` : ''),
-      };
-    });
-    this.growth = this.pieces.reduce(
-      (sum, { keyNull, member }) => sum + keyNull.length + member.length + GROWTH,
-      GROWTH,
-    );
+    this.pieces = written(pieces);
+    this.growth = growthOf(this.pieces);
   }
 
   add(bytes: Buffer, start: number, end: number): void {
@@ -79,20 +70,7 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.next = start + 2;
     this.reserve(end - start + this.growth);
     if (this.framing === 'array' && this.ends.length > 0) this.out[this.at++] = COMMA;
-    for (const piece of this.pieces) {
-      const length = this.length();
-      if (piece.kind === 'extended') this.extended(piece, length);
-      else if (length === NULL) this.put(piece.keyNull, 0, piece.keyNull.length);
-      else {
-        this.put(piece.key, 0, piece.key.length);
-        const from = this.next;
-        this.next += length;
-        if (piece.kind === 'json') this.put(bytes, from, this.next);
-        else if (piece.kind === 'text') this.text(from, this.next);
-        else this.time(from, this.next);
-      }
-    }
-    this.out[this.at++] = CLOSE_BRACE;
+    this.object(this.pieces);
     if (this.framing === 'lines') this.out[this.at++] = NEW_LINE;
     this.ends.push(this.at);
   }
@@ -107,6 +85,24 @@ export class JsonRowWriter implements Rows<Buffer> {
     return batch;
   }
 
+  private object(pieces: readonly Written[]): void {
+    for (const piece of pieces) {
+      const length = this.length();
+      if (piece.kind === 'extended') this.extended(piece, length);
+      else if (length === NULL) this.put(piece.keyNull, 0, piece.keyNull.length);
+      else {
+        this.put(piece.key, 0, piece.key.length);
+        const from = this.next;
+        this.next += length;
+        if (piece.kind === 'json') this.put(this.row, from, this.next);
+        else if (piece.kind === 'text') this.text(from, this.next);
+        else this.time(from, this.next);
+      }
+    }
+    this.out[this.at++] = CLOSE_BRACE;
+  }
+
+  /** Of the next value, which then begins at `next`. */
   private length(): number {
     const length = this.row.readInt32BE(this.next);
     this.next += 4;
@@ -163,24 +159,28 @@ export class JsonRowWriter implements Rows<Buffer> {
     out[this.at++] = QUOTE;
   }
 
-  private extended({ key, keyNull, member }: Written, length: number): void {
+  private extended({ key, keyNull, member, by }: Written, length: number): void {
     const from = this.next;
     const to = from + Math.max(length, 0);
     this.next = to;
-    const added = this.length();
-    const end = this.next + Math.max(added, 0);
-    if (length === NULL && added === NULL) this.put(keyNull, 0, keyNull.length);
-    else {
-      this.put(key, 0, key.length);
-      if (added === NULL) this.put(this.row, from, to);
+    const added = by ? 0 : this.length();
+    if (added === NULL) {
+      if (length === NULL) this.put(keyNull, 0, keyNull.length);
       else {
-        this.opened(from, to);
-        this.put(member, 0, member.length);
-        this.put(this.row, this.next, end);
-        this.out[this.at++] = CLOSE_BRACE;
+        this.put(key, 0, key.length);
+        this.put(this.row, from, to);
       }
+      return;
     }
-    this.next = end;
+    this.put(key, 0, key.length);
+    this.opened(from, to);
+    this.put(member, 0, member.length);
+    if (by) this.object(by);
+    else {
+      this.put(this.row, this.next, this.next + added);
+      this.next += added;
+    }
+    this.out[this.at++] = CLOSE_BRACE;
   }
 
   /** An object up to its last brace, and the comma that a further member needs. Nothing is the empty object. */
@@ -194,6 +194,26 @@ export class JsonRowWriter implements Rows<Buffer> {
     }
   }
 }
+
+const written = (pieces: readonly Piece[]): Written[] =>
+  pieces.map((piece, i) => {
+    const key = `${i === 0 ? '{' : ','}${JSON.stringify(piece.name)}:`;
+    const isExtended = piece.kind === 'extended';
+    return {
+      kind: piece.kind,
+      key: Buffer.from(key),
+      keyNull: Buffer.from(`${key}null`),
+      member: Buffer.from(isExtended ? `${JSON.stringify(piece.member)}:` : ''),
+      by: isExtended && piece.by !== 'json' ? written(piece.by) : null,
+    };
+  });
+
+const growthOf = (pieces: readonly Written[]): number =>
+  pieces.reduce(
+    (sum, { keyNull, member, by }) =>
+      sum + keyNull.length + member.length + GROWTH + (by ? growthOf(by) : 0),
+    GROWTH,
+  );
 
 function isOneLineEach(batch: Buffer, rows: number): boolean {
   if (batch.includes(RETURN)) return false;

@@ -3,7 +3,7 @@ import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
 import { RowTap } from './row-tap.js';
 
-const BATCH_BYTES = 256 * 1024;
+const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
 const FIRST_BATCH = 1;
 const MAX_BATCH = 512;
