@@ -280,7 +280,7 @@ describe('calls', () => {
       const names = fc
         .string({
           unit: fc.oneof(
-            fc.constantFrom(...'"\\\n\u001f\u007fé😀'),
+            fc.constantFrom(...Array.from('"\\\n\u001f\u007fé😀')),
             fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
           ),
           minLength: 1,
