@@ -25,7 +25,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'skein-soak-'));
 chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
 const service = spawn(
   process.execPath,
-  [new URL('../dist/src/main.js', import.meta.url).pathname],
+  ['--max-semi-space-size=32', new URL('../dist/src/main.js', import.meta.url).pathname],
   {
     env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_API_KEY: key },
     stdio: ['ignore', 'pipe', 'inherit'],

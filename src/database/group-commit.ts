@@ -25,8 +25,8 @@ const LIMITS: Limits = {
   maxRows: 100,
   maxBytes: 8 * MIB,
   maxWrites: 4,
-  maxWaitingRows: 50_000,
-  maxWaitingBytes: 256 * MIB,
+  maxWaitingRows: 20_000,
+  maxWaitingBytes: 64 * MIB,
 };
 
 /**
