@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
@@ -130,6 +133,57 @@ describe('authentication', () => {
     expect((await app.post('/call/read', body, { key })).status).toBe(200);
     await app.query('UPDATE api_keys SET revoked_at = now() WHERE hint = $1', [key.slice(0, 8)]);
     await until(async () => (await app.post('/call/read', body, { key })).status === 401);
+  });
+
+  describe('over one connection', () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    afterAll(() => agent.destroy());
+
+    /** The status of an answer, and whether the connection was used before. */
+    const ask = async (authorization: string, path = '/call/read', method = 'POST') => {
+      const sent = request(app.url + path, {
+        agent,
+        method,
+        headers: { authorization, 'content-type': 'application/json' },
+      });
+      sent.end(method === 'POST' ? JSON.stringify(body) : undefined);
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      await once(answer.resume(), 'end');
+      return [answer.statusCode, sent.reusedSocket];
+    };
+    const models = '/v1/preview/models';
+
+    it('who was believed is the sender of that header only, and under that scheme only', async () => {
+      const [reader, trainer] = [await app.aKey('reader'), await app.aKey('trainer')];
+      await ask(basic(reader));
+      expect(await ask(basic(reader))).toEqual([200, true]);
+      expect(await ask(basic(newSecret()))).toEqual([401, true]);
+      expect(await ask(basic(trainer))).toEqual([403, true]);
+      expect(await ask(basic(reader))).toEqual([200, true]);
+      expect(await ask(`Bearer ${reader}`)).toEqual([401, true]);
+      expect(await ask(basic(reader), models, 'GET')).toEqual([401, true]);
+      expect(await ask(`Bearer ${reader}`, models, 'GET')).toEqual([200, true]);
+      expect(await ask(`Bearer ${reader}`)).toEqual([401, true]);
+    });
+
+    it('a key that is revoked or expires is refused in the next request', async () => {
+      const expiring = await app.aKey('reader');
+      await app.query(`UPDATE api_keys SET expires_at = now() + interval '1 s' WHERE hint = $1`, [
+        expiring.slice(0, 8),
+      ]);
+      expect((await ask(basic(expiring)))[0]).toBe(200);
+      await sleep(1100);
+      expect(await ask(basic(expiring))).toEqual([401, true]);
+
+      const { body: created } = await app.post('/keys/create', {
+        user: 'a',
+        role: 'reader',
+        scopes: ['*'],
+      });
+      expect((await ask(basic(created.secret)))[0]).toBe(200);
+      expect((await app.post('/keys/revoke', { id: created.id })).status).toBe(200);
+      expect(await ask(basic(created.secret))).toEqual([401, true]);
+    });
   });
 
   describe('keys', () => {

@@ -8,6 +8,7 @@ import {
   type Span,
   skipSpace,
   skipValue,
+  textsIn,
   TooDeep,
 } from './json-text.js';
 
@@ -71,6 +72,47 @@ describe('spans', () => {
         expect(elementSpans(text, 0).length).toBeLessThanOrEqual(text.length);
       }),
     );
+  });
+});
+
+describe('textsIn', () => {
+  const shape = { list: [{ inner: { a: true, b: true } }], whole: true } as const;
+
+  it('finds what the members of a parsed copy spell', () => {
+    fc.assert(
+      fc.property(jsonTexts, jsonTexts, jsonTexts, (a, b, other) => {
+        const item = `{"x":${other},"inner" : {"a":${other},"a":${a} , "b":${b}}}`;
+        const text = ` {"list": [${item},${other} , ${item}], "y":${other},"whole":${item}} `;
+        const found = textsIn(text, shape)!;
+        const inner = { a: a.trim(), b: b.trim() };
+        expect(found.whole).toBe(item);
+        expect(found.list).toHaveLength(3);
+        expect([found.list![0], found.list![2]]).toEqual([{ inner }, { inner }]);
+      }),
+    );
+  });
+
+  it('finds nothing in what is no such container, and forgets what an equal key held before', () => {
+    expect(textsIn('[1]', shape)).toBeUndefined();
+    expect(textsIn('{"list":{"inner":1}}', shape)).toEqual({});
+    expect(textsIn('{"list":[1,[2],{"inner":[]},{}]}', shape)!.list).toEqual([
+      undefined,
+      undefined,
+      {},
+      {},
+    ]);
+    expect(textsIn('{"list":[{"inner":{"a":1}}],"list":7}', shape)).toEqual({});
+    expect(textsIn('{"\\u0077hole":1}', shape)).toEqual({ whole: '1' });
+  });
+
+  it('judges the depth of each element by itself', () => {
+    const deep = `{"inner":{"a":${nested(MAX_DEPTH)}}}`;
+    const good = `{"inner":{"a":${nested(MAX_DEPTH - 2)}}}`;
+    const { list } = textsIn(`{"list":[${good},${deep},${good}]}`, shape)!;
+    expect(list![1]).toBeInstanceOf(TooDeep);
+    for (const found of [list![0], list![2]])
+      expect(found).toEqual({ inner: { a: nested(MAX_DEPTH - 2) } });
+    expect(() => textsIn(`{"whole":${nested(MAX_DEPTH)}}`, shape)).toThrow(TooDeep);
   });
 });
 
