@@ -1,5 +1,5 @@
 // Reads and writes through the real server, each beside its baseline in the same run; prints Markdown.
-//   npm run bench                       (on another Node: npx -y -p node@24 npm run bench)
+//   npm run bench [-- <words of a row>]       (on another Node: npx -y -p node@24 npm run bench)
 // Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Ours and the
 // baseline take turns of SECONDS, ROUNDS times, so that what else the machine does falls on both.
 import { spawn } from 'node:child_process';
@@ -19,6 +19,8 @@ const ROUNDS = 4;
 const STREAMED = 50_000;
 const TURNS = 200_000;
 const PROJECT = 'acme/bench';
+/** Only rows whose name holds this are measured. */
+const wanted = process.argv.slice(2).join(' ');
 
 const key = newSecret();
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
@@ -162,6 +164,7 @@ const whole = (number) => Math.round(number).toLocaleString('en');
 
 /** Alternately, after one round each that does not count. */
 async function compare(name, unit, ours, baselineName, baseline) {
+  if (!name.includes(wanted)) return;
   await baseline();
   await ours();
   const [own, other] = [[], []];

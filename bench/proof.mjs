@@ -36,18 +36,34 @@ async function freePort() {
 }
 
 /** Answers the body of a 200; throws on anything else, a connection that broke included. */
-async function post(path, body, more = {}) {
+async function post(path, body, more = {}, method = 'POST') {
   const isForm = body instanceof FormData;
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
+    method,
     headers: { ...headers, ...(!isForm && { 'content-type': 'application/json' }), ...more },
     body: isForm ? body : JSON.stringify(body),
     signal: AbortSignal.timeout(20_000),
   });
   if (answer.status !== 200)
     throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
-  return path.startsWith('/file/content') ? Buffer.from(await answer.arrayBuffer()) : answer.json();
+  if (path.startsWith('/file/content')) return Buffer.from(await answer.arrayBuffer());
+  const text = await answer.text();
+  return answer.headers.get('content-type').includes('jsonl')
+    ? text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+    : JSON.parse(text || 'null');
 }
+
+/** The same under `/v1/preview`, where the key is a token; without a body, a GET. */
+const preview = (path, body, more = {}) =>
+  post(
+    `/v1/preview${path}`,
+    body,
+    { authorization: `Bearer ${key}`, ...more },
+    body === undefined ? 'GET' : 'POST',
+  );
 
 const at = '2026-01-31T12:00:00.123456Z';
 const aText = (marker) => marker.repeat(1 + (marker.charCodeAt(0) % 40));
@@ -205,7 +221,75 @@ const PATHS = {
       return verdict(results.length, results[0]?.prompt_token_cost === 1.5e-7);
     },
   },
+  '/v1/preview/models': {
+    write: (marker) => aModel(marker),
+    check: async (marker, id) => {
+      const { data } = await preview(`/models?name=${marker}`);
+      const steps = data[0] ? (await preview(`/models/${data[0].id}/checkpoints`)).data : [];
+      return verdict(data.length, data[0]?.id === id && steps.length === 1);
+    },
+  },
+  '/v1/preview/models/:id/log with Idempotency-Key': {
+    write: async (marker) => {
+      const id = await aModel(marker);
+      const body = { split: 'proof', trajectory_groups: groupsOf(marker) };
+      await untilAcknowledged(() =>
+        preview(`/models/${id}/log`, body, { 'idempotency-key': marker }),
+      );
+      return id;
+    },
+    check: (marker, id) => wholeGroups(marker, id),
+  },
+  '/v1/preview/training-jobs with Idempotency-Key': {
+    write: async (marker) => {
+      const id = await aModel(marker);
+      const body = { model_id: id, trajectory_groups: groupsOf(marker) };
+      await untilAcknowledged(() => preview('/training-jobs', body, { 'idempotency-key': marker }));
+      return id;
+    },
+    check: async (marker, id) => {
+      const { data } = await preview(`/training-jobs?model_id=${id}`);
+      return data.length === 1 ? wholeGroups(marker, id) : verdict(data.length);
+    },
+  },
+  '/v1/preview/trainer/…/complete': {
+    // whoever's job it is: the one above makes them
+    write: async (marker) => {
+      const job = await preview('/trainer/claims', { worker_id: marker, wait_s: 1 });
+      if (!job) throw new Error('503: no job waits');
+      const step = (name, body) =>
+        preview(`/trainer/jobs/${job.job_id}/${name}`, body, { 'x-lease-token': job.lease_token });
+      await step('events', {
+        events: [{ seq: 0, type: 'training_started', data: { num_sequences: 5 } }],
+      });
+      await step('complete', { metrics: { loss: 1 }, checkpoint: { uri: `file:///${marker}` } });
+      return job;
+    },
+    check: async (marker, job) => {
+      const { status } = await preview(`/training-jobs/${job.job_id}`);
+      const { data: events } = await preview(`/training-jobs/${job.job_id}/events?limit=100`);
+      const { data: steps } = await preview(`/models/${job.model_id}/checkpoints?limit=100`);
+      const ends = events.filter(({ type }) => type === 'training_ended').length;
+      return verdict(ends, status === 'succeeded' && steps.length === 2);
+    },
+  },
 };
+
+const [ENTITY, NAME] = PROJECT.split('/');
+const aModel = async (marker) =>
+  (await preview('/models', { entity: ENTITY, project: NAME, name: marker, base_model: 'Q' })).id;
+const groupsOf = (marker) =>
+  Array.from({ length: 5 }, (_, i) => ({
+    trajectories: [{ messages_and_choices: [{ role: 'user', content: marker }], reward: i }],
+  }));
+/** The five trajectories of a marker, each once. */
+async function wholeGroups(marker, model_id) {
+  const found = await preview('/trajectories/query', { model_id });
+  const isWhole = [0, 1, 2, 3, 4].every((reward) =>
+    found.some((one) => one.reward === reward && one.messages_and_choices[0].content === marker),
+  );
+  return verdict(Math.ceil(found.length / 5), found.length === 5 && isWhole);
+}
 
 let isOver = false;
 async function untilAcknowledged(send) {
@@ -250,7 +334,7 @@ async function writer(path) {
     } catch (error) {
       failed.set(path, (failed.get(path) ?? 0) + 1);
       if (
-        !/fetch failed|terminated|503|ECONN|aborted|other side closed/.test(
+        !/fetch failed|terminated|204|503|ECONN|aborted|other side closed/.test(
           `${error} ${error.cause}`,
         )
       )

@@ -30,10 +30,10 @@ interface Known {
 
 /**
  * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
- * most one look-up a key and process in that time; concurrent look-ups of one key share it. For as long a
- * long that the header it sent is the same caller's, so that it is not taken apart for each request. An unknown secret is
- * not kept: guesses must not push out good keys. It costs a look-up by index, also past the limit of failed attempts, because a
- * good key behind the same address must still be found.
+ * most one look-up a key and process in that time; concurrent look-ups of one key share it. For as long
+ * again a connection is believed that the header it sent is the same caller's, so that it is not taken apart for each
+ * request. An unknown secret is not kept: guesses must not push out good keys. It costs a look-up by index, also past the
+ * limit of failed attempts, because a good key behind the same address must still be found.
  */
 @Injectable()
 export class KeysService {
