@@ -14,7 +14,7 @@ export interface CallWrite {
   end?: EndColumns;
   /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
   isOpaque: boolean;
-  /** Of the text it came in. */
+  /** Characters of its documents, which is what it weighs. */
   length: number;
   /** Of the start: its own, else set when the write is committed. */
   traceId?: string | null;

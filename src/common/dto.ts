@@ -141,8 +141,10 @@ export function dateOf(text: string): Date {
   return new Date(`${day}T${time.slice(1)}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
 }
 
-const daysOf = (year: number, month: number) =>
-  new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+function daysOf(year: number, month: number): number {
+  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
+  return [4, 6, 9, 11].includes(month) ? 30 : 31;
+}
 
 /** Free-form JSON object: kept as the text it was sent as, never copied. */
 export const IsJsonObject = () =>

@@ -1,4 +1,4 @@
-import { getMetadataStorage, type ValidationArguments } from 'class-validator';
+import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class-validator';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import type { Violation } from './errors.js';
 
@@ -17,7 +17,9 @@ type Rule = (value: unknown, object: object) => Violation | undefined;
 interface Property {
   name: string;
   isProject: boolean;
-  /** What has to hold for the rules to apply: `@IsOptional()`, `@ValidateIf()`. */
+  /** `@IsOptional()`: null and undefined break no rule. */
+  isOptional: boolean;
+  /** What else has to hold for the rules to apply: `@ValidateIf()`. */
   conditions: ((object: object, value: unknown) => boolean)[];
   rules: Rule[];
   nested: { rules: Rules; each: boolean } | undefined;
@@ -55,12 +57,13 @@ function check(rules: Rules, value: unknown, path: string, seen: Checked): void 
 }
 
 function checkProperty(
-  { name, isProject, conditions, rules, nested }: Property,
+  { name, isProject, isOptional, conditions, rules, nested }: Property,
   object: Record<string, unknown>,
   parent: string,
   seen: Checked,
 ): void {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined;
+  const value = ownValue(object, name);
+  if (isOptional && (value === undefined || value === null)) return;
   for (const applies of conditions) if (!applies(object, value)) return;
   if (value === undefined) {
     seen.violations.push({ path: under(parent, name), message: 'is required' });
@@ -76,6 +79,12 @@ function checkProperty(
   }
   if (isProject) seen.projects.push(value as string);
   if (nested) checkNested(nested, value, under(parent, name), seen);
+}
+
+/** Looks first: most members are absent. */
+function ownValue(object: Record<string, unknown>, name: string): unknown {
+  const found = object[name];
+  return found === undefined || Object.hasOwn(object, name) ? found : undefined;
 }
 
 const under = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
@@ -123,8 +132,9 @@ function compile(dto: Dto): Property[] {
     return {
       name,
       isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
+      isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
       conditions: metadata
-        .filter(({ type }) => type === 'conditionalValidation')
+        .filter(({ type, name: rule }) => type === 'conditionalValidation' && rule !== IS_OPTIONAL)
         .map(({ constraints }) => constraints[0]),
       // decorators run from the last to the first
       rules: metadata
