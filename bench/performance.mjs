@@ -169,7 +169,9 @@ async function compare(name, unit, ours, baselineName, baseline) {
   await ours();
   const [own, other] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
+    await pool.query('CHECKPOINT'); // what the other one wrote is its own to flush
     other.push(await baseline());
+    await pool.query('CHECKPOINT');
     own.push(await ours());
   }
   const ratio = perSecond(own) / perSecond(other);

@@ -129,6 +129,7 @@ export class CallsService {
   /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
   private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
     const good = items.filter((item) => 'documents' in item);
+    if (good.every(({ start }) => !start || start.trace_id)) return ({ trace_id }) => trace_id!;
     const wanted = new Map<string, Set<string>>();
     for (const { start } of good) {
       if (!start || start.trace_id) continue;

@@ -58,9 +58,7 @@ const startsValue = (name: string) => {
   return sql`${column} = CASE WHEN ${IS_START} THEN coalesce(excluded.${column}, c.${column}) ELSE coalesce(c.${column}, excluded.${column}) END`;
 };
 
-const UPSERT = prepared(
-  'calls.upsert',
-  sql`
+const UPSERT = sql`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
     run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, ${list(DOCUMENTS)})
@@ -87,8 +85,12 @@ const UPSERT = prepared(
     ${startsValue('started_at')}, ${startsValue('trace_id')},
     ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', ...START_DOCUMENTS)},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', ...END_DOCUMENTS)},
-    is_opaque = c.is_opaque OR excluded.is_opaque
-  RETURNING project_id, id, trace_id`,
+    is_opaque = c.is_opaque OR excluded.is_opaque`;
+
+const QUIET = prepared('calls.upsert', UPSERT);
+const ANSWERING = prepared(
+  'calls.upsert.traces',
+  sql`${UPSERT} RETURNING project_id, id, trace_id`,
 );
 
 /**
@@ -96,13 +98,15 @@ const UPSERT = prepared(
  * as one array (the figures: docs/adr/0004-write-path.md). Each call is there at most once. What a start or an end
  * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. A
  * `display_name` that a start leaves out stays, since `/call/update` may have set it. Rows are locked in the order of
- * their key, so that concurrent statements wait for each other instead of deadlocking.
+ * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
+ * when a start leaves its own to be found.
  */
 export function upsertQuery(writes: readonly CallWrite[]): Prepared {
+  const isKnown = writes.every(({ start, traceId }) => !start || traceId);
   const texts = (value: (write: CallWrite) => string | null | undefined) =>
     textArray(writes.map(value));
   return {
-    ...UPSERT,
+    ...(isKnown ? QUIET : ANSWERING),
     values: [
       texts(({ projectId }) => projectId),
       texts(({ id }) => id),

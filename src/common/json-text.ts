@@ -137,10 +137,10 @@ class Finder {
     this.at = skipSpace(text, this.at + 1);
     while (this.at < text.length && text.charCodeAt(this.at) !== CLOSE_BRACE) {
       const keyEnd = skipString(text, this.at);
-      const key = decoded(text.slice(this.at + 1, keyEnd - 1));
+      const name = nameAt(text, this.at + 1, keyEnd - 1, shape);
       this.at = skipSpace(text, keyEnd) + 1;
-      if (Object.hasOwn(shape, key)) found[key] = this.find(shape[key]!, depth);
-      else this.at = skipValue(text, this.at, depth);
+      if (name === undefined) this.at = skipValue(text, this.at, depth);
+      else found[name] = this.find(shape[name]!, depth);
       this.at = afterComma(text, this.at);
     }
     this.at++;
@@ -164,6 +164,23 @@ class Finder {
     this.at++;
     return found;
   }
+}
+
+/** The name of the shape that a key spells; a string for each key of a body would cost more than the search. */
+function nameAt(
+  text: string,
+  from: number,
+  to: number,
+  shape: Record<string, Shape>,
+): string | undefined {
+  for (const name in shape)
+    if (name.length === to - from && text.startsWith(name, from)) return name;
+  for (let i = from; i < to; i++) {
+    if (text.charCodeAt(i) !== BACKSLASH) continue;
+    const key = decoded(text.slice(from, to));
+    return Object.hasOwn(shape, key) ? key : undefined;
+  }
+  return undefined;
 }
 
 const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape);
