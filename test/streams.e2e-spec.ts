@@ -53,6 +53,33 @@ describe('/calls/stream_query over 200,000 calls', () => {
     return rows.length;
   };
 
+  it('a row longer than any read arrives whole, also behind readers who left in the middle of one', async () => {
+    await client.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+       SELECT 'acme/wide', 'c' || n, 'op', 't', timestamptz '2026-01-01' + n * interval '1 ms', '{}',
+         json_build_object('text', repeat(n::text, 400000)) FROM generate_series(10, 49) n`,
+    );
+    for (let i = 0; i < 20; i++) {
+      const [response] = await once(
+        open('/calls/stream_query', { project_id: 'acme/wide' }),
+        'response',
+      );
+      await once(response, 'data');
+      response.destroy();
+    }
+    await until(async () => (await busy()) === 0);
+    const [response] = await once(
+      open('/calls/stream_query', { project_id: 'acme/wide' }),
+      'response',
+    );
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
+    expect(lines).toHaveLength(40);
+    for (const [i, line] of lines.entries())
+      expect(JSON.parse(line).inputs.text).toBe(String(i + 10).repeat(400_000));
+  });
+
   it.each(['/calls/stream_query', '/calls/query'])('%s keeps memory flat', async (path) => {
     const [response] = await once(open(path), 'response');
     let bytes = 0;

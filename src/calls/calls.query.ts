@@ -23,7 +23,7 @@ const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::f
 /** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
 const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
 
-/** The display name, else the name in the op's ref, else what stands for the op. A regular expression took 15 times as long. */
+/** The display name, else the name in the op's ref, else what stands for the op. Why no regular expression: docs/adr/0014-reads-as-bytes.md. */
 const TRACE_NAME = sql`coalesce(c.display_name,
   CASE WHEN starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
@@ -167,7 +167,7 @@ const visibleIn = (projectId: string) =>
 export const callsQuery = (request: CallsQueryDto): Sql =>
   asJson(foundCalls(request), request, selected(request));
 
-/** The same calls as values to be written by `JsonRowWriter`, which costs PostgreSQL and Node a third. */
+/** The same calls as values, to be written by `JsonRowWriter`. */
 export const callRows = (request: CallsQueryDto): CallRows =>
   asPieces(foundCalls(request), request, selected(request));
 

@@ -20,7 +20,7 @@ interface Limits {
 
 const MIB = 1024 * 1024;
 
-/* One write at a time leaves Node waiting for the commit, four keep it busy: bench/performance.mjs prints the rates. */
+/* One write at a time leaves Node waiting for the commit, four keep it busy. Why 100 rows: docs/adr/0004-write-path.md. */
 const LIMITS: Limits = {
   maxRows: 100,
   maxBytes: 8 * MIB,

@@ -105,9 +105,11 @@ export class RowStream extends Readable {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.stalled);
-    this.tap.close();
     this.client.removeListener('end', this.lost);
-    this.client.release(error ?? !this.isExhausted);
+    // A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row.
+    const isDropped = error !== null || !this.isExhausted;
+    if (!isDropped) this.tap.close();
+    this.client.release(error ?? isDropped);
     done(error);
   }
 }

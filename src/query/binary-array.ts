@@ -2,7 +2,7 @@
  * Arrays in PostgreSQL's binary format (`array_send` in src/backend/utils/adt/arrayfuncs.c): five 4-byte integers
  * (dimensions, whether there are nulls, type of the elements, length, lower bound), then each element as its length and
  * its bytes; -1 is the length of null. pg sends a `Buffer` in this format. Nothing is escaped, and nothing scanned for
- * a quote to escape: bench/performance.mjs has what that saves.
+ * a quote to escape: bench/sql-forms.mjs prints what that saves.
  */
 const HEADER = 20;
 
