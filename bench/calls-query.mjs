@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
 import { callsQuery } from '../dist/src/calls/calls.query.js';
+import { CallsService } from '../dist/src/calls/calls.service.js';
 import { CostsService } from '../dist/src/costs/costs.service.js';
 import { Database } from '../dist/src/database/database.js';
 import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
@@ -49,16 +50,15 @@ await filters('with it', { byModel, byNoModel });
 await plan(byModel);
 await database.query(sql`DROP INDEX bench_model`);
 
-const costs = new CostsService(database);
+const calls = new CallsService(database, undefined, new CostsService(database));
 const streams = {};
 for (let round = 0; round < 3; round++)
   for (const extras of [{}, { include_costs: true }, { include_feedback: true }]) {
     const name = Object.keys(extras)[0] ?? 'plain';
     const start = performance.now();
-    const rows = await database.stream(callsQuery({ project_id, ...extras }));
     let bytes = 0;
-    for await (const lines of extras.include_costs ? costs.pricedAll(rows) : rows)
-      for (const line of lines) bytes += line.length;
+    for await (const batch of await calls.stream({ project_id, ...extras }, 'lines'))
+      bytes += Buffer.isBuffer(batch) ? batch.length : batch.join('').length;
     (streams[name] ??= []).push(performance.now() - start);
     streams[`${name} MB`] = Math.round(bytes / 1e6);
   }

@@ -72,37 +72,40 @@ const dataSource = await new DataSource(dataSourceOptions(urlOf('template_db')))
 await migrate(dataSource);
 await dataSource.destroy();
 
-const filler = 'the quick brown fox '.repeat(90);
+const INPUTS = JSON.stringify({ filler: 'the quick brown fox '.repeat(90) });
 let number = 0;
 const pad = (n) => String(n).padStart(12, '0');
-/** One batch: starts and ends of 500 calls, as the texts that `upsertQuery` takes. `threads` 0 means no thread. */
+/** The starts and the ends of 500 calls, as `upsertQuery` takes them. `none` is without a thread. */
 function batch(kind) {
-  const starts = [];
-  const ends = [];
-  for (let i = 0; i < PER_BATCH; i++) {
+  return Array.from({ length: PER_BATCH }, (_, i) => {
     const n = number++;
     const id = `0190a000-0000-7000-8000-${pad(n)}`;
-    const at = new Date(1.7e12 + n * 100).toISOString();
     const thread =
       kind === 'hot'
         ? 'hot'
         : `thread-${pad(Math.floor(n / PER_BATCH / TURNS_PER_THREAD) * PER_BATCH + i)}`;
-    starts.push(
-      JSON.stringify({
-        project_id: 'acme/demo',
-        id,
+    return {
+      projectId: 'acme/demo',
+      id,
+      isOpaque: false,
+      start: {
         op_name: 'chat',
-        started_at: at,
+        started_at: new Date(1.7e12 + n * 100).toISOString(),
         trace_id: id,
         ...(kind !== 'none' && { thread_id: thread, turn_id: id }),
-        inputs: { filler },
-      }),
-    );
-    ends.push(
-      JSON.stringify({ project_id: 'acme/demo', id, ended_at: at, output: 'ok', summary: {} }),
-    );
-  }
-  return { starts: `[${starts.join(',')}]`, ends: `[${ends.join(',')}]` };
+        attributes: '{}',
+        inputs: INPUTS,
+      },
+      end: { ended_at: new Date(1.7e12 + n * 100).toISOString(), output: '"ok"', summary: '{}' },
+    };
+  });
+}
+
+/** The statement that stores the writes, inside what a variant puts around it; that reads what it returns. */
+function query(writes, wrap) {
+  const { text, values } = upsertQuery(writes);
+  const returning = text.includes('RETURNING') ? '' : ' RETURNING project_id, id, trace_id';
+  return { text: wrap(text + returning), values };
 }
 
 /** Calls a second; the start and the end of a call in one statement, or in two. */
@@ -113,15 +116,10 @@ async function run(pool, wrap, kind, isSplit) {
   await Promise.all(
     Array.from({ length: WRITERS }, async () => {
       for (let next; (next = batches.pop());) {
-        for (const [starts, ends] of isSplit
-          ? [
-              [next.starts, '[]'],
-              ['[]', next.ends],
-            ]
-          : [[next.starts, next.ends]]) {
-          const { text, values } = upsertQuery(starts, ends).toQuery();
-          await pool.query(wrap(text), values);
-        }
+        const statements = isSplit
+          ? [next.map(({ end, ...write }) => write), next.map(({ start, ...write }) => write)]
+          : [next];
+        for (const writes of statements) await pool.query(query(writes, wrap));
       }
     }),
   );
