@@ -325,7 +325,7 @@ function startWrite(
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
     },
-    ...summed(attributes, inputs, otelDump),
+    ...weighed([attributes, inputs, otelDump]),
   };
 }
 
@@ -345,19 +345,21 @@ function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite 
       summary,
       output,
     },
-    ...summed(summary, output, end.exception),
+    ...weighed([summary, output], end.exception),
   };
 }
 
 /** A free-form member that is null is stored as one that is absent. */
 const storable = (document: string | undefined) => (document === 'null' ? null : document);
 
-/** What the write path needs to know of texts together. */
-function summed(...texts: (string | null | undefined)[]): Pick<CallWrite, 'isOpaque' | 'length'> {
-  const present = texts.filter((text) => typeof text === 'string');
+/** What the write path needs to know of documents, and of a text beside them, which only weighs. */
+function weighed(
+  documents: (string | null | undefined)[],
+  text?: string | null,
+): Pick<CallWrite, 'isOpaque' | 'length'> {
   return {
-    isOpaque: present.some(hasOpaqueEscapes),
-    length: present.reduce((sum, { length }) => sum + length, 0),
+    isOpaque: documents.some((document) => document && hasOpaqueEscapes(document)),
+    length: [...documents, text].reduce((sum, part) => sum + (part?.length ?? 0), 0),
   };
 }
 

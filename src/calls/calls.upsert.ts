@@ -24,8 +24,8 @@ const END_TEXTS = [
   'end_trace_id',
   'has_descendant_error',
 ] as const;
-export const START_DOCUMENTS = ['attributes', 'inputs', 'otel_dump'] as const;
-export const END_DOCUMENTS = ['summary', 'output'] as const;
+const START_DOCUMENTS = ['attributes', 'inputs', 'otel_dump'] as const;
+const END_DOCUMENTS = ['summary', 'output'] as const;
 
 type Columns<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
