@@ -1,4 +1,4 @@
-import { basic, startApp, type TestApp } from './support/app.js';
+import { type TestApp, expectGuarded, startApp } from './support/app.js';
 
 const PROJECT = 'acme/costs';
 
@@ -263,19 +263,7 @@ describe('access', () => {
     ['/cost/explain', { project_id: PROJECT, call_ids: ['x'] }, false],
   ];
 
-  it.each(bodies)('%s wants credentials, a scope and a role', async (path, sent, isWrite) => {
-    expect((await app.post(path, sent, { headers: { authorization: '' } })).status).toBe(401);
-    expect(
-      (await app.post(path, sent, { headers: { authorization: basic('nobody') } })).status,
-    ).toBe(401);
-    expect(
-      (await app.post(path, sent, { key: await app.aKey('writer', ['acme/other']) })).status,
-    ).toBe(403);
-    expect((await app.post(path, sent, { key: await app.aKey('trainer', ['*']) })).status).toBe(
-      403,
-    );
-    expect((await app.post(path, sent, { key: await app.aKey('reader', ['*']) })).status).toBe(
-      isWrite ? 403 : 200,
-    );
-  });
+  it.each(bodies)('%s wants credentials, a scope and a role', (path, sent, isWrite) =>
+    expectGuarded(app, path, sent, isWrite),
+  );
 });

@@ -1,4 +1,4 @@
-import { basic, linesOf, startApp, type TestApp } from './support/app.js';
+import { type TestApp, expectGuarded, linesOf, startApp } from './support/app.js';
 
 const PROJECT = 'acme/feedback';
 const OBJECT = `svc:///${PROJECT}/object/dataset:abc`;
@@ -531,22 +531,9 @@ describe('access', () => {
     ['/feedback/query', { project_id: PROJECT }, false],
   ];
 
-  it.each(bodies)('%s wants credentials, a scope and a role', async (path, sent, isWrite) => {
-    const headers = { authorization: '' };
-    expect((await app.post(path, sent, { headers })).status).toBe(401);
-    expect(
-      (await app.post(path, sent, { headers: { authorization: basic('nobody') } })).status,
-    ).toBe(401);
-    expect(
-      (await app.post(path, sent, { key: await app.aKey('writer', ['acme/other']) })).status,
-    ).toBe(403);
-    expect((await app.post(path, sent, { key: await app.aKey('trainer', ['*']) })).status).toBe(
-      403,
-    );
-    expect((await app.post(path, sent, { key: await app.aKey('reader', ['*']) })).status).toBe(
-      isWrite ? 403 : 200,
-    );
-  });
+  it.each(bodies)('%s wants credentials, a scope and a role', (path, sent, isWrite) =>
+    expectGuarded(app, path, sent, isWrite),
+  );
 });
 
 describe('calls and their feedback', () => {
