@@ -1,9 +1,7 @@
 // What a filter inside free-form JSON costs on 100,000 calls and what an index changes, then what `include_costs` and
 // `include_feedback` add to a stream of all of them. `npm run build && node bench/calls-query.mjs`; works on an empty
 // database named by BENCH_DATABASE_URL, else on an embedded one of its own.
-import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
 import { callsQuery } from '../dist/src/calls/calls.query.js';
@@ -13,6 +11,7 @@ import { Database } from '../dist/src/database/database.js';
 import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
 import { migrate } from '../dist/src/database/migrate.js';
 import { sql } from '../dist/src/query/sql.js';
+import { dataFolder } from './support.mjs';
 
 const CALLS = 100_000;
 const project_id = 'bench/calls';
@@ -79,8 +78,7 @@ await dataSource.destroy();
 await server.stop();
 
 async function embedded() {
-  const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-  chmodSync(dataDir, 0o755);
+  const dataDir = dataFolder();
   const { url, stop } = await openEmbeddedPostgres({ dataDir });
   return {
     url,

@@ -5,9 +5,8 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import { newSecret } from '../dist/src/auth/secret.js';
@@ -18,11 +17,11 @@ import {
   objectsQuery,
   publishQuery,
 } from '../dist/src/objects/objects.query.js';
+import { dataFolder } from './support.mjs';
 
 const wanted = new Set(process.argv.slice(2));
 const key = newSecret();
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755);
+const dataDir = dataFolder();
 const server = spawn(process.execPath, ['dist/src/main.js'], {
   env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_API_KEY: key },
   stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,17 +2,16 @@
 //   npm run bench [-- <words of a row>]       (on another Node: npx -y -p node@24 npm run bench)
 // Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Ours and the
 // baseline take turns of SECONDS, ROUNDS times, so that what else the machine does falls on both.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import { cpus, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { cpus, totalmem } from 'node:os';
 import autocannon from 'autocannon';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { newSecret } from '../dist/src/auth/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+import { dataFolder, started } from './support.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 const ROUNDS = 4;
@@ -23,8 +22,7 @@ const PROJECT = 'acme/bench';
 const wanted = process.argv.slice(2).join(' ');
 
 const key = newSecret();
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
+const dataDir = dataFolder();
 const service = await started('../dist/src/main.js', {
   PORT: '0',
   DATA_DIR: dataDir,
@@ -36,26 +34,6 @@ const headers = {
   'content-type': 'application/json',
   authorization: `Basic ${Buffer.from(`bench:${key}`).toString('base64')}`,
 };
-
-/** A process of this Node, once it says where it listens. */
-async function started(file, env) {
-  // the flag of `npm start`, for both
-  const argv = ['--max-semi-space-size=32', new URL(file, import.meta.url).pathname];
-  const child = spawn(process.execPath, argv, {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.on('data', (chunk) => (output += chunk));
-  for (;;) {
-    const url = /listens on (http:\/\/[^\s"]+)/.exec(output)?.[1];
-    if (url) return { child, url };
-    await Promise.race([
-      once(child.stdout, 'data'),
-      once(child, 'exit').then(() => Promise.reject(new Error(`${file} ended: ${output}`))),
-    ]);
-  }
-}
 
 const MESSAGES = JSON.stringify(
   Array.from({ length: 5 }, (_, i) => ({ role: 'user', content: `text ${i} `.repeat(40) })),

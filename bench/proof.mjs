@@ -4,13 +4,13 @@
 import { spawn } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { newSecret } from '../dist/src/auth/secret.js';
+import { dataFolder } from './support.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -22,8 +22,7 @@ const PROJECT = 'acme/proof';
 const WRITERS_PER_PATH = 2;
 const key = newSecret();
 const headers = { authorization: `Basic ${Buffer.from(`proof:${key}`).toString('base64')}` };
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-proof-'));
-chmodSync(dataDir, 0o755);
+const dataDir = dataFolder();
 const port = await freePort();
 
 async function freePort() {

@@ -1,17 +1,16 @@
 // Full load for a long time, then PostgreSQL stands still (SIGSTOP) under more load than may wait: the service must not
 // end, its memory stays bounded, what finds no room is answered 503, and all that was acknowledged is there afterwards.
 //   npm run build && node bench/soak.mjs [--minutes 10] [--stopped 10]      (seconds; exits 1 when anything is wrong)
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { newSecret } from '../dist/src/auth/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+import { dataFolder, started } from './support.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -21,20 +20,13 @@ const { values: options } = parseArgs({
 });
 const PROJECT = 'acme/soak';
 const key = newSecret();
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-soak-'));
-chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
-const service = spawn(
-  process.execPath,
-  ['--max-semi-space-size=32', new URL('../dist/src/main.js', import.meta.url).pathname],
-  {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_API_KEY: key },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  },
-);
-let output = '';
-service.stdout.on('data', (chunk) => (output += chunk));
-while (!output.includes('listens on')) await once(service.stdout, 'data');
-const { hostname, port } = new URL(/listens on (http:[^\s"]+)/.exec(output)[1]);
+const dataDir = dataFolder();
+const { child: service, url } = await started('../dist/src/main.js', {
+  PORT: '0',
+  DATA_DIR: dataDir,
+  BOOTSTRAP_API_KEY: key,
+});
+const { hostname, port } = new URL(url);
 const pool = new pg.Pool({ connectionString: await embeddedPostgresUrl(dataDir), max: 2 });
 pool.on('error', () => {});
 

@@ -1,25 +1,18 @@
 // What PostgreSQL takes for forms of one statement: rows of calls written, and calls read.
 //   npm run build && node bench/sql-forms.mjs
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../dist/ormconfig.js';
 import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
-import { migrate } from '../dist/src/database/migrate.js';
 import { jsonArray, textArray } from '../dist/src/query/binary-array.js';
+import { dataFolder, withSchema } from './support.mjs';
 
 const SECONDS = 3;
 const ROUNDS = 3;
 const READ = 50_000;
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
+const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
-const dataSource = await new DataSource(dataSourceOptions(server.url)).initialize();
-await migrate(dataSource);
-await dataSource.destroy();
+await withSchema(server.url);
 const pool = new pg.Pool({ connectionString: server.url, max: 4 });
 
 const INPUTS = JSON.stringify({

@@ -1,24 +1,17 @@
 // What the settings and the indexes of `calls` cost its writes: starts, then their ends in a later statement, straight
 // on PostgreSQL by the statement of the service, batches of 100 over 4 connections.
 //   npm run build && node bench/table-settings.mjs
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../dist/ormconfig.js';
 import { upsertQuery } from '../dist/src/calls/calls.upsert.js';
 import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
-import { migrate } from '../dist/src/database/migrate.js';
+import { dataFolder, withSchema } from './support.mjs';
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 40_000);
 const ROUNDS = 3;
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755);
+const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
-const dataSource = await new DataSource(dataSourceOptions(server.url)).initialize();
-await migrate(dataSource);
-await dataSource.destroy();
+await withSchema(server.url);
 const pool = new pg.Pool({ connectionString: server.url, max: 4 });
 
 /** Text that compresses about as well as prose does. */

@@ -3,11 +3,9 @@
  * statement that stores calls (four connections, 500 calls a statement, 2 KB a call).
  *   npm run build && node bench/threads-writes.mjs [rounds=5] [batches=40]
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
+import { dataFolder, withSchema } from './support.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const BATCHES = Number(process.argv[3] ?? 40);
@@ -17,8 +15,6 @@ const TURNS_PER_THREAD = 10;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
 const { openEmbeddedPostgres } = await load('src/database/embedded-postgres.js');
-const { dataSourceOptions } = await load('ormconfig.js');
-const { migrate } = await load('src/database/migrate.js');
 const { upsertQuery } = await load('src/calls/calls.upsert.js');
 
 const NO_INDEXES = `DROP INDEX calls_turns_idx; DROP INDEX calls_turns_started_idx`;
@@ -61,16 +57,13 @@ const VARIANTS = {
   'sums in the statement (inexact)': { setup: NO_TRIGGERS, wrap: summed },
 };
 
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755);
+const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
 const admin = new pg.Client(server.url);
 await admin.connect();
 const urlOf = (name) => server.url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 await admin.query('CREATE DATABASE template_db');
-const dataSource = await new DataSource(dataSourceOptions(urlOf('template_db'))).initialize();
-await migrate(dataSource);
-await dataSource.destroy();
+await withSchema(urlOf('template_db'));
 
 const INPUTS = JSON.stringify({ filler: 'the quick brown fox '.repeat(90) });
 let number = 0;

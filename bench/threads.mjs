@@ -6,12 +6,11 @@
  * without HTTP: an index-only scan of every turn, with the sorted value alone or with both percentiles.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import http from 'node:http';
-import { cpus, tmpdir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { cpus, totalmem } from 'node:os';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
+import { dataFolder, withSchema } from './support.mjs';
 
 const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [1e5, 1e6, 4e6];
 const PORT = Number(process.env.BENCH_PORT ?? 3300);
@@ -23,12 +22,9 @@ const SECONDS = 4;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
 const { openEmbeddedPostgres } = await load('src/database/embedded-postgres.js');
-const { dataSourceOptions } = await load('ormconfig.js');
-const { migrate } = await load('src/database/migrate.js');
 const { newSecret } = await load('src/auth/secret.js');
 
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
+const dataDir = dataFolder();
 const server = await openEmbeddedPostgres({ dataDir });
 const admin = new pg.Client(server.url);
 await admin.connect();
@@ -69,9 +65,7 @@ function post(path, body) {
 async function withService(prepare, work) {
   await admin.query('DROP DATABASE IF EXISTS bench WITH (FORCE)');
   await admin.query('CREATE DATABASE bench');
-  const dataSource = await new DataSource(dataSourceOptions(urlOf('bench'))).initialize();
-  await migrate(dataSource);
-  await dataSource.destroy();
+  await withSchema(urlOf('bench'));
   const client = new pg.Client({
     connectionString: urlOf('bench'),
     options: '-c timezone=UTC -c jit=off',

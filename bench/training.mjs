@@ -6,12 +6,13 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { availableParallelism, cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import zlib from 'node:zlib';
+import { dataFolder } from './support.mjs';
 
 const folder = resolve(process.argv[2] ?? 'dist');
 const dist = pathToFileURL(`${folder}/`);
@@ -172,8 +173,7 @@ async function start(dataDir) {
 }
 
 async function oneJob({ name, bytes, isGzip = false, isModelLast = false }) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'skein-bench-'));
-  chmodSync(dataDir, 0o755);
+  const dataDir = dataFolder();
   const server = await start(dataDir);
   const created = await call('POST', '/models', {
     entity: 'a',

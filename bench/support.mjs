@@ -1,0 +1,42 @@
+// What the scripts of this folder start from.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../dist/ormconfig.js';
+import { migrate } from '../dist/src/database/migrate.js';
+
+/** A folder for an embedded PostgreSQL, which the account that it runs as can reach. Remove it afterwards. */
+export function dataFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'skein-bench-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+/** Makes the schema in the database behind the url. */
+export async function withSchema(url) {
+  const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
+  await migrate(dataSource);
+  await dataSource.destroy();
+}
+
+/** A process of this Node with the flag of `npm start`, once it says where it listens. `file` is seen from here. */
+export async function started(file, env) {
+  const argv = ['--max-semi-space-size=32', new URL(file, import.meta.url).pathname];
+  const child = spawn(process.execPath, argv, {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => (output += chunk));
+  for (;;) {
+    const url = /listens on (http:\/\/[^\s"]+)/.exec(output)?.[1];
+    if (url) return { child, url };
+    await Promise.race([
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => Promise.reject(new Error(`${file} ended: ${output}`))),
+    ]);
+  }
+}
