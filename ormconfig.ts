@@ -18,6 +18,7 @@ import { Threads1764300000000 } from './src/database/migrations/1764300000000-th
 import { ThreadMark } from './src/threads/thread-mark.entity.js';
 import { Thread } from './src/threads/thread.entity.js';
 import { Preview1764400000000 } from './src/database/migrations/1764400000000-preview.js';
+import { Plans1764600000000 } from './src/database/migrations/1764600000000-plans.js';
 import { BodyChunk } from './src/preview/body-chunk.entity.js';
 import { Checkpoint } from './src/preview/checkpoint.entity.js';
 import { Model } from './src/preview/model.entity.js';
@@ -75,6 +76,7 @@ export function dataSourceOptions(url: string) {
       FeedbackCosts1764200000000,
       Threads1764300000000,
       Preview1764400000000,
+      Plans1764600000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -58,6 +58,15 @@ describe('migrations', () => {
       expect([relname, first]).toEqual([relname, 'project_id']);
   });
 
+  it('keep no statistics of project_id, which would be wrong for a project loaded since', async () => {
+    await query('ANALYZE');
+    const kept = await query(`
+      SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'project_id'
+        AND a.attstattarget IS DISTINCT FROM 0`);
+    expect(kept).toEqual([]);
+  });
+
   it('sort every text by code point', async () => {
     const columns = await query(`
       SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid

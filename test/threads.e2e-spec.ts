@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import pg from 'pg';
 import { Database } from '../src/database/database.js';
+import { threadsQuery } from '../src/threads/threads.query.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { basic, linesOf, startApp, type TestApp } from './support/app.js';
 import { until } from './support/until.js';
@@ -342,6 +343,20 @@ describe('threads/stream_query', () => {
     await app.query('DROP FUNCTION refuse CASCADE');
     await refresh();
     expect(await marked()).toEqual([]);
+  });
+
+  it('looks for each turn by its thread, also in a project loaded since the last ANALYZE', async () => {
+    for (let n = 0; n < 20; n++) await storeBySql(`acme/small${n}`, 10);
+    await app.query('ANALYZE calls, threads, thread_marks');
+    const project_id = aProject();
+    await storeBySql(project_id, 5000);
+    const { text, values } = threadsQuery({ project_id }).toQuery();
+    const plan = await app.query(`EXPLAIN (ANALYZE, TIMING off) ${text}`, values);
+    const lines = plan.map((line) => line['QUERY PLAN'] as string);
+    const looks = lines.filter((line) => line.includes(' on calls c'));
+    expect(looks.length).toBeGreaterThan(0);
+    for (const look of looks) expect(look).toContain('calls_turns_idx');
+    expect(lines.filter((line) => line.includes('Rows Removed by Filter'))).toEqual([]);
   });
 
   describe('as a stream', () => {
