@@ -1,0 +1,130 @@
+import { createHash, type Hash } from 'node:crypto';
+
+/*
+ * A backup file is one gzip stream of frames. A frame is a byte that names its kind, the length of its content as an
+ * unsigned 32-bit integer (big-endian), and the content:
+ *
+ *   H  the header, JSON: once, first
+ *   D  rows of the table in turn, in the text format of PostgreSQL's COPY: any number
+ *   E  the end of that table, JSON: its name, how many rows it has, and the SHA-256 of its content
+ *   M  the manifest, JSON: once, last; the SHA-256 of everything before it
+ *
+ * The tables follow each other in the order of the header. What is cut, changed or reordered does not agree with the
+ * sums. They show damage, not malice: whoever can change the file can also compute new sums.
+ */
+
+/** The format's number: the first thing that a reader checks. */
+export const FORMAT = 1;
+
+export interface BackupHeader {
+  skein_backup: number;
+  /** Name of the newest migration that the database had run. */
+  schema: string;
+  created_at: string;
+  /** `server_version` of the PostgreSQL it was taken from. */
+  postgres: string;
+  tables: TableHeader[];
+}
+
+export interface TableHeader {
+  name: string;
+  columns: string[];
+  rows: number;
+  /** What the table takes on disk, as a measure for the progress. */
+  bytes: number;
+}
+
+export interface TableEnd {
+  name: string;
+  rows: number;
+  sha256: string;
+}
+
+export interface Manifest {
+  tables: TableEnd[];
+  sha256: string;
+}
+
+/** The file is no backup, or not the one that was written. */
+export class DamagedBackup extends Error {
+  constructor(why: string) {
+    super(`the file is damaged or is no backup of Skein: ${why}`);
+  }
+}
+
+export type FrameKind = 'H' | 'D' | 'E' | 'M';
+
+export interface Frame {
+  kind: FrameKind;
+  content: Buffer;
+}
+
+const KINDS: readonly string[] = ['H', 'D', 'E', 'M'];
+const HEAD_BYTES = 5;
+/** Rows come in pieces of about 64 KiB; the header is smaller than this by far. */
+const MAX_FRAME_BYTES = 1024 * 1024;
+
+/** Makes frames, and the sum over all of them. */
+export class FrameWriter {
+  private readonly sum = createHash('sha256');
+
+  frame(kind: FrameKind, content: Buffer | object): Buffer {
+    const bytes = Buffer.isBuffer(content) ? content : Buffer.from(JSON.stringify(content));
+    const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes.length);
+    frame.writeUInt8(kind.charCodeAt(0), 0);
+    frame.writeUInt32BE(bytes.length, 1);
+    bytes.copy(frame, HEAD_BYTES);
+    this.sum.update(frame);
+    return frame;
+  }
+
+  /** SHA-256 of all frames so far. */
+  sha256(): string {
+    return this.sum.copy().digest('hex');
+  }
+}
+
+/**
+ * The frames of inflated bytes, however these are cut into pieces, with the sum over those before each.
+ * @throws DamagedBackup when the bytes are no frames or end within one.
+ */
+export async function* framesOf(
+  pieces: AsyncIterable<Buffer>,
+): AsyncGenerator<Frame & { sha256Before: () => string }> {
+  const sum = createHash('sha256');
+  let left: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    left = left.length > 0 ? Buffer.concat([left, piece]) : piece;
+    for (;;) {
+      const frame = firstFrame(left);
+      if (!frame) break;
+      const before = sum.copy();
+      const bytes = HEAD_BYTES + frame.content.length;
+      sum.update(left.subarray(0, bytes));
+      left = left.subarray(bytes);
+      yield { ...frame, sha256Before: () => hexOf(before) };
+    }
+  }
+  if (left.length > 0) throw new DamagedBackup('it ends early');
+}
+
+function firstFrame(bytes: Buffer): Frame | undefined {
+  if (bytes.length < HEAD_BYTES) return undefined;
+  const kind = String.fromCharCode(bytes[0]!);
+  const length = bytes.readUInt32BE(1);
+  if (!KINDS.includes(kind) || length > MAX_FRAME_BYTES)
+    throw new DamagedBackup('it holds something that is no part of a backup');
+  if (bytes.length < HEAD_BYTES + length) return undefined;
+  return { kind: kind as FrameKind, content: bytes.subarray(HEAD_BYTES, HEAD_BYTES + length) };
+}
+
+const hexOf = (hash: Hash) => hash.digest('hex');
+
+/** The content of a frame that is JSON. @throws DamagedBackup */
+export function jsonOf<T>({ content }: Frame): T {
+  try {
+    return JSON.parse(content.toString()) as T;
+  } catch {
+    throw new DamagedBackup('it holds JSON that cannot be read');
+  }
+}

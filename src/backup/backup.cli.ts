@@ -1,0 +1,32 @@
+import 'reflect-metadata';
+import { stat } from 'node:fs/promises';
+import { command, withDatabase } from '../command.js';
+import { backup } from './backup.js';
+import { withClient } from './client.js';
+import { Progress } from './progress.js';
+
+const USAGE = `npm run backup -- FILE
+
+Writes one snapshot of the whole database into a new file. Works beside a running service.`;
+
+const MIB = 1024 * 1024;
+
+await command(async () => {
+  const [file, ...others] = process.argv.slice(2);
+  if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => interrupted.abort(new Error(`${signal}: no backup was made`)));
+  await withDatabase(async (dataSource) => {
+    const progress = new Progress('backup');
+    const header = await withClient(dataSource, (client) =>
+      backup(client, file, { progress, signal: interrupted.signal }),
+    );
+    const { size } = await stat(file);
+    const rows = header.tables.reduce((sum, table) => sum + table.rows, 0);
+    process.stdout.write(
+      `${file}: ${rows} rows of ${header.tables.length} tables, ${progress.summary()}, ` +
+        `${(size / MIB).toFixed(1)} MiB compressed, schema ${header.schema}\n`,
+    );
+  });
+});

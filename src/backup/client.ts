@@ -1,0 +1,19 @@
+import type { Pool, PoolClient } from 'pg';
+import type { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+
+/** Lends `work` a connection of its own; after an error it is dropped, and its transaction with it. */
+export async function withClient<T>(
+  dataSource: DataSource,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await ((dataSource.driver as PostgresDriver).master as Pool).connect();
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(error as Error);
+    throw error;
+  }
+}

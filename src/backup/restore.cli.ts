@@ -1,0 +1,28 @@
+import 'reflect-metadata';
+import { command, withDatabase } from '../command.js';
+import { migrate } from '../database/migrate.js';
+import { withClient } from './client.js';
+import { Progress } from './progress.js';
+import { openBackup, restore } from './restore.js';
+import { prepareSchema } from './schema.js';
+
+const USAGE = `npm run restore -- FILE
+
+Puts a backup into an empty database: a new DATA_DIR, or an empty database that DATABASE_URL names.`;
+
+await command(async () => {
+  const [file, ...others] = process.argv.slice(2);
+  if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
+  const backup = await openBackup(file);
+  await withDatabase(async (dataSource) => {
+    await prepareSchema(dataSource, backup.header.schema);
+    const progress = new Progress('restore');
+    await withClient(dataSource, (client) => restore(client, backup, progress));
+    await migrate(dataSource);
+    const rows = backup.header.tables.reduce((sum, table) => sum + table.rows, 0);
+    process.stdout.write(
+      `restored ${rows} rows of ${backup.header.tables.length} tables, ${progress.summary()}, ` +
+        `as they were on ${backup.header.created_at}\n`,
+    );
+  });
+});

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import type { PoolClient } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import {
+  type BackupHeader,
+  DamagedBackup,
+  FORMAT,
+  type Frame,
+  framesOf,
+  jsonOf,
+  type Manifest,
+  type TableEnd,
+  type TableHeader,
+} from './backup-file.js';
+import type { Progress } from './progress.js';
+import { assertEmpty, columnList, quoted, type StoredTable, tablesOf } from './tables.js';
+
+type Frames = AsyncGenerator<Frame & { sha256Before: () => string }>;
+
+/** A backup that is being read: its header is known, its rows are still to come. */
+export interface OpenBackup {
+  header: BackupHeader;
+  frames: Frames;
+}
+
+/** Opens the file and reads its header. @throws DamagedBackup */
+export async function openBackup(file: string): Promise<OpenBackup> {
+  const frames = framesOf(inflatedFile(file));
+  const header = jsonOf<BackupHeader>(await next(frames, 'H'));
+  if (header.skein_backup !== FORMAT)
+    throw new Error(
+      `the file has the format ${header.skein_backup}, and this version reads ${FORMAT}`,
+    );
+  return { header, frames };
+}
+
+async function* inflatedFile(file: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(file);
+  await once(source, 'open');
+  const inflater = source
+    .on('error', (error) => inflater.destroy(error))
+    .pipe(createGunzip({ chunkSize: 256 * 1024 }));
+  try {
+    yield* inflater as AsyncIterable<Buffer>;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw code?.startsWith('Z_') ? new DamagedBackup('it does not inflate') : error;
+  } finally {
+    source.destroy();
+    inflater.destroy();
+  }
+}
+
+/**
+ * Puts the rows of a backup into the empty tables of a database that has the backup's schema, in one transaction: when
+ * anything is missing, changed or does not fit, nothing is stored: drop the connection then.
+ * @throws DamagedBackup
+ */
+export async function restore(
+  client: PoolClient,
+  { header, frames }: OpenBackup,
+  progress: Progress,
+): Promise<void> {
+  await client.query(`BEGIN;
+    SET LOCAL statement_timeout = 0;
+    SET LOCAL lock_timeout = '10s';
+    SET LOCAL idle_in_transaction_session_timeout = 0`);
+  const tables = await tablesOf(client);
+  assertSameTables(header.tables, tables);
+  await lockTables(client, tables);
+  await assertEmpty(client, tables);
+  await setTriggers(client, tables, 'DISABLE');
+  progress.expect(header.tables);
+  const ends: TableEnd[] = [];
+  for (const table of header.tables) {
+    progress.begin(table);
+    ends.push(await restoreTable(client, table, frames, progress));
+  }
+  await assertManifest(frames, ends);
+  await setTriggers(client, tables, 'ENABLE');
+  await advanceIdentities(client);
+  await client.query('COMMIT');
+  await client.query('ANALYZE');
+}
+
+function assertSameTables(given: readonly TableHeader[], own: readonly StoredTable[]): void {
+  const described = (tables: readonly { name: string; columns: string[] }[]) =>
+    tables
+      .map(({ name, columns }) => `${name}(${columns.toSorted().join()})`)
+      .toSorted()
+      .join(' ');
+  if (described(given) !== described(own))
+    throw new DamagedBackup('its tables are not those of the schema that it names');
+}
+
+/** Nobody else may write while the rows come in. */
+async function lockTables(client: PoolClient, tables: readonly StoredTable[]): Promise<void> {
+  const names = tables.map(({ name }) => quoted(name));
+  await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`);
+}
+
+/** What triggers would make of the rows is in the backup already. */
+async function setTriggers(
+  client: PoolClient,
+  tables: readonly StoredTable[],
+  state: 'ENABLE' | 'DISABLE',
+) {
+  for (const { name } of tables)
+    await client.query(`ALTER TABLE ${quoted(name)} ${state} TRIGGER USER`);
+}
+
+async function restoreTable(
+  client: PoolClient,
+  table: TableHeader,
+  frames: Frames,
+  progress: Progress,
+): Promise<TableEnd> {
+  const sum = createHash('sha256');
+  const rows = client.query(
+    copyFrom(`COPY ${quoted(table.name)} (${columnList(table)}) FROM STDIN`),
+  );
+  const stored = finished(rows);
+  stored.catch(() => {}); // awaited below, or given up with the connection
+  for (;;) {
+    const frame = await next(frames, 'D', 'E');
+    if (frame.kind === 'E') {
+      rows.end();
+      await stored;
+      const end = { name: table.name, rows: rows.rowCount, sha256: sum.digest('hex') };
+      assertEqual(
+        jsonOf<TableEnd>(frame),
+        end,
+        `the rows of ${table.name} are not those that were written`,
+      );
+      return end;
+    }
+    sum.update(frame.content);
+    progress.add(frame.content);
+    if (!rows.write(frame.content)) await Promise.race([once(rows, 'drain'), stored]);
+  }
+}
+
+async function assertManifest(frames: Frames, tables: TableEnd[]): Promise<void> {
+  const frame = await next(frames, 'M');
+  const manifest = { tables, sha256: frame.sha256Before() } satisfies Manifest;
+  assertEqual(jsonOf<Manifest>(frame), manifest, 'the manifest does not agree with the rows');
+  if (!(await frames.next()).done) throw new DamagedBackup('something follows its end');
+}
+
+function assertEqual(given: object, own: object, otherwise: string): void {
+  if (JSON.stringify(given) !== JSON.stringify(own)) throw new DamagedBackup(otherwise);
+}
+
+/** @throws DamagedBackup when the next frame is of another kind, or there is none. */
+async function next(frames: Frames, ...kinds: Frame['kind'][]) {
+  const { value, done } = await frames.next();
+  if (done) throw new DamagedBackup('it ends early');
+  if (!kinds.includes(value.kind)) throw new DamagedBackup('its parts are not in order');
+  return value;
+}
+
+/** Columns that number themselves go on behind the highest number that came in. */
+async function advanceIdentities(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ table: string; column: string }>(`
+    SELECT c.relname AS table, a.attname AS column FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+    WHERE c.relnamespace = current_schema()::regnamespace AND a.attidentity <> ''`);
+  for (const { table, column } of rows)
+    await client.query(
+      `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quoted(column)}), 0) + 1, false) FROM ${quoted(table)}`,
+      [quoted(table), column],
+    );
+}

@@ -1,0 +1,51 @@
+import type { PoolClient } from 'pg';
+
+/** A table with its columns in their order, and what it takes on disk. */
+export interface StoredTable {
+  name: string;
+  columns: string[];
+  bytes: number;
+}
+
+/** All tables of the service but TypeORM's list of migrations, by name. */
+export async function tablesOf(client: PoolClient): Promise<StoredTable[]> {
+  const { rows } = await client.query<{ name: string; columns: string[]; bytes: string }>(`
+    SELECT c.relname AS name, pg_table_size(c.oid) AS bytes,
+      (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+       WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+    FROM pg_class c
+    WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+      AND c.relname <> 'migrations'
+    ORDER BY c.relname COLLATE "C"`);
+  return rows.map(({ bytes, ...table }) => ({ ...table, bytes: Number(bytes) }));
+}
+
+/** Name of the newest migration that the database has run; empty when it has run none. */
+export async function schemaOf(client: PoolClient): Promise<string> {
+  const { rows: found } = await client.query<{ name: string | null }>(
+    `SELECT to_regclass('migrations')::text AS name`,
+  );
+  if (!found[0]!.name) return '';
+  const { rows } = await client.query<{ name: string }>(
+    'SELECT name FROM migrations ORDER BY timestamp DESC LIMIT 1',
+  );
+  return rows[0]?.name ?? '';
+}
+
+/** @throws Error naming a table that holds rows. */
+export async function assertEmpty(
+  client: PoolClient,
+  tables: readonly StoredTable[],
+): Promise<void> {
+  for (const { name } of tables) {
+    const { rowCount } = await client.query(`SELECT 1 FROM ${quoted(name)} LIMIT 1`);
+    if (rowCount)
+      throw new Error(
+        `the database is not empty (${name} holds rows): restore into a new DATA_DIR or an empty database`,
+      );
+  }
+}
+
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+
+export const columnList = ({ columns }: { columns: string[] }) => columns.map(quoted).join(', ');
