@@ -143,10 +143,10 @@ describe('a backup', () => {
 
   it('is one snapshot, whatever is written meanwhile', async () => {
     const another = join(folder.path, 'busy.skein');
-    let isDone = false;
+    const done = new AbortController();
     let stored = 0;
     const writing = (async () => {
-      while (!isDone) {
+      while (!done.signal.aborted) {
         const items = [1, 2].map((n) => ({ id: `pair-${stored}-${n}`, ...aStart() }));
         const batch = items.map((start) => ({ mode: 'start', req: { start } }));
         await app.post('/call/upsert_batch', { batch });
@@ -156,7 +156,7 @@ describe('a backup', () => {
     const header = await withClient(app.dataSource, (client) =>
       backup(client, another, { progress: quiet() }),
     );
-    isDone = true;
+    done.abort();
     await writing;
     await restored(another);
     const calls = header.tables.find(({ name }) => name === 'calls')!;

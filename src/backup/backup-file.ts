@@ -121,9 +121,9 @@ function firstFrame(bytes: Buffer): Frame | undefined {
 const hexOf = (hash: Hash) => hash.digest('hex');
 
 /** The content of a frame that is JSON. @throws DamagedBackup */
-export function jsonOf<T>({ content }: Frame): T {
+export function jsonOf({ content }: Frame): unknown {
   try {
-    return JSON.parse(content.toString()) as T;
+    return JSON.parse(content.toString());
   } catch {
     throw new DamagedBackup('it holds JSON that cannot be read');
   }
