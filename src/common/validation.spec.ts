@@ -27,7 +27,7 @@ class Tree extends Base {
   @ValidateNested({ each: true })
   @Type(() => Leaf)
   leaves?: Leaf[];
-  @IsOptional() @IsString({ each: true }) words?: string[];
+  @IsOptional() @IsString({ each: true }) @ArrayMaxSize(3) words?: string[];
   @IsOptional() @IsIn(['a', 'b']) letter?: string;
   @IsOptional() @ValidateNested() @Type(() => Tree) inner?: Tree;
 }
@@ -63,6 +63,11 @@ it.each<[object, string[]]>([
   [{ project_id, words: 'a' }, ['words']],
   [{ project_id, inner: { project_id: 'x' } }, ['inner.project_id']],
 ])('names what is wrong in %j', (body, paths) => expect(pathsOf(body)).toEqual(paths));
+
+it('judges a list by its length before it looks at an item', () =>
+  expect(validate(Tree, { project_id, words: [1, 2, 3, 4] }).violations).toEqual([
+    { path: 'words', message: 'must contain no more than 3 elements' },
+  ]));
 
 it.each([null, [], 'x', 5, undefined])('wants an object, not %j', (body) =>
   expect(pathsOf(body)).toEqual(['']),

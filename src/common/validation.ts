@@ -136,9 +136,10 @@ function compile(dto: Dto): Property[] {
       conditions: metadata
         .filter(({ type, name: rule }) => type === 'conditionalValidation' && rule !== IS_OPTIONAL)
         .map(({ constraints }) => constraints[0]),
-      // decorators run from the last to the first
+      // decorators run from the last to the first; a list is judged as a whole before its items are
       rules: metadata
         .toReversed()
+        .toSorted((a, b) => Number(a.each) - Number(b.each))
         .flatMap((rule) => (rule.type === 'customValidation' ? compileRule(dto, rule) : [])),
       nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
     };
