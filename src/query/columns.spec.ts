@@ -1,4 +1,14 @@
-import { column, InvalidQuery, jsonAt, orderBy, parsePath, resolve, select } from './columns.js';
+import * as fc from 'fast-check';
+import {
+  column,
+  InvalidQuery,
+  jsonAt,
+  nameBytes,
+  orderBy,
+  parsePath,
+  resolve,
+  select,
+} from './columns.js';
 import { sql } from './sql.js';
 
 const summary = column.json(sql`c.summary`, sql`c.is_opaque`);
@@ -11,8 +21,9 @@ const columns = {
   feedback: ([type, ...path]: readonly string[]) =>
     type === 'svc.note.1' ? jsonAt(summary, path) : undefined,
 };
-const text = (name: string) => resolve(columns, name, 'at').sql.toQuery().text;
-const path = (name: string) => resolve(columns, name, 'at').sql.toQuery().values[0];
+const read = (name: unknown) => resolve(columns, name, 'at', nameBytes());
+const text = (name: string) => read(name).sql.toQuery().text;
+const path = (name: string) => read(name).sql.toQuery().values[0];
 const order = (...sorts: [string, 'asc' | 'desc'][]) =>
   orderBy(
     columns,
@@ -45,6 +56,9 @@ describe('a name', () => {
   it('takes a signed step for a key, never for an index', () =>
     expect(text('summary.a.-1.b')).toMatch(/ #> \$1::text\[\] -> \$2::text #>> \$3::text\[\]\)$/));
 
+  it('binds each of several signed steps once', () =>
+    expect(text('summary.-1. 2.b')).toMatch(/ END -> \$1::text -> \$2::text #>> \$3::text\[\]\)$/));
+
   it.each([
     'nope',
     '',
@@ -56,12 +70,47 @@ describe('a name', () => {
     'feedback.other.x',
     'summary\\.svc\\.status',
   ])('%j is unknown', (name) =>
-    expect(() => resolve(columns, name, 'at')).toThrow(`at: unknown field ${JSON.stringify(name)}`),
+    expect(() => read(name)).toThrow(`at: unknown field ${JSON.stringify(name)}`),
   );
 
   it.each([1, null, undefined, ['id'], 'summary.'.padEnd(1001, 'a')])('%j is none', (name) =>
-    expect(() => resolve(columns, name, 'at')).toThrow(InvalidQuery),
+    expect(() => read(name)).toThrow(InvalidQuery),
   );
+
+  it('is parsed as its grammar says, whatever it holds', () => {
+    const STEP = /\.(?:\[(.*?)\](?=\.|$)|((?:\\[.\\[]|[^.])*))/gs;
+    const grammar = (name: string) =>
+      Array.from(
+        `.${name}`.matchAll(STEP),
+        ([, bracketed, plain]) => bracketed ?? plain!.replaceAll(/\\([.\\[])/g, '$1'),
+      );
+    const unit = fc.constantFrom('.', '[', ']', '\\', 'a', '\n', '.[', '].', '\\.');
+    fc.assert(
+      fc.property(fc.string({ unit, maxLength: 30 }), (name) =>
+        expect(parsePath(name)).toEqual(grammar(name)),
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('has at most 64 steps', () => {
+    expect(path(`summary${'.a'.repeat(63)}`)).toHaveLength(63);
+    expect(() => read(`summary${'.a'.repeat(64)}`)).toThrow('at: more than 64 steps');
+  });
+
+  it('looks up no longer prefixes than the names of the table', () => {
+    const lookUps: unknown[] = [];
+    const watched = new Proxy(columns, {
+      getOwnPropertyDescriptor(table, key) {
+        lookUps.push(key);
+        return Reflect.getOwnPropertyDescriptor(table, key);
+      },
+    });
+    resolve(watched, 'id', 'at', nameBytes()); // reads the whole table, once
+    lookUps.length = 0;
+    resolve(watched, `summary${'.a'.repeat(60)}`, 'at', nameBytes());
+    expect(lookUps).toEqual(['summary.a.a', 'summary.a', 'summary']);
+  });
 });
 
 describe('select', () => {
@@ -92,6 +141,14 @@ describe('orderBy', () => {
     expect(order(['summary.x', 'asc'])).toMatch(
       /^ORDER BY skein_number\(.* #>> \$1::text\[\]\)\) ASC NULLS LAST, \(CASE .* COLLATE "C" ASC NULLS LAST, c.id/,
     ));
+
+  it('takes 32 KiB of names', () => {
+    const field = `summary.${'é'.repeat(500)}`;
+    expect(order(...Array(32).fill([field, 'asc']))).toContain('ORDER BY');
+    expect(() => order(...Array(33).fill([field, 'asc']))).toThrow(
+      'sort_by[32].field: more than 32768 bytes of field names',
+    );
+  });
 
   it('says which sort names no field', () =>
     expect(() => order(['id', 'asc'], ['id; DROP TABLE x', 'asc'])).toThrow(

@@ -77,7 +77,8 @@ function atPath({ sql: document, isOpaque }: JsonColumn, path: readonly string[]
   let steps: string[] = [];
   for (const step of path.map(storable)) {
     if (SIGNED.test(step)) {
-      value = sql`${value} #> ${steps}::text[] -> ${step}::text`;
+      const parent = steps.length > 0 ? sql`${value} #> ${steps}::text[]` : value;
+      value = sql`${parent} -> ${step}::text`;
       steps = [];
     } else steps.push(step);
   }
@@ -122,10 +123,11 @@ export function orderBy<Name extends string>(
   tieBreaker: NoInfer<Name>,
 ): Sql {
   const given = sorts ?? [];
+  const names = nameBytes();
   const isBroken = given.some(({ field }) => field === tieBreaker);
   const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
   const keys = all.flatMap(({ field, direction }, i) => {
-    const operand = resolve(columns, field, `sort_by[${i}].field`);
+    const operand = resolve(columns, field, `sort_by[${i}].field`, names);
     const order =
       direction === 'desc'
         ? operand.isNotNull
@@ -145,21 +147,64 @@ function sortKeys({ type, sql: value }: Operand): Sql[] {
 /** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
 
-/** What a dotted name reads. The longest entry of the table that begins the name decides. */
-export function resolve(columns: Columns, name: unknown, path: string): Operand {
+/** What one part of a request may hold of something, and how much of that is left. */
+export class Budget {
+  private used = 0;
+
+  constructor(
+    private readonly max: number,
+    private readonly what: string,
+  ) {}
+
+  /** `path` says where in the request the bytes stand. */
+  spend(bytes: number, path: string): void {
+    this.used += bytes;
+    if (this.used > this.max) throw new InvalidQuery(path, `more than ${this.max} ${this.what}`);
+  }
+}
+
+/**
+ * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and a
+ * sort reads its field twice, so that three full budgets stay below the 65,535 parameters of a statement.
+ */
+export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes of field names');
+const MAX_NAME_BYTES = 32 * 1024;
+
+/** The steps of a name that a client wrote. */
+export function stepsOf(name: unknown, path: string, names: Budget): string[] {
   if (typeof name !== 'string') throw new InvalidQuery(path, 'expected the name of a field');
   if (name.length > MAX_NAME) throw new InvalidQuery(path, `longer than ${MAX_NAME} characters`);
-  const segments = parsePath(name);
-  for (let end = segments.length; end > 0; end -= 1) {
+  names.spend(Buffer.byteLength(name), path);
+  const steps = parsePath(name);
+  if (steps.length > MAX_STEPS) throw new InvalidQuery(path, `more than ${MAX_STEPS} steps`);
+  return steps;
+}
+const MAX_NAME = 1000;
+const MAX_STEPS = 64;
+
+/** What a dotted name reads. The longest entry of the table that begins the name decides. */
+export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {
+  const segments = stepsOf(name, path, names);
+  for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
     const key = segments.slice(0, end).map(escapeDots).join('.');
     const found = Object.hasOwn(columns, key)
       ? read(columns[key]!, segments.slice(end))
       : undefined;
     if (found) return found;
   }
-  throw unknownField(name, path);
+  throw unknownField(name as string, path);
 }
-const MAX_NAME = 1000;
+
+/** How many steps the longest name of a table has, or more. */
+function longestKey(columns: Columns): number {
+  let longest = longestKeys.get(columns);
+  if (longest === undefined) {
+    longest = Math.max(0, ...Object.keys(columns).map((key) => key.split('.').length));
+    longestKeys.set(columns, longest);
+  }
+  return longest;
+}
+const longestKeys = new WeakMap<Columns, number>();
 
 function read(found: Column, rest: readonly string[]): Operand | undefined {
   if (typeof found === 'function') return found(rest);
@@ -167,7 +212,7 @@ function read(found: Column, rest: readonly string[]): Operand | undefined {
   return rest.length === 0 ? found : undefined;
 }
 
-const unknownField = (name: string, path: string) =>
+export const unknownField = (name: string, path: string) =>
   new InvalidQuery(path, `unknown field ${quoted(name)}`);
 
 /** A caller's word as it may stand in a message. */
@@ -176,14 +221,34 @@ export const quoted = (word: string) =>
 
 /**
  * `a.b.0` is three steps. `\.` is a dot within a step, `\\` a backslash, `\[` a bracket; a step in brackets is
- * taken as it stands: `feedback.[svc.note.1].payload`.
+ * taken as it stands: `feedback.[svc.note.1].payload`. Reads each character at most three times.
  */
 export function parsePath(name: string): string[] {
-  return Array.from(
-    `.${name}`.matchAll(STEP),
-    ([, bracketed, plain]) => bracketed ?? plain!.replaceAll(/\\([.\\[])/g, '$1'),
-  );
+  const steps: string[] = [];
+  let closing = 0; // the first closing bracket that may end the step at hand
+  for (let start = 0; start <= name.length;) {
+    if (name[start] === '[') {
+      if (closing <= start) closing = closingBracket(name, start);
+      if (closing < name.length) {
+        steps.push(name.slice(start + 1, closing));
+        start = closing + 2;
+        continue;
+      }
+    }
+    PLAIN.lastIndex = start;
+    const [plain] = PLAIN.exec(name)!;
+    steps.push(plain.replaceAll(/\\([.\\[])/g, '$1'));
+    start += plain.length + 1;
+  }
+  return steps;
 }
-const STEP = /\.(?:\[(.*?)\](?=\.|$)|((?:\\[.\\[]|[^.])*))/gs;
+const PLAIN = /(?:\\[.\\[]|[^.])*/y;
+
+/** Of the first bracket behind `start` that ends a step; the length of the name if there is none. */
+function closingBracket(name: string, start: number): number {
+  ENDING.lastIndex = start;
+  return ENDING.exec(name)?.index ?? name.length;
+}
+const ENDING = /\](?=\.|$)/g;
 
 const escapeDots = (step: string) => step.replaceAll(/[\\.]/g, String.raw`\$&`);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { column, InvalidQuery, type Columns } from './columns.js';
+import { column, InvalidQuery, orderBy, type Columns } from './columns.js';
 import { compile, MAX_NODES } from './expression.js';
 import { sql } from './sql.js';
 
@@ -40,9 +40,25 @@ it.each<[unknown, string, unknown[]]>([
   [{ $in: [get('id'), ['x', 'y'].map(is)] }, '(c.id = ANY($1::text[]))', [['x', 'y']]],
   [{ $in: [get('id'), []] }, 'FALSE', []],
   [
+    { $in: [is('x'), ['x', 1, null, 'y'].map(is)] },
+    '($1::text = ANY($2::text[]) OR $3::numeric = ANY($4::numeric[]) OR ($1::text IS NULL))',
+    ['x', ['x', 'y'], null, ['1']],
+  ],
+  [
+    { $in: [is('1'), ['id', 'price', 'id', 'inputs', 'price'].map(get)] },
+    `(($1::text = c.id) OR ($2::numeric = c.price) OR ($1::text = c.id) OR ($1::text = ${X.replace('$1', '$3')}) OR ($2::numeric = c.price))`,
+    ['1', '1', []],
+  ],
+  [{ $in: [is(null), [get('id'), is(1)]] }, '((c.id IS NULL) OR ($1::boolean))', [false]],
+  [
     { $contains: { input: get('id'), substr: is('É1'), case_insensitive: true } },
     '(strpos(translate(lower(c.id COLLATE "C"), $1::text, $2::text), $3::text) > 0)',
     ['É', 'é', 'é1'],
+  ],
+  [
+    { $contains: { input: get('id'), substr: is('x'.repeat(65)) } },
+    `(c.id COLLATE "C" ~ ('***=' || $1::text))`,
+    ['x'.repeat(65)],
   ],
   [
     { $convert: { input: get('price'), to: 'exists' } },
@@ -51,10 +67,33 @@ it.each<[unknown, string, unknown[]]>([
   ],
 ])('compiles %j', (expr, text, values) => expect(compiled(expr)).toEqual({ text, values }));
 
+it('looks for what a field holds if that is no longer than a literal may be', () => {
+  const { text, values } = compiled({
+    $contains: { input: get('id'), substr: get('inputs.a'), case_insensitive: true },
+  });
+  expect(text).toMatch(
+    /^\(SELECT lower\(c.id COLLATE "C"\) COLLATE "C" ~ \('\*\*\*=' \|\| wanted.value\) FROM \(SELECT lower\(.* COLLATE "C"\) AS value OFFSET 0\) wanted\s+WHERE octet_length\(wanted.value\) <= \$2::int\)$/,
+  );
+  expect(values).toEqual([['a'], 4096]);
+});
+
 const deep = (levels: number): unknown => (levels === 1 ? is(1) : { $not: [deep(levels - 1)] });
 const wide = (nodes: number) => ({ $or: Array.from({ length: nodes - 1 }, () => is(1)) });
 
+/** Cherokee is the longest run of letters with capitals. */
+const letters = (count: number) =>
+  String.fromCodePoint(...Array.from({ length: count }, (_, i) => 0xab70 + i));
+const search = (substr: string, case_insensitive = false) => ({
+  $contains: { input: get('id'), substr: is(substr), case_insensitive },
+});
+
 it('compiles trees up to the limits', () => {
+  expect(compiled(is('x'.repeat(65_536))).text).toBe('TRUE');
+  expect(
+    compiled({ $in: [get('id'), Array(16).fill(is('x'.repeat(65_536)))] }).values,
+  ).toHaveLength(1);
+  expect(compiled(search('é'.repeat(2048), true)).values).toHaveLength(3);
+  expect(compiled(search(letters(64), true)).values).toHaveLength(3);
   expect(compiled(deep(32)).text).toContain('TRUE');
   expect(compiled(wide(MAX_NODES)).text).toContain('TRUE');
 });
@@ -87,6 +126,21 @@ it.each<[unknown, string]>([
     'query.$expr.$convert.to: expected one of double, int, string, bool, exists',
   ],
   [deep(33), `query.$expr${'.$not[0]'.repeat(32)}: deeper than 32 levels`],
+  [is('é'.repeat(32_769)), 'query.$expr.$literal: longer than 65536 bytes'],
+  [
+    { $in: [get('id'), Array(17).fill(is('x'.repeat(65_536)))] },
+    'query.$expr.$in[1][16].$literal: more than 1048576 bytes of literals',
+  ],
+  [search('é'.repeat(2049)), 'query.$expr.$contains.substr: longer than 4096 bytes'],
+  [search('é'.repeat(2049), true), 'query.$expr.$contains.substr: longer than 4096 bytes'],
+  [
+    search(letters(65), true),
+    'query.$expr.$contains.substr: more than 64 different letters beyond ASCII with capitals',
+  ],
+  [
+    { $or: Array(33).fill(get(`inputs.${'a'.repeat(993)}`)) },
+    'query.$expr.$or[32].$getField: more than 32768 bytes of field names',
+  ],
   [wide(1001), 'query.$expr.$or[999]: more than 1000 nodes'],
   [{ $in: [get('id'), Array(1e6).fill(is(1))] }, 'query.$expr.$in[1]: more than 1000 nodes'],
 ])('refuses %#', (expr, message) =>
@@ -151,11 +205,121 @@ it('answers garbage with InvalidQuery or with SQL whose placeholders match its v
     fc.property(garbage, (expr) => {
       try {
         const { text, values } = compiled(expr);
-        expect(text.match(/\$\d+/g) ?? []).toEqual(values.map((_, i) => `$${i + 1}`));
+        expect([...new Set(text.match(/\$\d+/g))]).toEqual(values.map((_, i) => `$${i + 1}`));
       } catch (error) {
         if (!(error instanceof InvalidQuery)) throw error;
       }
     }),
     { numRuns: 500 },
   );
+});
+
+describe('what a request makes of its bytes', () => {
+  /** Of the statement: its text and what it binds. */
+  const made = (request: { query: unknown; sort_by: string[] }) => {
+    const sorts = request.sort_by.map((field) => ({ field, direction: 'asc' as const }));
+    const { text, values } =
+      sql`SELECT 1 WHERE ${compile(request.query, columns)} ${orderBy(columns, sorts, 'id')}`.toQuery();
+    return { bytes: Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(values)), values };
+  };
+  /** Bytes beyond twenty for each of the request. */
+  const excess = (request: { query: unknown; sort_by: string[] }) =>
+    made(request).bytes - 20 * Buffer.byteLength(JSON.stringify(request)) - 1000;
+  const lengthOfRefusal = (error: unknown) => {
+    if (!(error instanceof InvalidQuery)) throw error;
+    return error.message.length - 1000;
+  };
+
+  const names = fc.oneof(
+    fc.constantFrom('id', 'price', 'started_at', 'inputs', 'nope', 'inputs.a'),
+    fc
+      .array(fc.constantFrom('-1', ' 0', '[', ']', 'a', '\\.', '\ud800', '[a.b]', ''), {
+        maxLength: 70,
+      })
+      .map((steps) => ['inputs', ...steps].join('.')),
+    fc.string({ maxLength: 1100 }).map((rest) => `inputs.[${rest}`),
+  );
+  const texts = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 300 }),
+    fc.constantFrom('ÉÈß', 'K', '9'.repeat(400), '1e999', 'x'.repeat(70_000), '\0'.repeat(5000)),
+    fc.nat(5000).map((length) => 'éA'.repeat(length)),
+  );
+  const { tree } = fc.letrec<{ tree: object }>((tie) => {
+    const list = (maxLength: number) => fc.array(tie('tree'), { maxLength, size: 'max' });
+    return {
+      tree: fc.oneof(
+        { maxDepth: 7, depthSize: 'small' },
+        fc.oneof(texts, fc.double(), fc.boolean(), fc.constant(null)).map(is),
+        names.map(get),
+        list(8).map(($or) => ({ $or })),
+        list(1).map(($not) => ({ $not })),
+        fc.tuple(tie('tree'), list(40)).map(($in) => ({ $in })),
+        fc.tuple(tie('tree'), tie('tree')).map(($lt) => ({ $lt })),
+        fc
+          .record({ input: tie('tree'), substr: tie('tree'), case_insensitive: fc.boolean() })
+          .map(($contains) => ({ $contains })),
+        fc
+          .record({
+            input: tie('tree'),
+            to: fc.constantFrom('double', 'int', 'string', 'bool', 'exists'),
+          })
+          .map(($convert) => ({ $convert })),
+      ),
+    };
+  });
+
+  it('is at most twenty times as much, whatever the request', () =>
+    fc.assert(
+      fc.property(tree, fc.array(names, { maxLength: 32 }), ($expr, sort_by) => {
+        let bytes: number;
+        try {
+          bytes = excess({ query: { $expr }, sort_by });
+        } catch (error) {
+          bytes = lengthOfRefusal(error);
+        }
+        expect(bytes).toBeLessThanOrEqual(0);
+      }),
+      { numRuns: 200 },
+    ));
+
+  const long = is('x'.repeat(60_000));
+  it.each<[string, object]>([
+    ['a literal against many fields', { $in: [long, Array(400).fill(get('id'))] }],
+    ['a literal against many literals', { $in: [long, Array(900).fill(is('y'))] }],
+    ['a path of signed steps', { $or: Array(100).fill(get(`inputs${'.-1'.repeat(63)}`)) }],
+    [
+      'lists in lists',
+      Array.from({ length: 30 }).reduce<object>(
+        (inner) => ({ $in: [inner, ['1', 1, null].map(is)] }),
+        get('inputs'),
+      ),
+    ],
+    [
+      'lists in the items of lists',
+      Array.from({ length: 7 }).reduce<object>(
+        (inner) => ({ $in: [get('inputs'), [inner, inner]] }),
+        get('id'),
+      ),
+    ],
+    [
+      'conversions of conversions',
+      Array.from({ length: 30 }).reduce<object>(
+        (input, _, i) => ({ $convert: { input, to: ['string', 'int', 'bool', 'double'][i % 4] } }),
+        get('started_at'),
+      ),
+    ],
+  ])('is so for %s', (_, $expr) =>
+    expect(excess({ query: { $expr }, sort_by: [] })).toBeLessThanOrEqual(0),
+  );
+
+  it('binds fewer parameters than a statement may have', () => {
+    const short = get(`inputs${'.a.-1'.repeat(31)}`);
+    const many = Array(Math.floor(32_768 / short.$getField.length)).fill(short);
+    const { values } = made({
+      query: { $expr: { $or: many } },
+      sort_by: Array(32).fill(short.$getField),
+    });
+    expect(values.length).toBeGreaterThan(15_000);
+    expect(values.length).toBeLessThan(65_535);
+  });
 });

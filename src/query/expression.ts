@@ -1,6 +1,8 @@
 import {
+  Budget,
   byCodePoint,
   InvalidQuery,
+  nameBytes,
   quoted,
   resolve,
   type Columns,
@@ -12,6 +14,19 @@ import { join, sql, type Sql } from './sql.js';
 
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
+/** Bytes of one text literal, and of all of a query. */
+const MAX_LITERAL = 64 * 1024;
+const MAX_LITERALS = 1024 * 1024;
+/** Bytes of what `$contains` looks for. */
+const MAX_SUBSTR = 4096;
+/**
+ * `strpos` may compare all that it looks for at each place of a text made for it, and nothing interrupts it, not even
+ * `statement_timeout`. A regular expression takes linear time and can be interrupted; for few bytes, `strpos` is
+ * quicker in ordinary texts and not much slower in any. Figures: bench/strpos.mjs.
+ */
+const MAX_STRPOS = 64;
+/** Letters beyond ASCII of which `case_insensitive` knows a capital: `translate` compares each letter of a text with all of them. */
+const MAX_CAPITALS = 64;
 
 /**
  * Compiles the `query` of a request, `{ "$expr": <condition> }`, against the columns of one resource into a
@@ -21,12 +36,19 @@ export const MAX_NODES = 1000;
 export function compile(query: unknown, columns: Columns): Sql {
   if (!isObject(query)) throw new InvalidQuery('query', 'expected an object with $expr');
   const argument = Object.hasOwn(query, '$expr') ? query['$expr'] : undefined;
-  return new Node(argument, 'query.$expr', { columns, nodes: 0 }).condition();
+  return new Node(argument, 'query.$expr', {
+    columns,
+    nodes: 0,
+    names: nameBytes(),
+    literals: new Budget(MAX_LITERALS, 'bytes of literals'),
+  }).condition();
 }
 
 interface Scope {
   readonly columns: Columns;
   nodes: number;
+  readonly names: Budget;
+  readonly literals: Budget;
 }
 
 /** A node of the tree with its place: in the request (`path`) and below the root (`depth`). */
@@ -97,7 +119,13 @@ class Node {
 
   scalar(): Scalar {
     const { json } = this;
-    if (json === null || typeof json === 'string' || typeof json === 'boolean') return json;
+    if (typeof json === 'string') {
+      const bytes = Buffer.byteLength(json);
+      if (bytes > MAX_LITERAL) throw this.invalid(`longer than ${MAX_LITERAL} bytes`);
+      this.scope.literals.spend(bytes, this.path);
+      return json;
+    }
+    if (json === null || typeof json === 'boolean') return json;
     if (typeof json === 'number' && Number.isFinite(json)) return json;
     throw this.invalid('expected a string, a finite number, a boolean or null');
   }
@@ -109,10 +137,11 @@ class Node {
   }
 
   field(): Operand {
-    return resolve(this.scope.columns, this.json, this.path);
+    const { columns, names } = this.scope;
+    return resolve(columns, this.json, this.path, names);
   }
 
-  private invalid(problem: string): InvalidQuery {
+  invalid(problem: string): InvalidQuery {
     return new InvalidQuery(this.path, problem);
   }
 }
@@ -151,8 +180,8 @@ const VALUES: Readonly<Record<string, (argument: Node) => Value>> = {
 
 /**
  * `$eq` with any of the list, so a null in it finds the missing. Literals that meet the value in one type are one
- * parameter. Where that leaves several comparisons, a sub-select computes the value once: repeated at every level
- * of a nested tree it would grow the statement exponentially.
+ * parameter, and a literal value is one for each type. Where several comparisons are left of a value that is none, a
+ * sub-select computes it once: repeated at every level of a nested tree it would grow the statement exponentially.
  */
 function isIn(argument: Node): Sql {
   const [left, right] = argument.pair();
@@ -166,33 +195,69 @@ function isIn(argument: Node): Sql {
 }
 
 function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
+  if (operands.isNull(value)) return items.map((item) => operands.compare('$eq', value, item));
   const literals = new Map<Target, Scalar[]>();
   const rest: Value[] = [];
   for (const item of items) {
-    if (operands.isLiteral(value) || !operands.isLiteral(item) || item.literal === null) {
-      rest.push(item);
-    } else {
-      const type = operands.commonType(value.type, operands.literalType(item));
-      literals.set(type, [...(literals.get(type) ?? []), item.literal]);
+    if (!operands.isLiteral(item) || item.literal === null) rest.push(item);
+    else {
+      const type = operands.commonType(operands.typeOf(value), operands.literalType(item));
+      const list = literals.get(type);
+      if (list) list.push(item.literal);
+      else literals.set(type, [item.literal]);
     }
   }
+  const as = operands.isLiteral(value) ? castsOnce(value) : () => value;
   const arrays = Array.from(
     literals,
-    ([type, list]) => sql`${operands.cast(value, type)} = ANY(${operands.boundArray(list, type)})`,
+    ([type, list]) =>
+      sql`${operands.cast(as(type), type)} = ANY(${operands.boundArray(list, type)})`,
   );
-  return [...arrays, ...rest.map((item) => operands.compare('$eq', value, item))];
+  return [
+    ...arrays,
+    ...rest.map((item) => operands.compare('$eq', as(operands.typeOf(item)), item)),
+  ];
 }
 
-/** Whether a text occurs in another. Folding case, each letter of a literal also stands for its other case. */
+/** A literal as it meets a value of a type: the same fragment each time, so that it is bound once. */
+function castsOnce(literal: operands.Literal): (type: Operand['type']) => Operand {
+  const casts = new Map<Target, Operand>();
+  return (other) => {
+    const type = operands.commonType(other, operands.literalType(literal));
+    let found = casts.get(type);
+    if (!found) {
+      found = { type, sql: operands.cast(literal, type) };
+      casts.set(type, found);
+    }
+    return found;
+  };
+}
+
+/**
+ * Whether a text occurs in another, NULL where the other is a field that holds more than `MAX_SUBSTR`. Folding case,
+ * each letter of a literal also stands for its other case.
+ */
 function contains(argument: Node): Sql {
   const input = operands.cast(argument.member('input').value(), 'text');
-  const substr = argument.member('substr').value();
+  const place = argument.member('substr');
+  const substr = place.value();
   const isFolded = argument.member('case_insensitive').oneOf(FLAGS);
-  const [haystack, needle] = isFolded
-    ? folded(input, substr)
-    : [input, operands.cast(substr, 'text')];
-  return sql`(strpos(${haystack}, ${needle}) > 0)`;
+  if (!operands.isLiteral(substr)) {
+    const text = operands.cast(substr, 'text');
+    const [haystack, needle] = isFolded ? [foldAscii(input), foldAscii(text)] : [input, text];
+    return sql`(SELECT ${find(haystack, sql`wanted.value`)} FROM (SELECT ${needle} AS value OFFSET 0) wanted
+      WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
+  }
+  const text = operands.castLiteral(substr.literal, 'text') as string | null;
+  if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
+    throw place.invalid(`longer than ${MAX_SUBSTR} bytes`);
+  const [haystack, needle] = isFolded ? folded(input, text, place) : [input, text];
+  return text !== null && Buffer.byteLength(text) > MAX_STRPOS
+    ? sql`(${find(haystack, sql`${needle}::text`)})`
+    : sql`(strpos(${haystack}, ${needle}::text) > 0)`;
 }
+/** Behind `***=` nothing has a meaning of its own. */
+const find = (haystack: Sql, needle: Sql) => sql`${byCodePoint(haystack)} ~ ('***=' || ${needle})`;
 const FLAGS = new Map<unknown, boolean>([
   [true, true],
   [false, false],
@@ -204,25 +269,22 @@ const FLAGS = new Map<unknown, boolean>([
  * Under collation "C", the only one that every server has, `lower` knows ASCII alone. The other letters of a literal
  * are known here, so their capitals are translated by name; a `substr` that is a field folds ASCII only.
  */
-function folded(input: Sql, substr: Value): [Sql, Sql] {
-  const ascii = sql`lower(${byCodePoint(input)})`;
-  if (!operands.isLiteral(substr)) {
-    return [ascii, sql`lower(${byCodePoint(operands.cast(substr, 'text'))})`];
-  }
-  const letters = Array.from(String(operands.castLiteral(substr.literal, 'text') ?? ''), lower);
-  const needle = operands.cast(
-    { literal: operands.isNull(substr) ? null : letters.join('') },
-    'text',
-  );
+function folded(input: Sql, text: string | null, place: Node): [Sql, string | null] {
+  const ascii = foldAscii(input);
+  const letters = Array.from(text ?? '', lower);
+  const needle = text === null ? null : letters.join('');
   const capitals = new Map(letters.map((letter) => [upper(letter), letter]));
   for (const [capital, letter] of capitals) {
     if (capital === letter || capital < '\x80') capitals.delete(capital);
   }
   if (capitals.size === 0) return [ascii, needle];
+  if (capitals.size > MAX_CAPITALS)
+    throw place.invalid(`more than ${MAX_CAPITALS} different letters beyond ASCII with capitals`);
   const from = [...capitals.keys()].join('');
   const to = [...capitals.values()].join('');
   return [sql`translate(${ascii}, ${from}::text, ${to}::text)`, needle];
 }
+const foldAscii = (text: Sql) => sql`lower(${byCodePoint(text)})`;
 /** The other case of a letter where that is one letter too. */
 const oneLetter = (letter: string, other: string) =>
   Array.from(other).length === 1 ? other : letter;

@@ -1,6 +1,6 @@
 import { byCodePoint, storable, toNumber, wireTime, type Operand } from './columns.js';
 import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from './functions.js';
-import { sql, type Sql } from './sql.js';
+import { Parameter, sql, type Sql } from './sql.js';
 
 /** A JSON scalar of the query itself. Numbers are JavaScript's: beyond 2^53 they arrived rounded already. */
 export interface Literal {
@@ -36,7 +36,7 @@ export function literalType({ literal }: Literal): Target {
   if (typeof literal === 'number') return 'number';
   return typeof literal === 'boolean' ? 'bool' : 'text';
 }
-const typeOf = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
+export const typeOf = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
 
 /** The value as `target`, NULL if it cannot be one. Never an error: a literal is cast here, in JavaScript. */
 export function cast(value: Value, target: Target): Sql {
@@ -44,7 +44,8 @@ export function cast(value: Value, target: Target): Sql {
   return CASTS[target][value.type](value.sql);
 }
 
-const bound = (value: string | boolean | null, type: Target) => sql`${value}::${PG_TYPES[type]}`;
+const bound = (value: string | boolean | null, type: Target) =>
+  sql`${new Parameter(value)}::${PG_TYPES[type]}`;
 /** For `= ANY`: one parameter, however many literals. */
 export const boundArray = (literals: readonly Scalar[], type: Target) =>
   sql`${literals.map((literal) => castLiteral(literal, type))}::${PG_TYPES[type]}[]`;

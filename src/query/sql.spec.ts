@@ -1,4 +1,4 @@
-import { allOf, identifier, join, sql } from './sql.js';
+import { allOf, identifier, join, Parameter, sql } from './sql.js';
 
 it('numbers placeholders once, in reading order, however deep the fragments nest', () => {
   const inner = sql`a = ${1} OR b = ${2}`;
@@ -13,6 +13,14 @@ it('binds the values of a fragment once for each place it stands in', () => {
   expect(sql`${twice} OR ${twice}`.toQuery()).toEqual({
     text: 'x = $1 OR x = $2',
     values: ['v', 'v'],
+  });
+});
+
+it('binds a parameter once, wherever it stands', () => {
+  const once = new Parameter('v');
+  expect(sql`a = ${once} OR b = ${1} OR (${sql`c = ${once}`})`.toQuery()).toEqual({
+    text: 'a = $1 OR b = $2 OR (c = $1)',
+    values: ['v', 1],
   });
 });
 

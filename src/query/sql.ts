@@ -1,6 +1,11 @@
+/** A value that is bound once in a statement, in however many places it stands. */
+export class Parameter {
+  constructor(readonly value: unknown) {}
+}
+
 /**
  * SQL text with the values it binds. Fragments nest; `$n` is assigned once, by `toQuery`. A fragment used
- * in several places binds its values once for each place.
+ * in several places binds its values once for each place, a `Parameter` only once.
  */
 export class Sql {
   constructor(
@@ -10,13 +15,17 @@ export class Sql {
 
   toQuery(): { text: string; values: unknown[] } {
     const values: unknown[] = [];
-    return { text: this.render(values), values };
+    return { text: this.render(values, new Map()), values };
   }
 
-  private render(values: unknown[]): string {
+  private render(values: unknown[], places: Map<Parameter, number>): string {
     return this.strings.reduce((text, next, i) => {
       const part = this.parts[i - 1];
-      return text + (part instanceof Sql ? part.render(values) : `$${values.push(part)}`) + next;
+      if (part instanceof Sql) return text + part.render(values, places) + next;
+      if (!(part instanceof Parameter)) return `${text}$${values.push(part)}${next}`;
+      const place = places.get(part) ?? values.push(part.value);
+      places.set(part, place);
+      return `${text}$${place}${next}`;
     });
   }
 }

@@ -266,9 +266,10 @@ export function condition(tree: Tree, row: Row): boolean | null {
   return type === 'time' || Boolean(is);
 }
 
+const MAX_SUBSTR = 4096;
 function contains({ input, substr, case_insensitive }: Tree, row: Row): boolean | null {
   const [text, part] = [asText(input, row), asText(substr, row)];
-  if (text === null || part === null) return null;
+  if (text === null || part === null || Buffer.byteLength(part) > MAX_SUBSTR) return null;
   if (!case_insensitive) return text.includes(part);
   const isKnown = '$literal' in substr;
   const letters = Array.from(text);
