@@ -444,6 +444,38 @@ describe('/feedback/query', () => {
     expect((await ask({ fields: [], limit: 1 })).body.result[0].id).toBe('q1');
   });
 
+  it('answers no part of a payload more than 4 times', async () => {
+    const message = 'must not ask for the same part of the payload more than 4 times';
+    const refused = { status: 400, body: { errors: [{ path: 'fields', message }] } };
+    const four = ['payload', 'payload.tags', 'payload.[tags]', 'payload.tags.0', 'payload.value'];
+    expect((await ask({ fields: four, limit: 1 })).body.result).toEqual([
+      expect.objectContaining({ 'payload.tags.0': 'a', 'payload.[tags]': ['a'] }),
+    ]);
+    for (const fifth of [
+      'payload.tags.[0]',
+      'payload.tags.00',
+      'payload.tags.0.x',
+      'payload.[tags].0',
+    ])
+      expect(await ask({ fields: [...four, fifth] })).toMatchObject(refused);
+    const nested = Array.from({ length: 240 }, (_, i) => `payload${'.a'.repeat(i % 60)}.[b]`);
+    expect(await ask({ fields: nested })).toMatchObject({ status: 200 });
+    const chain = Array.from({ length: 60 }, (_, i) => `payload${'.a'.repeat(i + 1)}`);
+    expect(await ask({ fields: chain })).toMatchObject(refused);
+  });
+
+  it('takes 32 KiB of paths, of 64 steps each', async () => {
+    const long = Array.from({ length: 34 }, (_, i) => `payload.${'k'.repeat(980)}${i}`);
+    expect(await ask({ fields: long })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'fields', message: 'more than 32768 bytes of field names' }] },
+    });
+    expect(await ask({ fields: [`payload${'.a'.repeat(64)}`] })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'fields', message: 'more than 64 steps' }] },
+    });
+  });
+
   it('answers up to 250 fields inside the payload', async () => {
     const fields = ['id', ...Array.from({ length: 251 }, (_, i) => `payload.f${i}`)];
     const { body } = await ask({ fields: fields.slice(0, -1), limit: 1 });

@@ -4,10 +4,12 @@ import {
   type Columns,
   InvalidQuery,
   jsonValueAt,
+  nameBytes,
   orderBy,
-  parsePath,
-  quoted,
   select,
+  stepsOf,
+  storable,
+  unknownField,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, identifier, join, sql, type Sql } from '../query/sql.js';
@@ -85,8 +87,10 @@ export function feedbackQuery(request: FeedbackQueryDto): Sql {
     LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) f`;
 }
 
-/** Each of the paths may lead to all of a payload of 1 MiB, and Node holds no row of more than 512 MiB. */
+/** Each of the paths reads the payload, of up to 1 MiB, once more. */
 const MAX_PATHS = 250;
+/** So many times at most any part of a payload stands in the answer of its row. */
+const MAX_REPEATS = 4;
 
 const OLDEST_FIRST = [{ field: 'created_at', direction: 'asc' }] as const;
 
@@ -100,18 +104,50 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
   const wholes = names.filter((name) => !name.startsWith('payload.'));
   for (const name of wholes)
     if (!Object.hasOwn(FEEDBACK, name))
-      throw new InvalidQuery(`fields[${fields!.indexOf(name)}]`, `unknown field ${quoted(name)}`);
+      throw unknownField(name, `fields[${fields!.indexOf(name)}]`);
   const whole = sql`(SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, wholes)}) t)`;
   if (paths.length === 0) return whole;
   if (paths.length > MAX_PATHS)
     throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);
-  const members = paths.map((path) => {
-    const value = jsonValueAt(PAYLOAD, parsePath(path).slice(1));
+  const bytes = nameBytes();
+  const steps = paths.map((path) => stepsOf(path, 'fields', bytes).slice(1));
+  if (repeats(wholes.includes('payload') ? [[], ...steps] : steps) > MAX_REPEATS)
+    throw new InvalidQuery(
+      'fields',
+      `must not ask for the same part of the payload more than ${MAX_REPEATS} times`,
+    );
+  const members = paths.map((path, i) => {
+    const value = jsonValueAt(PAYLOAD, steps[i]!);
     return sql`${`${JSON.stringify(path)}:`}::text || coalesce(${value}::text, 'null')`;
   });
   const all = wholes.length > 0 ? [sql`substr(left(${whole}, -1), 2)`, ...members] : members;
   return sql`'{' || array_to_string(ARRAY[${join(all, ', ')}], ',') || '}'`;
 }
+
+/** A step of paths: how many paths end there, and the steps that follow. */
+interface Branch {
+  ends: number;
+  next: Map<string, Branch>;
+}
+
+/** How many of the paths at most lead to one value or to what holds it. `0` and `00` are the same index of an array. */
+function repeats(paths: readonly (readonly string[])[]): number {
+  const root: Branch = { ends: 0, next: new Map() };
+  for (const path of paths) {
+    let branch = root;
+    for (const step of path) {
+      const name = storable(step).replace(/^0+(?=\d+$)/, '');
+      const found = branch.next.get(name) ?? { ends: 0, next: new Map() };
+      branch.next.set(name, found);
+      branch = found;
+    }
+    branch.ends += 1;
+  }
+  return mostEnds(root);
+}
+
+const mostEnds = ({ ends, next }: Branch): number =>
+  ends + Math.max(0, ...Array.from(next.values(), mostEnds));
 
 export const countQuery = (request: FeedbackQueryDto): Sql =>
   sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
