@@ -8,6 +8,7 @@ import {
   IsBoolean,
   IsInt,
   IsOptional,
+  Matches,
   Max,
   Min,
   ValidateNested,
@@ -41,6 +42,16 @@ const IsTextList = (maxLength: number) =>
     ArrayMaxSize(MAX_LISTED),
     IsText(maxLength, { each: true }),
     ApiProperty({ type: 'string', isArray: true, maxItems: MAX_LISTED }),
+  );
+
+/** A quotation mark within a ref would let `strpos` take quadratic time, and no ref has one. */
+const IsRefList = () =>
+  applyDecorators(
+    Matches(/^[^"\\\p{Cc}]*$/u, {
+      each: true,
+      message: 'must not hold quotation marks, backslashes or control characters',
+    }),
+    IsTextList(MAX_NAME),
   );
 
 /** What is known when a call starts. */
@@ -164,8 +175,8 @@ export class CallsDeletedDto {
 export class CallsFilterDto {
   /** A trailing `:*` stands for every digest. */
   @IsTextList(MAX_NAME) op_names?: string[] | null;
-  @IsTextList(MAX_NAME) input_refs?: string[] | null;
-  @IsTextList(MAX_NAME) output_refs?: string[] | null;
+  @IsRefList() input_refs?: string[] | null;
+  @IsRefList() output_refs?: string[] | null;
   @IsTextList(256) parent_ids?: string[] | null;
   @IsTextList(256) trace_ids?: string[] | null;
   @IsTextList(256) call_ids?: string[] | null;

@@ -3,11 +3,11 @@ import type { Piece } from '../database/json-row-writer.js';
 import {
   column,
   type Columns,
-  InvalidQuery,
   type JsonColumn,
   type Operand,
   orderBy,
   select,
+  unknownField,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, join, sql, type Sql } from '../query/sql.js';
@@ -118,8 +118,7 @@ function selected({ columns, include_costs, include_feedback }: CallsQueryDto): 
   if (!columns || columns.length === 0) return CALL_NAMES;
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
-    if (!CALL_NAMES.includes(root))
-      throw new InvalidQuery(`columns[${i}]`, `unknown field "${root}"`);
+    if (!CALL_NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
     return root;
   });
   if (include_costs || include_feedback) roots.push('summary');
@@ -226,10 +225,15 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
   ]);
 }
 
-/** A ref is found as a whole JSON string, wherever in the value it stands. */
+/**
+ * A ref is found as a whole JSON string, wherever in the value it stands. The text of the value is made once for all of
+ * them, and between two of them the statement can be stopped.
+ */
 const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
   refs?.length
-    ? anyOf(refs.map((ref) => sql`strpos(${document}::text, ${JSON.stringify(ref)}::text) > 0`))
+    ? sql`EXISTS (SELECT FROM (SELECT ${document}::text AS text OFFSET 0) d
+        CROSS JOIN LATERAL (SELECT FROM unnest(${refs.map((ref) => JSON.stringify(ref))}::text[]) r (ref)
+          WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
     : null;
 
 /** The traces of stored calls. */
