@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { ROLES, type Role } from '../src/auth/api-key.entity.js';
+import { newSecret } from '../src/auth/secret.js';
+import { basic, startApp, type TestApp } from './support/app.js';
+import { type Operation, OPERATIONS, PUBLIC, type Sent } from './support/operations.js';
+import { plant, type Planted } from './support/planted.js';
+
+const OWN = 'acme/demo';
+/** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
+const NEIGHBOURS = ['acme/demo2', 'acme2/demo', 'else/demo'];
+
+/** Scopes of keys that reach `OWN`, and of keys that do not. */
+const SCOPES: Record<string, string[]> = {
+  'the project': [OWN],
+  'its entity': ['acme/*'],
+  everything: ['*'],
+  'the project and another': ['else/demo', OWN],
+  'another project': ['acme/other'],
+  'another entity': ['else/demo', 'else/*'],
+  'projects that look alike': ['acme/demo2', 'acme/dem', 'acme/DEMO', 'acme/dem_', 'acme/.'],
+  'entities that look alike': ['acme2/*', 'acm/*', 'ACME/*', 'acm_/*', 'acm./*'],
+};
+
+interface Key {
+  name: string;
+  secret: string;
+  role: Role;
+  scopes: string[];
+}
+
+let app: TestApp;
+let own: Planted;
+let planted: Planted[];
+const keys: Key[] = [];
+/** Secrets that nobody is let in with. */
+const badKeys: Record<string, string> = {};
+
+beforeAll(async () => {
+  app = await startApp({ TRAINER_LEASE_SECONDS: '600' });
+  // each request comes from an address of its own, since the failed attempts of one address are limited
+  app.app.set('trust proxy', true);
+  for (const role of ROLES)
+    for (const [reach, scopes] of Object.entries(SCOPES)) {
+      const secret = await app.aKey(role, scopes);
+      keys.push({ name: `${role} of ${reach}`, secret, role, scopes });
+    }
+  badKeys['an unknown key'] = newSecret();
+  for (const [name, column] of [
+    ['an expired key', 'expires_at'],
+    ['a revoked key', 'revoked_at'],
+  ] as const) {
+    const secret = (badKeys[name] = await app.aKey('admin'));
+    await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
+  }
+  planted = [];
+  for (const project of [OWN, ...NEIGHBOURS]) planted.push(await plant(app, project));
+  own = planted[0]!;
+});
+afterAll(() => app.close());
+
+let addresses = 0;
+const anAddress = () => `10.${[16, 8, 0].map((bits) => (++addresses >> bits) & 255).join('.')}`;
+
+/** Sends a request to a route; the text of the answer is inflated. */
+async function ask(route: string, { params = {}, body, headers }: Sent, authorization?: string) {
+  const [method, pattern] = route.split(' ') as [string, string];
+  const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
+  const isForm = body instanceof FormData;
+  const response = await fetch(app.url + path, {
+    method,
+    headers: {
+      ...(!isForm && { 'content-type': 'application/json' }),
+      'x-forwarded-for': anAddress(),
+      ...(authorization !== undefined && { authorization }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+  });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
+  return { status: response.status, challenge: response.headers.get('www-authenticate'), text };
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+const authorizationOf = (scheme: Operation['scheme'], secret: string) =>
+  scheme === 'basic' ? basic(secret) : `Bearer ${secret}`;
+
+const covers = (scope: string, project: string) =>
+  [project, project.replace(/\/.*/, '/*'), '*'].includes(scope);
+const reaches = ({ scopes }: Key, project: string) =>
+  scopes.some((scope) => covers(scope, project));
+const mayActAs = (role: Role, least: Role) =>
+  role === 'admin' || role === least || (least === 'reader' && role === 'writer');
+
+const isAllowed = ({ role }: Operation, key: Key) => mayActAs(key.role, role) && reaches(key, OWN);
+
+/** The declared answer to a key. */
+function declared(operation: Operation, key: Key): number {
+  if (!mayActAs(key.role, operation.role)) return 403;
+  return reaches(key, OWN) ? 200 : operation.elsewhere;
+}
+
+/** Of whose project an answer may tell. */
+function shown(operation: Operation, key: Key): Planted[] {
+  if (!mayActAs(key.role, operation.role)) return [];
+  return planted.filter(
+    ({ project }) => reaches(key, project) && (operation.isForAll || project === OWN),
+  );
+}
+
+/** The answer to a key: its status, and in words what must not be. */
+async function cell(route: string, operation: Operation, key: Key, sent: Sent): Promise<unknown> {
+  const { status, text } = await ask(route, sent, authorizationOf(operation.scheme, key.secret));
+  const mayShow = shown(operation, key);
+  const leaked = planted.find((one) => !mayShow.includes(one) && text.includes(one.marker));
+  if (leaked) return `${status}, with what is in ${leaked.project}: ${text}`;
+  const missing = mayShow.find(({ marker }) => operation.isShowing && !text.includes(marker));
+  if (missing) return `${status}, without what is in ${missing.project}: ${text}`;
+  return status === declared(operation, key) ? status : `${status}: ${text}`;
+}
+
+const TABLES = `
+  SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'
+  AND tablename NOT IN ('threads', 'thread_marks') -- kept up to date in the background, from calls`;
+
+/** What all tables hold. */
+async function contents(): Promise<Record<string, string>> {
+  const tables = await app.query<{ name: string }>(TABLES);
+  const [row] = await app.query(
+    `SELECT ${tables.map(({ name }) => `(SELECT md5(string_agg(t::text, '\n' ORDER BY t::text)) FROM "${name}" t) AS "${name}"`).join(', ')}`,
+  );
+  return row;
+}
+
+/** Asks for a few at a time. */
+async function answers<T>(list: T[], run: (item: T) => Promise<[string, unknown]>) {
+  const pairs: [string, unknown][] = [];
+  const waiting = list.values();
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const item of waiting) pairs.push(await run(item));
+    }),
+  );
+  return Object.fromEntries(pairs);
+}
+
+it('every route is declared in test/support/operations.ts', () => {
+  const { stack } = app.app.getHttpAdapter().getInstance().router;
+  const routes: string[] = stack.flatMap(({ route }: any) =>
+    route
+      ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
+      : [],
+  );
+  const known = [...Object.keys(PUBLIC), ...Object.keys(OPERATIONS)];
+  expect({
+    'to be added to OPERATIONS': routes.filter((route) => !known.includes(route)),
+    'to be taken out': known.filter((route) => !routes.includes(route)),
+  }).toEqual({ 'to be added to OPERATIONS': [], 'to be taken out': [] });
+});
+
+it.each(Object.entries(PUBLIC))('%s answers %i to anybody', async (route, expected) => {
+  const { status, text } = await ask(route, {});
+  expect(route).toMatch(/^GET /);
+  expect(status).toBe(expected);
+  expect(planted.filter(({ marker }) => text.includes(marker))).toEqual([]);
+});
+
+describe.each(Object.entries(OPERATIONS))('%s', (route, operation) => {
+  const { scheme, elsewhere } = operation;
+  const expected = (list: Key[]) =>
+    Object.fromEntries(list.map((key) => [key.name, declared(operation, key)]));
+
+  it('refuses who may not, as declared, and changes nothing for them', async () => {
+    const sent = await operation.build(own, app);
+    const before = await contents();
+    const refused = keys.filter((key) => !isAllowed(operation, key));
+    expect(
+      await answers(refused, async (key) => [key.name, await cell(route, operation, key, sent)]),
+    ).toEqual(expected(refused));
+
+    const otherScheme = scheme === 'basic' ? 'bearer' : 'basic';
+    const headers: [string, string | undefined][] = [
+      ['no header', undefined],
+      ['the key without a scheme', app.key],
+      ['the other scheme', authorizationOf(otherScheme, app.key)],
+      ...Object.entries(badKeys).map(([name, secret]): [string, string] => [
+        name,
+        authorizationOf(scheme, secret),
+      ]),
+    ];
+    expect(
+      await answers(headers, async ([name, header]) => {
+        const { status, challenge, text } = await ask(route, sent, header);
+        const leaked = planted.some(({ marker }) => text.includes(marker));
+        return [name, [status, challenge?.split(' ')[0]?.toLowerCase(), leaked]];
+      }),
+    ).toEqual(Object.fromEntries(headers.map(([name]) => [name, [401, scheme, false]])));
+    expect(await contents()).toEqual(before);
+  });
+
+  it('is done for who may', async () => {
+    const allowed = keys.filter((key) => isAllowed(operation, key));
+    expect(
+      await answers(allowed, async (key) => [
+        key.name,
+        await cell(route, operation, key, await operation.build(own, app)),
+      ]),
+    ).toEqual(expected(allowed));
+  });
+
+  if (elsewhere === 404)
+    it('says the same of an id elsewhere as of one that is nowhere', async () => {
+      const sent = await operation.build(own, app);
+      const nowhere = JSON.parse(JSON.stringify(sent).replaceAll(UUID, () => randomUUID()));
+      const { secret } = keys.find(
+        (key) => mayActAs(key.role, operation.role) && !reaches(key, OWN),
+      )!;
+      const [one, other] = await Promise.all(
+        [sent, nowhere].map((request) => ask(route, request, authorizationOf(scheme, secret))),
+      );
+      expect(one!.status).toBe(404);
+      expect(one!.text.replaceAll(UUID, '')).toBe(other!.text.replaceAll(UUID, ''));
+    });
+});

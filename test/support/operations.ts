@@ -1,0 +1,326 @@
+import type { Role } from '../../src/auth/api-key.entity.js';
+import type { TestApp } from './app.js';
+import { at, anEnd, aStart } from './factories.js';
+import {
+  aFileForm,
+  aLeasedJob,
+  aModelOf,
+  aPrice,
+  aQueuedJob,
+  groupsWith,
+  OBJECT,
+  type Planted,
+  refOf,
+} from './planted.js';
+import { previewOf } from './preview.js';
+
+/** A request about a planted project; what it says itself does not hold the project's marker. */
+export interface Sent {
+  /** Of the placeholders of the route. */
+  params?: Record<string, string>;
+  /** JSON, unless it is a form. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Operation {
+  scheme: 'basic' | 'bearer';
+  /** The least role. */
+  role: Role;
+  /** What a key is answered whose scopes hold other projects only: a refusal, or an answer without this project. */
+  elsewhere: 200 | 204 | 403 | 404;
+  /** The answer holds the marker of the project. */
+  isShowing?: true;
+  /** The request names no project: the answer may hold the markers of all that the key reaches. */
+  isForAll?: true;
+  /** A request that succeeds. It is built anew for each key that may send it, so it may use up what it names. */
+  build: (planted: Planted, app: TestApp) => Sent | Promise<Sent>;
+}
+
+/** Routes that answer anybody, since they show nothing of a project, and what they answer. */
+export const PUBLIC: Record<string, 200 | 404> = {
+  'GET /health': 200,
+  'GET /ready': 200,
+  'GET /metrics': 200,
+  'GET /server_info': 200,
+  'GET /openapi.json': 200,
+  'GET /docs': 200,
+  'GET /docs/': 200,
+  'GET /docs/index.html': 200,
+  'GET /docs/LICENSE': 404,
+  'GET /docs/swagger-ui-init.js': 200,
+  'GET /docs/docs/swagger-ui-init.js': 200,
+};
+
+type Build = Operation['build'];
+type Rest = Omit<Operation, 'build' | 'role' | 'scheme'>;
+type Row = (build: Build, rest?: Partial<Rest>) => Operation;
+
+const rows =
+  (scheme: Operation['scheme'], role: Role, common: Rest): Row =>
+  (build, rest) => ({ scheme, role, ...common, ...rest, build });
+
+/** Most operations name the project in their body, so that one elsewhere is refused by name. */
+const reads = rows('basic', 'reader', { elsewhere: 403, isShowing: true });
+const counts = rows('basic', 'reader', { elsewhere: 403 });
+const writes = rows('basic', 'writer', { elsewhere: 403 });
+const administers = rows('basic', 'admin', { elsewhere: 403 });
+/** Preview operations name a model or a job, whose id must not be probed. */
+const previews = rows('bearer', 'reader', { elsewhere: 404, isShowing: true });
+const changes = rows('bearer', 'writer', { elsewhere: 404 });
+const trains = rows('bearer', 'trainer', { elsewhere: 404 });
+
+let numbers = 0;
+/** A name that was not used before. */
+const fresh = () => `fresh-${++numbers}`;
+
+const withBody =
+  (body: (planted: Planted) => object): Build =>
+  (planted) => ({ body: { project_id: planted.project, ...body(planted) } });
+const onlyProject = withBody(() => ({}));
+
+const where = (field: string, value: string) => ({
+  $expr: { $eq: [{ $getField: field }, { $literal: value }] },
+});
+
+const aFeedback = ({ project, callId }: Planted) => ({
+  project_id: project,
+  svc_ref: refOf(project, `call/${callId}`),
+  feedback_type: 'custom',
+  payload: { says: fresh() },
+});
+
+const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
+/** The id of a new call. */
+const aCall = async (planted: Planted, app: TestApp): Promise<string> =>
+  (await app.post('/call/start', newStart(planted))).body.id;
+const newEnd = async (planted: Planted, app: TestApp) => ({
+  end: anEnd({ project_id: planted.project, id: await aCall(planted, app) }),
+});
+
+/** `:entity` and `:project` of the path. */
+const pathOf = ({ project }: Planted) => {
+  const [entity, name] = project.split('/') as [string, string];
+  return { entity, project: name };
+};
+const inPath =
+  (body: (planted: Planted, app: TestApp) => object | Promise<object>): Build =>
+  async (planted, app) => ({ params: pathOf(planted), body: await body(planted, app) });
+
+const aSpan = () => ({
+  traceId: '0af7651916cd43dd8448eb211c80319c',
+  spanId: (++numbers).toString(16).padStart(16, '0'),
+  name: 'work',
+  startTimeUnixNano: '1767225600123456789',
+});
+/** Spans of a resource. */
+export const spansOf = (attributes: Record<string, string>, ...spans: object[]) => ({
+  resource: {
+    attributes: Object.entries(attributes).map(([key, stringValue]) => ({
+      key,
+      value: { stringValue },
+    })),
+  },
+  scopeSpans: [{ spans: spans.length > 0 ? spans : [aSpan()] }],
+});
+const spans: Build = ({ project }) => ({
+  headers: { project_id: project },
+  body: { resourceSpans: [spansOf({})] },
+});
+
+const createFile: Build = ({ project }) => ({ body: aFileForm(project, fresh()) });
+const readFile = withBody(({ fileDigest }) => ({ digest: fileDigest }));
+const ofTable = withBody(({ tableDigest }) => ({ digest: tableDigest }));
+const queryCalls = withBody(() => ({ include_costs: true, include_feedback: true }));
+
+const ofModel: Build = ({ model }) => ({ params: { id: model } });
+const ofJob: Build = ({ job }) => ({ params: { id: job } });
+
+/** A request of the trainer who holds the job that is planted. */
+const byTrainer =
+  (body?: object): Build =>
+  ({ job, lease }) => ({ params: { id: job }, headers: { 'x-lease-token': lease }, body });
+
+/** The last request for a job of its own. */
+const endsJob =
+  (body: object): Build =>
+  async ({ project }, app) => {
+    const { job, lease } = await aLeasedJob(app, await aModelOf(app, project, 'm'));
+    await previewOf(app).start(job, lease);
+    return { params: { id: job }, headers: { 'x-lease-token': lease }, body };
+  };
+
+/**
+ * Every operation that wants a key, by its route: who may call it, what a key of another project is answered, and a
+ * request that succeeds. `access-matrix.e2e-spec.ts` sends each of them with every kind of key.
+ */
+export const OPERATIONS: Record<string, Operation> = {
+  'POST /keys/create': administers(({ project }) => ({
+    body: { user: 'bob', role: 'reader', scopes: [project] },
+  })),
+  'POST /keys/list': administers(() => ({ body: {} }), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+  }),
+  'POST /keys/revoke': administers(
+    async ({ project }, app) => {
+      const body = { user: 'bob', role: 'reader', scopes: [project] };
+      return { body: { id: (await app.post('/keys/create', body)).body.id } };
+    },
+    { elsewhere: 404 },
+  ),
+
+  'POST /call/start': writes((planted) => ({ body: newStart(planted) })),
+  'POST /call/end': writes(async (planted, app) => ({ body: await newEnd(planted, app) })),
+  // each item is refused by itself: see the tests of what stands inside requests
+  'POST /call/upsert_batch': writes(
+    (planted) => ({ body: { batch: [{ mode: 'start', req: newStart(planted) }] } }),
+    { elsewhere: 200 },
+  ),
+  'POST /call/read': reads(withBody(({ callId }) => ({ id: callId, include_costs: true }))),
+  'POST /call/update': writes(
+    withBody(({ callId }) => ({ call_id: callId, display_name: fresh() })),
+  ),
+  'POST /calls/stream_query': reads(queryCalls),
+  'POST /calls/query': reads(queryCalls),
+  'POST /calls/query_stats': counts(onlyProject),
+  'POST /calls/delete': writes(async (planted, app) => ({
+    body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
+  })),
+  'POST /v2/:entity/:project/calls/complete': writes(
+    inPath(({ project }) => ({
+      batch: [{ ...aStart({ project_id: project, id: fresh() }), ended_at: at(1) }],
+    })),
+  ),
+  'POST /v2/:entity/:project/call/start': writes(inPath(newStart)),
+  'POST /v2/:entity/:project/call/end': writes(inPath(newEnd)),
+  'POST /threads/stream_query': reads(onlyProject),
+
+  'POST /obj/create': writes(({ project }) => ({
+    body: { obj: { project_id: project, object_id: OBJECT, val: fresh() } },
+  })),
+  'POST /obj/read': reads(
+    withBody(({ objectDigest }) => ({ object_id: OBJECT, digest: objectDigest })),
+  ),
+  'POST /obj/delete': writes(async ({ project }, app) => {
+    const obj = { project_id: project, object_id: fresh(), val: 1 };
+    await app.post('/obj/create', { obj });
+    return { body: { project_id: project, object_id: obj.object_id } };
+  }),
+  'POST /objs/query': reads(onlyProject),
+  'POST /refs/read_batch': reads(({ project, objectDigest }) => ({
+    body: { refs: [refOf(project, `object/${OBJECT}:${objectDigest}`)] },
+  })),
+
+  'POST /table/create': writes(({ project }) => ({
+    body: { table: { project_id: project, rows: [{ a: fresh() }] } },
+  })),
+  'POST /table/update': writes(
+    withBody(({ tableDigest }) => ({
+      base_digest: tableDigest,
+      updates: [{ append: { row: { a: fresh() } } }],
+    })),
+  ),
+  'POST /table/create_from_digests': writes(
+    withBody(({ rowDigest }) => ({ row_digests: [rowDigest, rowDigest] })),
+  ),
+  'POST /table/query': reads(ofTable),
+  'POST /table/query_stats': counts(ofTable),
+  'POST /table/query_stats_batch': counts(
+    withBody(({ tableDigest }) => ({ digests: [tableDigest] })),
+  ),
+
+  'POST /file/create': writes(createFile),
+  'POST /files/create': writes(createFile),
+  'POST /file/content': reads(readFile),
+  'POST /files/content': reads(readFile),
+
+  'POST /cost/create': writes(withBody(() => ({ costs: { [fresh()]: aPrice } }))),
+  'POST /cost/query': reads(onlyProject),
+  'POST /cost/purge': writes(async ({ project }, app) => {
+    const name = fresh();
+    await app.post('/cost/create', { project_id: project, costs: { [name]: aPrice } });
+    return { body: { project_id: project, query: where('llm_id', name) } };
+  }),
+  'POST /cost/explain': reads(withBody(({ callId }) => ({ call_ids: [callId] }))),
+
+  'POST /feedback/create': writes((planted) => ({ body: aFeedback(planted) })),
+  'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } })),
+  'POST /feedback/query': reads(onlyProject),
+  'POST /feedback/purge': writes(async (planted, app) => {
+    const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
+    return { body: { project_id: planted.project, query: where('id', id) } };
+  }),
+  'POST /feedback/replace': writes((planted) => ({
+    body: { ...aFeedback(planted), feedback_id: fresh() },
+  })),
+
+  'POST /otel/v1/traces': writes(spans),
+  'POST /v1/traces': writes(spans),
+  // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
+  'POST /graphql': counts(
+    (planted) => ({
+      body: {
+        query:
+          'query P($entity: String, $project: String!) { project(entityName: $entity, name: $project) { name } }',
+        variables: pathOf(planted),
+      },
+    }),
+    { elsewhere: 200 },
+  ),
+
+  'POST /v1/preview/models': changes(
+    (planted) => ({ body: { ...pathOf(planted), name: fresh(), base_model: 'b' } }),
+    { elsewhere: 403 },
+  ),
+  'GET /v1/preview/models': previews(() => ({}), { elsewhere: 200, isForAll: true }),
+  'DELETE /v1/preview/models/:id': changes(async ({ project }, app) => ({
+    params: { id: (await aModelOf(app, project, 'm')).id },
+  })),
+  'GET /v1/preview/models/:id/checkpoints': previews(ofModel),
+  'DELETE /v1/preview/models/:id/checkpoints': changes(async ({ project }, app) => {
+    const model = await aModelOf(app, project, 'm');
+    const { job, lease } = await aLeasedJob(app, model);
+    await previewOf(app).start(job, lease);
+    await previewOf(app).complete(job, lease); // the latest checkpoint cannot be deleted
+    return { params: { id: model.id }, body: { steps: [0] } };
+  }),
+  'POST /v1/preview/models/:model_id/log': changes(({ model }) => ({
+    params: { model_id: model },
+    body: { split: 'train', trajectory_groups: groupsWith(fresh()) },
+  })),
+  'POST /v1/preview/training-jobs': changes(({ model }) => ({
+    body: { model_id: model, trajectory_groups: groupsWith(fresh()) },
+  })),
+  'GET /v1/preview/training-jobs': previews(() => ({}), {
+    elsewhere: 200,
+    isForAll: true,
+  }),
+  'GET /v1/preview/training-jobs/:id': previews(ofJob),
+  'POST /v1/preview/training-jobs/:id/cancel': changes(async ({ project }, app) => ({
+    params: { id: await aQueuedJob(app, await aModelOf(app, project, 'm')) },
+  })),
+  'GET /v1/preview/training-jobs/:id/events': previews(ofJob),
+  'POST /v1/preview/trajectories/query': previews(({ model }) => ({ body: { model_id: model } })),
+
+  'POST /v1/preview/trainer/claims': trains(
+    async ({ project, marker }, app) => {
+      const model = await aModelOf(app, project, marker);
+      await aQueuedJob(app, model, marker);
+      return { body: { worker_id: 'w', base_models: [model.base] } };
+    },
+    { elsewhere: 204, isShowing: true },
+  ),
+  'GET /v1/preview/trainer/jobs/:id/payload': trains(byTrainer(), { isShowing: true }),
+  'POST /v1/preview/trainer/jobs/:id/heartbeat': trains(byTrainer()),
+  'POST /v1/preview/trainer/jobs/:id/events': trains(
+    byTrainer({ events: [{ seq: 2, type: 'gradient_step', data: { loss: 1 } }] }),
+  ),
+  'POST /v1/preview/trainer/jobs/:id/complete': trains(
+    endsJob({ metrics: {}, checkpoint: { uri: 'file:///c' } }),
+  ),
+  'POST /v1/preview/trainer/jobs/:id/fail': trains(
+    endsJob({ error_message: 'no', retryable: false }),
+  ),
+};

@@ -1,0 +1,153 @@
+import { type Answer, basic, send, type TestApp } from './app.js';
+import { aStart, anEnd } from './factories.js';
+import { aChoice, groupsOf, previewOf } from './preview.js';
+
+/** A project with something of everything in it. */
+export interface Planted {
+  project: string;
+  /** Stands in all that can hold a text of the client's own, and in nothing of another project. */
+  marker: string;
+  /** The id of a call that every planted project has, and of one that no other project has. */
+  callId: string;
+  ownCallId: string;
+  traceId: string;
+  objectDigest: string;
+  tableDigest: string;
+  rowDigest: string;
+  fileDigest: string;
+  model: string;
+  checkpoint: string;
+  /** It runs, under this lease. */
+  job: string;
+  lease: string;
+  event: string;
+}
+
+export const OBJECT = 'thing';
+/** An object with a `field_schema` that refuses `REFUSED_VALUE`. */
+export const SCHEMA_OBJECT = 'score';
+export const REFUSED_VALUE = 'no number';
+
+/** The text ends in a dot, so that the marker of `acme/demo` is no part of that of `acme/demo2`. */
+const markerOf = (project: string) => `planted.${project.replace('/', '-')}.`;
+
+export const refOf = (project: string, rest: string) => `svc:///${project}/${rest}`;
+
+export const aFileForm = (project: string, content: string) => {
+  const form = new FormData();
+  form.append('project_id', project);
+  form.append('file', new Blob([content]), 'blob');
+  return form;
+};
+
+export const fileContentOf = ({ marker }: Pick<Planted, 'marker'>) => `bytes of ${marker}`;
+
+export const aPrice = { prompt_token_cost: 1, completion_token_cost: 2 };
+
+/** Groups with a text in a message. */
+export const groupsWith = (content: string) =>
+  groupsOf([{ messages_and_choices: [{ role: 'user', content }, aChoice()], reward: 1 }]);
+
+/** Plants the same names and ids in each project, so that a statement which forgets the project finds its neighbour's. */
+export async function plant(app: TestApp, project: string): Promise<Planted> {
+  const marker = markerOf(project);
+  const post = async (path: string, body: unknown) => done(await app.post(path, body));
+  const ownCallId = `only.${marker}`;
+  const traceId = `trace.${marker}`;
+  for (const id of ['call', ownCallId]) {
+    const start = { project_id: project, id, thread_id: marker, turn_id: id, trace_id: traceId };
+    await post('/call/start', { start: aStart({ ...start, inputs: { marker } }) });
+    const summary = { usage: { [marker]: { prompt_tokens: 1, completion_tokens: 1 } } };
+    await post('/call/end', { end: anEnd({ project_id: project, id, summary }) });
+    await post('/feedback/create', {
+      project_id: project,
+      id: `feedback of ${id}`,
+      svc_ref: refOf(project, `call/${id}`),
+      feedback_type: 'custom',
+      payload: { marker },
+    });
+  }
+  await post('/cost/create', { project_id: project, costs: { [marker]: aPrice } });
+  const field_schema = { type: 'number', description: marker };
+  const schema = { project_id: project, object_id: SCHEMA_OBJECT, val: { field_schema } };
+  await post('/obj/create', { obj: schema });
+  const table = await post('/table/create', { table: { project_id: project, rows: [{ marker }] } });
+  const tableRef = refOf(project, `table/${table.digest}`);
+  const object = { project_id: project, object_id: OBJECT, val: { marker, rows: tableRef } };
+  const { digest: objectDigest } = await post('/obj/create', { obj: object });
+  const form = new Response(aFileForm(project, fileContentOf({ marker })));
+  const file = done(
+    await send(`${app.url}/file/create`, new Uint8Array(await form.arrayBuffer()), {
+      authorization: basic(app.key),
+      'content-type': form.headers.get('content-type')!,
+    }),
+  );
+  await post('/keys/create', { user: marker, role: 'reader', scopes: [project] });
+  return {
+    project,
+    marker,
+    callId: 'call',
+    ownCallId,
+    traceId,
+    objectDigest,
+    tableDigest: table.digest,
+    rowDigest: table.row_digests[0],
+    fileDigest: file.digest,
+    ...(await plantTraining(app, project, marker)),
+  };
+}
+
+async function plantTraining(app: TestApp, project: string, marker: string) {
+  const model = await aModelOf(app, project, marker);
+  const preview = previewOf(app);
+  const logged = { split: marker, trajectory_groups: groupsWith(marker) };
+  done(await preview.call('POST', `/models/${model.id}/log`, logged));
+  const { job, lease } = await aLeasedJob(app, model, marker);
+  const events = [
+    { seq: 0, type: 'training_started', data: { num_sequences: 1 } },
+    { seq: 1, type: 'gradient_step', data: { [marker]: 1 } },
+  ];
+  done(await preview.call('POST', `/trainer/jobs/${job}/events`, { events }, preview.lease(lease)));
+  const [checkpoint] = await preview.checkpoints(model.id);
+  const [event] = await preview.events(job);
+  return { model: model.id, checkpoint: checkpoint.id, job, lease, event: event.id };
+}
+
+export interface Model {
+  id: string;
+  /** No other model has it, so that a claim can ask for its jobs alone. */
+  base: string;
+}
+
+let models = 0;
+
+/** A model with a name of its own, which begins with `name`. */
+export async function aModelOf(app: TestApp, projectId: string, name: string): Promise<Model> {
+  const [entity, project] = projectId.split('/');
+  const n = ++models;
+  const base = `base ${n}`;
+  const body = { entity, project, name: `${name} ${n}`, base_model: base };
+  return { id: done(await previewOf(app).call('POST', '/models', body)).id, base };
+}
+
+/** A job that waits for a trainer. The text stands in its trajectories and its settings. */
+export async function aQueuedJob(app: TestApp, { id }: Model, text = ''): Promise<string> {
+  const body = {
+    model_id: id,
+    trajectory_groups: groupsWith(text),
+    experimental_config: { note: text },
+  };
+  return done(await previewOf(app).call('POST', '/training-jobs', body)).id;
+}
+
+/** A job that a trainer has claimed, and the token of the lease. */
+export async function aLeasedJob(app: TestApp, model: Model, text = '') {
+  const job = await aQueuedJob(app, model, text);
+  const claimed = done(await previewOf(app).claim({ base_models: [model.base] }));
+  return { job, lease: claimed.lease_token as string };
+}
+
+function done({ status, text, body }: Answer): any {
+  if (status !== 200) throw new Error(`planting failed: ${status} ${text}`);
+  return body;
+}
