@@ -52,7 +52,7 @@ export const groupsWith = (content: string) =>
 export async function plant(app: TestApp, project: string): Promise<Planted> {
   const marker = markerOf(project);
   const post = async (path: string, body: unknown) => done(await app.post(path, body));
-  const ownCallId = `only.${marker}`;
+  const ownCallId = `call of ${project.replace('/', '-')}`;
   const traceId = `trace.${marker}`;
   for (const id of ['call', ownCallId]) {
     const start = { project_id: project, id, thread_id: marker, turn_id: id, trace_id: traceId };
@@ -150,4 +150,21 @@ export async function aLeasedJob(app: TestApp, model: Model, text = '') {
 function done({ status, text, body }: Answer): any {
   if (status !== 200) throw new Error(`planting failed: ${status} ${text}`);
   return body;
+}
+
+/**
+ * What the tables hold, of one project or of all. Without the statistics of threads, which a refresher keeps up to date
+ * from the calls in the background.
+ */
+export async function contents(app: TestApp, project?: string): Promise<Record<string, string>> {
+  const tables = await app.query<{ name: string }>(`
+    SELECT table_name AS name FROM information_schema.columns
+    WHERE table_schema = 'public' AND table_name NOT IN ('threads', 'thread_marks')
+    GROUP BY table_name HAVING ${project ? `'project_id' = ANY(array_agg(column_name::text))` : 'TRUE'}`);
+  const hashes = tables.map(
+    ({ name }) => `(SELECT md5(string_agg(t::text, '' ORDER BY t::text)) FROM "${name}" t
+      WHERE ${project ? 'project_id = $1' : 'TRUE'}) AS "${name}"`,
+  );
+  const [row] = await app.query(`SELECT ${hashes.join(', ')}`, project ? [project] : []);
+  return row;
 }
