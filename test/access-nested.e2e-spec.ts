@@ -40,11 +40,13 @@ beforeAll(async () => {
   keys.another = await app.aKey('writer', [MINE]);
   keys.trainer = await app.aKey('trainer', [MINE]);
   keys.stranger = await app.aKey('writer', [THEIRS]);
-  theirContents = await contents(app, THEIRS);
 });
 afterAll(() => app.close());
 
-beforeEach(() => (heard = []));
+beforeEach(async () => {
+  heard = [];
+  theirContents = await contents(app, THEIRS);
+});
 afterEach(async () => {
   expect(heard.filter(({ text }) => text.includes(theirs.marker))).toEqual([]);
   expect(await contents(app, THEIRS)).toEqual(theirContents);

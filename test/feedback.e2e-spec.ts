@@ -1,4 +1,4 @@
-import { type TestApp, expectGuarded, linesOf, startApp } from './support/app.js';
+import { type TestApp, linesOf, startApp } from './support/app.js';
 
 const PROJECT = 'acme/feedback';
 const OBJECT = `svc:///${PROJECT}/object/dataset:abc`;
@@ -552,20 +552,6 @@ describe('/feedback/replace', () => {
     const first = await replace(fields);
     expect(await replace(fields)).toMatchObject({ status: 200, text: first.text });
   });
-});
-
-describe('access', () => {
-  const bodies: [string, object, boolean][] = [
-    ['/feedback/create', body(), true],
-    ['/feedback/batch/create', { batch: [body()] }, true],
-    ['/feedback/replace', body({ feedback_id: 'x' }), true],
-    ['/feedback/purge', { project_id: PROJECT, query: isId('x') }, true],
-    ['/feedback/query', { project_id: PROJECT }, false],
-  ];
-
-  it.each(bodies)('%s wants credentials, a scope and a role', (path, sent, isWrite) =>
-    expectGuarded(app, path, sent, isWrite),
-  );
 });
 
 describe('calls and their feedback', () => {

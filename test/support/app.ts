@@ -58,17 +58,6 @@ export async function startApp(env: Record<string, string> = {}) {
   };
 }
 
-/** That a route wants a known key, of a scope that holds the project of the body, and of a role that may do it. */
-export async function expectGuarded(app: TestApp, path: string, body: unknown, isWrite: boolean) {
-  const statusOf = async (options: Parameters<TestApp['post']>[2]) =>
-    (await app.post(path, body, options)).status;
-  expect(await statusOf({ headers: { authorization: '' } })).toBe(401);
-  expect(await statusOf({ headers: { authorization: basic('nobody') } })).toBe(401);
-  expect(await statusOf({ key: await app.aKey('writer', ['acme/other']) })).toBe(403);
-  expect(await statusOf({ key: await app.aKey('trainer', ['*']) })).toBe(403);
-  expect(await statusOf({ key: await app.aKey('reader', ['*']) })).toBe(isWrite ? 403 : 200);
-}
-
 export const basic = (key: string, user = 'me') =>
   `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
 
