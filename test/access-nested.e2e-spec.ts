@@ -293,6 +293,7 @@ describe('OTLP', () => {
   it.each<[string, object[], string | undefined]>([
     ['a header', [spansOf({})], THEIRS],
     ['a header, and an own project in the resource', [spansOf(inProject(MINE))], THEIRS],
+    ['a header, without spans', [], THEIRS],
     ['a resource', [spansOf(inProject(THEIRS))], undefined],
     ['a resource by its other name', [spansOf(byWandb)], undefined],
   ])('is refused for another project in %s', async (_, resources, header) => {

@@ -20,6 +20,7 @@ import type { Request, Response } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { assertJson, mediaTypeOf, readBytes, utf8 } from '../common/body.guard.js';
+import { isProjectId } from '../common/dto.js';
 import { OtelService } from './otel.service.js';
 import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
 
@@ -61,6 +62,7 @@ export class OtelController {
     @Headers('project_id') project: string | undefined,
     @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
+    if (isProjectId(project)) caller.assertReaches(project);
     const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
     if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
     const bytes = await readBytes(request, response);
