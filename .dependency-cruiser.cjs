@@ -44,6 +44,20 @@ module.exports = {
       to: { path: '^src/(auth|common)/' },
     },
     {
+      name: 'postgres-stands-alone',
+      comment:
+        'the embedded server knows nothing of the service that runs it, and only its starters know it',
+      severity: 'error',
+      from: { path: '^src/postgres/' },
+      to: { path: '^src/', pathNot: '^src/postgres/' },
+    },
+    {
+      name: 'only-starters-open-postgres',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(postgres/|(server|command)[.]ts$)' },
+      to: { path: '^src/postgres/' },
+    },
+    {
       name: 'controllers-write-no-sql',
       severity: 'error',
       from: { path: '[.]controller[.]ts$' },

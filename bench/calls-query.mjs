@@ -8,7 +8,7 @@ import { callsQuery } from '../dist/src/calls/calls.query.js';
 import { CallsService } from '../dist/src/calls/calls.service.js';
 import { CostsService } from '../dist/src/costs/costs.service.js';
 import { Database } from '../dist/src/database/database.js';
-import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
 import { migrate } from '../dist/src/database/migrate.js';
 import { sql } from '../dist/src/query/sql.js';
 import { dataFolder } from './support.mjs';

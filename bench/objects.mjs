@@ -10,7 +10,7 @@ import { cpus } from 'node:os';
 import { Readable } from 'node:stream';
 import pg from 'pg';
 import { newSecret } from '../dist/src/auth/secret.js';
-import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
 import {
   demoteQuery,
   lockQuery,

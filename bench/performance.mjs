@@ -10,7 +10,7 @@ import autocannon from 'autocannon';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { newSecret } from '../dist/src/auth/secret.js';
-import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
 import { dataFolder, started } from './support.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);

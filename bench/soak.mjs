@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { newSecret } from '../dist/src/auth/secret.js';
-import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
 import { dataFolder, started } from './support.mjs';
 
 const { values: options } = parseArgs({

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
 import { jsonArray, textArray } from '../dist/src/query/binary-array.js';
 import { dataFolder, withSchema } from './support.mjs';
 

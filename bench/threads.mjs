@@ -21,7 +21,7 @@ const READS = 200;
 const SECONDS = 4;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
-const { openEmbeddedPostgres } = await load('src/database/embedded-postgres.js');
+const { openEmbeddedPostgres } = await load('src/postgres/embedded-postgres.js');
 const { newSecret } = await load('src/auth/secret.js');
 
 const dataDir = dataFolder();

@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
 const { createApp, openApiDocument } = await import('../dist/src/app.js');
-const { openEmbeddedPostgres } = await import('../dist/src/database/embedded-postgres.js');
+const { openEmbeddedPostgres } = await import('../dist/src/postgres/embedded-postgres.js');
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
 chmodSync(dataDir, 0o755);

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { config, InvalidSetting } from './config.js';
-import { embeddedPostgresUrl } from './database/embedded-postgres.js';
+import { embeddedPostgresUrl } from './postgres/embedded-postgres.js';
 import { connect, openPostgres } from './server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */

@@ -8,7 +8,7 @@ import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
 import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
 import { type Config, config, InvalidSetting } from './config.js';
-import { openEmbeddedPostgres } from './database/embedded-postgres.js';
+import { openEmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { migrate } from './database/migrate.js';
 import { ReadinessService } from './operations/readiness.service.js';
 import { Workers } from './workers.js';

@@ -25,7 +25,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { embeddedPostgresUrl } from '../src/database/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../src/postgres/embedded-postgres.js';
 
 /*
  * Real servers under real Node processes: what is promised here is about processes that die.
@@ -90,7 +90,7 @@ const hadCache = existsSync(CACHE);
 function newProject(name: string, mode: number): string {
   const folder = join(base, name);
   mkdirSync(join(folder, 'src'), { recursive: true });
-  const sources = join(__dirname, '../src/database');
+  const sources = join(__dirname, '../src/postgres');
   for (const file of [
     'data-dir-lock',
     'embedded-postgres',

@@ -34,7 +34,7 @@ export default async function setup() {
 }
 
 async function startServer() {
-  const { openEmbeddedPostgres } = await import('../../dist/src/database/embedded-postgres.js');
+  const { openEmbeddedPostgres } = await import('../../dist/src/postgres/embedded-postgres.js');
   const dataDir = mkdtempSync(join(tmpdir(), 'skein-test-'));
   chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
   const server = await openEmbeddedPostgres({ dataDir, flags: FAST });
