@@ -1,10 +1,12 @@
 // Proof that nothing acknowledged is lost, doubled or half-written: load on every write path while the server, or its
 // PostgreSQL, is killed with SIGKILL at random times; afterwards every acknowledged id is looked up.
-// npm run proof -- [--mode server|postgres] [--seconds 60]       exits 1 when anything is wrong
-import { spawn } from 'node:child_process';
+// In mode `intruders` nothing is killed until the end: other services and commands try to take the data folder instead,
+// from PID namespaces of their own, through bind mounts and a link, as a second container on the same volume does.
+// npm run proof -- [--mode server|postgres|intruders] [--seconds 60]       exits 1 when anything is wrong
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -352,13 +354,82 @@ const writers = Object.keys(PATHS).flatMap((path) =>
 );
 const until = Date.now() + Number(options.seconds) * 1000;
 let kills = 0;
-do {
-  await pause(300 + Math.random() * 2500);
+async function killAndRestart() {
   process.kill(options.mode === 'postgres' ? postmaster() : server.pid, 'SIGKILL');
   kills++;
   await ended;
   await startServer();
-} while (Date.now() < until);
+}
+
+// The container has its own processes and its own /tmp, and sees the folder at another path.
+const CONTAINER =
+  'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs /tmp && DATA_DIR=/mnt exec "$@"';
+const NAMESPACES = ['unshare', '--pid', '--fork', '--mount-proc'];
+const canUnshare = spawnSync(NAMESPACES[0], [...NAMESPACES.slice(1), 'true']).status === 0;
+const SERVICE = [process.execPath, 'dist/src/main.js'];
+const COMMAND = [process.execPath, 'dist/src/auth/keys.cli.js', 'list'];
+const link = `${dataDir}-link`;
+/** What is run, on which path, and whether it may reach the running service: a command does so by its socket. */
+const INTRUDERS = {
+  'a second service': [SERVICE, dataDir],
+  'a second service through a link': [SERVICE, link],
+  ...(canUnshare && {
+    'a command in a PID namespace': [[...NAMESPACES, ...COMMAND], dataDir],
+    'a service in a PID namespace': [[...NAMESPACES, ...SERVICE], link],
+    'a command in a container': [[...NAMESPACES, 'sh', '-c', CONTAINER, 'sh', ...COMMAND], dataDir],
+    'a service in a container': [[...NAMESPACES, 'sh', '-c', CONTAINER, 'sh', ...SERVICE], dataDir],
+  }),
+};
+const MAX_INTRUDERS = 4;
+const outcomes = {};
+
+/** Runs one to its end, which is to be a refusal, or the answer of the running service. */
+async function intrude(name) {
+  const [[file, ...args], folder] = INTRUDERS[name];
+  const child = spawn(file, args, {
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: folder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk;
+      if (output.includes('listens on')) child.kill('SIGKILL');
+    });
+  }
+  const [code] = await once(child, 'close');
+  const row = (outcomes[name] ??= { tried: 0, refused: 0, 'answered by the service': 0 });
+  row.tried++;
+  if (code === 1 && output.includes(' is in use by ')) row.refused++;
+  else if (code === 0 && name.startsWith('a command')) row['answered by the service']++;
+  else throw new Error(`${name} ended with ${code}:\n${output}`);
+}
+
+async function sendIntruders() {
+  symlinkSync(dataDir, link);
+  const holder = postmaster();
+  const names = Object.keys(INTRUDERS);
+  const running = new Set();
+  for (let i = 0; Date.now() < until || i < names.length; i++) {
+    const intruder = intrude(names[i % names.length]).finally(() => running.delete(intruder));
+    running.add(intruder);
+    await Promise.all([pause(200), running.size < MAX_INTRUDERS ? null : Promise.race(running)]);
+  }
+  await Promise.all(running);
+  rmSync(link);
+  if (postmaster() !== holder) throw new Error('the intruders have replaced the server');
+}
+
+if (options.mode === 'intruders') {
+  await sendIntruders();
+  console.table(outcomes);
+  await killAndRestart(); // what is on disk counts, not what is in memory
+} else {
+  do {
+    await pause(300 + Math.random() * 2500);
+    await killAndRestart();
+  } while (Date.now() < until);
+}
 await pause(500);
 isOver = true;
 await Promise.all(writers);

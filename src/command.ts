@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { config, InvalidSetting } from './config.js';
+import { FolderInUse } from './postgres/data-dir-lock.js';
 import { embeddedPostgresUrl } from './postgres/embedded-postgres.js';
-import { connect, openPostgres } from './server.js';
+import { connect, openPostgres, type Postgres } from './server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
 export async function command(work: () => Promise<void>): Promise<void> {
@@ -16,17 +17,17 @@ export async function command(work: () => Promise<void>): Promise<void> {
 /** Settings, the embedded database and the commands explain themselves. */
 export function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const isExplained = error.constructor === Error || error instanceof InvalidSetting;
+  const isExplained =
+    error.constructor === Error || error instanceof InvalidSetting || error instanceof FolderInUse;
   return isExplained ? error.message : error.stack!;
 }
 
 /**
- * Runs a command on the database the settings name: an external one, the embedded one of a service that runs, or the
- * embedded one opened for the command alone.
+ * Runs a command on the database the settings name: an external one, the embedded one opened for the command alone, or
+ * the embedded one of a service that runs.
  */
 export async function withDatabase(work: (dataSource: DataSource) => Promise<void>): Promise<void> {
-  const running = config.databaseUrl ? undefined : await embeddedPostgresUrl(config.dataDir);
-  const postgres = running ? { url: running, stop: async () => {} } : await openPostgres(config);
+  const postgres = await openPostgres(config).catch(reachRunning);
   try {
     const dataSource = await connect(postgres.url);
     try {
@@ -37,4 +38,16 @@ export async function withDatabase(work: (dataSource: DataSource) => Promise<voi
   } finally {
     await postgres.stop();
   }
+}
+
+/** The data folder is never opened twice: while another process has it, its server is used. */
+async function reachRunning(error: unknown): Promise<Pick<Postgres, 'url' | 'stop'>> {
+  if (!(error instanceof FolderInUse)) throw error;
+  const url = await embeddedPostgresUrl(config.dataDir);
+  if (url) return { url, stop: async () => {} };
+  throw new Error(
+    `${error.folder} is in use by ${error.who}, and its database cannot be reached from here: ` +
+      'run the command where that one runs, or again when it has started',
+    { cause: error },
+  );
 }

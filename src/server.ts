@@ -33,6 +33,7 @@ export async function openPostgres({ databaseUrl, dataDir }: Config): Promise<Po
   const postgres = await openEmbeddedPostgres({
     dataDir,
     log: (line) => logger.debug({ context: 'postgres' }, line),
+    warn: (line) => logger.warn(line),
   });
   logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
   return postgres;

@@ -36,6 +36,15 @@ const FAST = ['-c', 'fsync=off'];
 const CACHE = '/var/cache/skein';
 const CLUSTERS = '/var/lib/skein';
 const PLATFORM = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+/** What the lock is made of. */
+const LOCK_PACKAGES = [
+  'fs-native-extensions',
+  'require-addon',
+  'which-runtime',
+  'bare-addon-resolve',
+  'bare-module-resolve',
+  'bare-semver',
+];
 const isRoot = process.getuid?.() === 0;
 /** What only root can set up: another user, a folder that is closed to one. */
 const asRoot = isRoot ? describe : describe.skip;
@@ -87,22 +96,21 @@ const socketFolders = new Set<string>();
 const hadCache = existsSync(CACHE);
 
 /** A project with our code; its PostgreSQL as npm leaves it when install scripts are skipped. */
-function newProject(name: string, mode: number): string {
-  const folder = join(base, name);
+function newProject(project: string, mode: number): string {
+  const folder = join(base, project);
   mkdirSync(join(folder, 'src'), { recursive: true });
   const sources = join(__dirname, '../src/postgres');
-  for (const file of [
-    'data-dir-lock',
-    'embedded-postgres',
-    'postgres-account',
-    'postgres-cluster',
-  ]) {
-    const { code } = transformFileSync(join(sources, `${file}.ts`), {
+  for (const name of readdirSync(sources).filter((name) => /^[^.]+[.]ts$/.test(name))) {
+    const { code } = transformFileSync(join(sources, name), {
       swcrc: false,
       jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
       module: { type: 'es6' },
     });
-    writeFileSync(join(folder, 'src', `${file}.js`), code);
+    writeFileSync(join(folder, 'src', name.replace('.ts', '.js')), code);
+  }
+  for (const name of LOCK_PACKAGES) {
+    const installed = join(__dirname, '../node_modules', name);
+    cpSync(installed, join(folder, 'node_modules', name), { recursive: true });
   }
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'app.js'), APP);
@@ -301,7 +309,7 @@ describe('a server on an empty folder', () => {
     await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS one');
     await stop(first);
     expect(first.child.exitCode).toBe(0);
-    expect(readdirSync(dataDir)).toEqual(['pgdata']);
+    expect(readdirSync(dataDir).toSorted()).toEqual(['pgdata', 'skein.lock']);
     expect(existsSync(pidFile(dataDir))).toBe(false);
     expect(existsSync(new URL(first.url).searchParams.get('host')!)).toBe(false);
     const second = await started(dataDir);
@@ -454,16 +462,42 @@ describe('two applications on one folder', () => {
     expect(await embeddedPostgresUrl(dataDir)).toBe(app.url);
     await stop(app);
     expect(await embeddedPostgresUrl(dataDir)).toBeUndefined();
-    await killed(await started(dataDir));
+    const next = await started(dataDir);
+    const server = postmaster(dataDir);
+    await killed(next);
+    await until(() => !isRunning(server));
     expect(await embeddedPostgresUrl(dataDir)).toBeUndefined();
+  });
+
+  it('through a link, or with a cluster that both have a link to, the second is refused too', async () => {
+    const dataDir = newDataDir();
+    const first = await started(dataDir);
+    const refusal = `is in use by process ${first.child.pid}:`;
+    const link = newDataDir();
+    symlinkSync(dataDir, link);
+    expect((await start(link)).error).toContain(refusal);
+    const other = newDataDir();
+    mkdirSync(other);
+    symlinkSync(join(dataDir, 'pgdata'), join(other, 'pgdata'));
+    expect((await start(other)).error).toContain(`${dataDir}/pgdata ${refusal}`);
+    expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('a copy of the folder of a service that runs can be started beside it', async () => {
+    const dataDir = newDataDir();
+    await stop(await started(dataDir));
+    await started(dataDir);
+    const copy = newDataDir();
+    cpSync(dataDir, copy, { recursive: true, filter: (name) => !name.endsWith('postmaster.pid') });
+    await started(copy);
   });
 
   const someone = JSON.stringify({ pid: 1, started: 'at another time', nonce: '' });
   it.each([
-    ['no lock', undefined],
-    ['the lock of a process whose id was reused', someone],
-    ['an empty lock', ''],
-    ['a lock that makes no sense', '{"pid":"'],
+    ['no lock file', undefined],
+    ['the lock file of a process whose id was reused', someone],
+    ['an empty lock file', ''],
+    ['a lock file that makes no sense', '{"pid":"'],
   ])('of eight started at once on %s exactly one wins', async (_, lock) => {
     const dataDir = newDataDir();
     mkdirSync(dataDir);
@@ -492,7 +526,6 @@ describe('a start that cannot work says why', () => {
     const { error } = await start(dataDir, { flags: ['-c', 'shared_buffers=nonsense'] });
     expect(error).toContain('did not start');
     expect(error).toContain('invalid value for parameter "shared_buffers": "nonsense"');
-    expect(readdirSync(dataDir)).toEqual(['pgdata']);
     await started(dataDir);
   });
 

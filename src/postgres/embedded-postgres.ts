@@ -8,18 +8,17 @@ import {
   lchownSync,
   lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { dataDirHolder, lockDataDir, processStart } from './data-dir-lock.js';
+import { type FileLock, lockFile } from './data-dir-lock.js';
+import { assertLocal } from './file-system.js';
 import {
   isPermitted,
   isReachable,
@@ -34,6 +33,7 @@ import {
   type TiedProcess,
   type Tools,
 } from './postgres-cluster.js';
+import { commandLine, ended, isPostmaster, serverProcesses, signal } from './processes.js';
 
 export interface EmbeddedPostgresOptions {
   /** Made when missing. One process at a time may have it. */
@@ -42,6 +42,8 @@ export interface EmbeddedPostgresOptions {
   flags?: string[];
   /** Receives what the server writes, line by line. */
   log?: (line: string) => void;
+  /** Receives what an operator should know although the start goes on. */
+  warn?: (line: string) => void;
 }
 
 export interface EmbeddedPostgres {
@@ -73,6 +75,7 @@ const SETTINGS = {
   log_error_verbosity: 'terse',
 };
 
+const LOCK_FILE = 'skein.lock';
 const SOCKET_PORT = 5432;
 const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 /** sun_path holds 104 bytes on macOS and 108 on Linux, the closing zero among them. */
@@ -80,6 +83,8 @@ const MAX_SOCKET_PATH_BYTES = 103;
 const POLL_MS = 10;
 /** For a server left behind to write its checkpoint; it is killed afterwards, and recovers from its log. */
 const LEFTOVER_STOP_MS = 30_000;
+/** A folder that was taken or given back this moment may not say yet who has it. */
+const LOCK_PATIENCE_MS = 1000;
 /** For whatever holds a port or a memory segment to let go of it. */
 const RETRY_START_MS = 10_000;
 
@@ -88,27 +93,39 @@ const RETRY_START_MS = 10_000;
  *
  * The server belongs to this process: it ends within 0.1 s when we are killed, and does not see our terminal's Ctrl-C.
  * One that was left behind all the same, or was killed itself, is stopped or recovered here.
- * Throws an Error that can be shown as it is; nothing keeps running and the folder is free again.
+ * Throws an Error that can be shown as it is (FolderInUse when another process has the folder); nothing keeps running
+ * and the folder is free again.
+ *
+ * Two kernel locks keep every other process away, whatever its container, namespace or path to the folder. The one on
+ * `DATA_DIR/skein.lock` is ours alone and says that a service runs. The one on `pgdata/skein.lock` is inherited by
+ * PostgreSQL, so it lasts until the last process of the server is gone. Who has both, and only he, may take a status
+ * file for stale and end what runs on the cluster.
  */
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
-  const log = options.log ?? (() => {});
+  const { log = () => {}, warn = () => {} } = options;
   const dataDir = usableFolder(options.dataDir);
-  const unlock = await lockDataDir(dataDir);
-  let scratch: string | undefined;
+  assertLocal(dataDir, warn);
+  const releases: (() => void)[] = [];
   const release = () => {
-    if (scratch) rmSync(scratch, { recursive: true, force: true });
-    unlock();
+    for (const one of releases.splice(0).toReversed()) one();
   };
   try {
+    const service = await lockFile(join(dataDir, LOCK_FILE), { patienceMs: LOCK_PATIENCE_MS });
+    releases.push(service.release);
     const account = postgresAccount(join(dataDir, 'pgdata'));
     const binaries = postgresBinaries(account);
-    scratch = privateFolder(dataDir, account);
+    const scratch = privateFolder(dataDir, account);
+    releases.push(() => rmSync(scratch, { recursive: true, force: true }));
     const tools = { account, binaries, scratch, log };
     const pgdata = await openCluster(dataDir, tools);
-    await stopLeftover(pgdata, tools);
-    const server = await startServer(pgdata, tools, options.flags ?? []);
+    assertLocal(pgdata, warn);
+    const cluster = await lockCluster(pgdata, tools);
+    releases.push(cluster.release);
+    await removeLeftover(pgdata, tools);
+    const lock = cluster.descriptor;
+    const server = await startServer(pgdata, { ...tools, lock }, options.flags ?? []);
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
     return { url: serverUrl(pgdata)!, folder: pgdata, exited: server.exited, stop };
@@ -119,13 +136,22 @@ export async function openEmbeddedPostgres(
 }
 
 /**
- * The url of the server another process of ours runs on that folder now; undefined when none does, or not yet.
- * For a command that works beside a running service and opens its own server otherwise.
+ * The url of the server another process of ours runs on that folder now; undefined when none does, when it does not
+ * take connections yet, and when it cannot be reached from this container.
  */
 export async function embeddedPostgresUrl(dataDir: string): Promise<string | undefined> {
   if (!existsSync(dataDir)) return undefined;
-  const folder = realpathSync(dataDir);
-  return dataDirHolder(folder) === undefined ? undefined : serverUrl(join(folder, 'pgdata'));
+  const pgdata = join(realpathSync(dataDir), 'pgdata');
+  const url = serverUrl(pgdata);
+  return url && (await isListening(readPostmaster(pgdata)!)) ? url : undefined;
+}
+
+function isListening({ port, socketFolder }: Postmaster): Promise<boolean> {
+  const path = join(socketFolder, `.s.PGSQL.${port}`);
+  const socket = socketFolder ? connect({ path }) : connect({ port, host: '127.0.0.1' });
+  return new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+  }).finally(() => socket.destroy());
 }
 
 function usableFolder(dataDir: string): string {
@@ -147,7 +173,9 @@ function usableFolder(dataDir: string): string {
 
 /** An empty folder that only the account may enter, with a name short enough for a socket. */
 function privateFolder(dataDir: string, account: Account | undefined): string {
-  const name = `skein-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`;
+  // containers that share a folder for temporary files may have other folders under the same path
+  const identity = `${statSync(dataDir).ino} ${dataDir}`;
+  const name = `skein-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
   const parent = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => {
     const length = Buffer.byteLength(join(folder, name, SOCKET_NAME));
     if (process.platform !== 'win32' && length > MAX_SOCKET_PATH_BYTES) return false;
@@ -235,11 +263,29 @@ async function stopServer(server: TiedProcess, pgdata: string, tools: Tools): Pr
   // the watcher reads the end of this pipe, should there have been no status file to go by
   server.child.stdin?.end();
   await server.exited;
-  await stopLeftover(pgdata, tools);
+  await removeLeftover(pgdata, tools);
 }
 
-/** Ends whatever still runs on the cluster. We have the lock, so it is nobody's. */
-async function stopLeftover(pgdata: string, tools: Tools): Promise<void> {
+/**
+ * Waits for the server that a killed service left behind, and ends it when that service was in our PID namespace. One
+ * from elsewhere is only waited for: its own watcher ends it.
+ */
+function lockCluster(pgdata: string, tools: Tools): Promise<FileLock> {
+  const onOrphan = () => endServer(pgdata, tools);
+  return lockFile(join(pgdata, LOCK_FILE), { patienceMs: LEFTOVER_STOP_MS, onOrphan });
+}
+
+/** Ends whatever still runs on the cluster, and removes its status file. We have the locks, so it is nobody's. */
+async function removeLeftover(pgdata: string, tools: Tools): Promise<void> {
+  const pid = readPostmaster(pgdata)?.pid;
+  await endServer(pgdata, tools);
+  // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
+  if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
+    rmSync(join(pgdata, 'postmaster.pid'), { force: true });
+  }
+}
+
+async function endServer(pgdata: string, tools: Tools): Promise<void> {
   if (!existsSync(join(pgdata, 'postmaster.pid'))) return;
   if (process.platform === 'win32') return pgCtlStop(pgdata, tools);
   const pid = readPostmaster(pgdata)?.pid;
@@ -252,10 +298,6 @@ async function stopLeftover(pgdata: string, tools: Tools): Promise<void> {
     signal(left, 'SIGKILL');
     await ended(left, LEFTOVER_STOP_MS);
   }
-  // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
-  if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
-    rmSync(join(pgdata, 'postmaster.pid'), { force: true });
-  }
 }
 
 function pgCtlStop(pgdata: string, { binaries }: Tools): void {
@@ -264,60 +306,6 @@ function pgCtlStop(pgdata: string, { binaries }: Tools): void {
   } catch {
     // it had ended already
   }
-}
-
-/** Server processes that work in this folder, a session still busy after its postmaster was killed among them. */
-function serverProcesses(pgdata: string): number[] {
-  if (process.platform !== 'linux') return [];
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0 && isServerProcess(pid, pgdata));
-}
-
-function isServerProcess(pid: number, pgdata: string): boolean {
-  try {
-    return (
-      readlinkSync(`/proc/${pid}/cwd`) === pgdata &&
-      readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n'
-    );
-  } catch {
-    return false; // ended meanwhile, or not ours to look at
-  }
-}
-
-/** The process must be the server of this very folder: its id may have passed to a PostgreSQL that is not ours. */
-function isPostmaster(pid: number, pgdata: string): boolean {
-  return /^\S.*?\/postgres -D (.*?) -p /.exec(commandLine(pid))?.[1] === pgdata;
-}
-
-/** Arguments separated by blanks; empty when there is no such process. */
-function commandLine(pid: number): string {
-  try {
-    if (process.platform === 'linux') {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-    }
-    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
-    const args = ['-ww', '-o', 'command=', '-p', String(pid)];
-    return execFileSync('ps', args, { encoding: 'utf8', stdio });
-  } catch {
-    return '';
-  }
-}
-
-function signal(pid: number, name: 'SIGINT' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, name);
-  } catch (error) {
-    const { code }: NodeJS.ErrnoException = Object(error);
-    if (code !== 'ESRCH') throw error;
-  }
-}
-
-async function ended(pid: number, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  const started = processStart(pid);
-  if (started === undefined) return;
-  while (processStart(pid) === started && Date.now() < deadline) await delay(POLL_MS);
 }
 
 interface Postmaster {

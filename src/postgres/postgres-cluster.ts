@@ -46,6 +46,8 @@ export interface Tools {
   /** A private folder the account can reach: for sockets, and for the password while a cluster is made. */
   scratch: string;
   log: (line: string) => void;
+  /** The descriptor of a lock that a program is to hold as long as it runs. */
+  lock?: number;
 }
 
 /** A program that ends when we end, however that happens. */
@@ -60,22 +62,23 @@ export interface TiedProcess {
  * The program runs beside a watcher that reads from a pipe only we hold: when we are gone, even by `kill -9`, the
  * read ends and the program is interrupted (for a server: a fast shutdown). Both are in a session of their own, so
  * Ctrl-C in a terminal reaches us alone. The watcher is killed with the program, before its process id is reused.
+ * The program inherits descriptor 3, the lock; the watcher does not.
  */
 const WATCHED = `trap '' HUP TERM
-exec 3<&0
-"$@" </dev/null 3<&- & program=$!
-( read -r _ <&3; kill -INT $program ) 2>/dev/null & watcher=$!
+exec 4<&0
+"$@" </dev/null 4<&- & program=$!
+( exec 3<&-; read -r _ <&4; kill -INT $program ) 2>/dev/null & watcher=$!
 wait $program; code=$?
 kill -KILL $watcher 2>/dev/null
 exit $code`;
 
 export function spawnTied(file: string, args: string[], tools: Tools): TiedProcess {
   const stdio: ['pipe', 'ignore', 'pipe'] = ['pipe', 'ignore', 'pipe'];
-  const child =
+  const child: ChildProcess =
     process.platform === 'win32'
       ? spawn(file, args, { stdio, windowsHide: true })
       : spawn('/bin/sh', ['-c', WATCHED, 'sh', file, ...args], {
-          stdio,
+          stdio: ['pipe', 'ignore', 'pipe', tools.lock ?? 'ignore'],
           detached: true,
           cwd: '/',
           // nothing of ours: PGDATA, PGPORT, PGOPTIONS and LANG of the user must not reach the server
@@ -83,11 +86,11 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
           ...(tools.account && { uid: tools.account.uid, gid: tools.account.gid }),
         });
   const tail: string[] = [];
-  createInterface({ input: child.stderr }).on('line', (line) => {
+  createInterface({ input: child.stderr! }).on('line', (line) => {
     if (tail.push(line) > TAIL_LINES) tail.shift();
     tools.log(line);
   });
-  child.stdin.on('error', () => {}); // EPIPE when it ended first; `exited` tells
+  child.stdin!.on('error', () => {}); // EPIPE when it ended first; `exited` tells
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', (error) => {

@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 10;
+
+/** A process, told apart from any other one ever: an id alone is reused, and is another's in another namespace. */
+export interface Identity {
+  pid: number;
+  started: string;
+  host: string;
+  /** The PID namespace on Linux, empty elsewhere. */
+  namespace: string;
+}
+
+export function ownIdentity(): Identity {
+  const started = processStart(process.pid) ?? 'unknown';
+  return { pid: process.pid, started, host: hostname(), namespace: pidNamespace() };
+}
+
+/** Whether the process can be looked up here: another host or PID namespace has process ids of its own. */
+export function isVisible(identity: Identity): boolean {
+  return identity.host === hostname() && identity.namespace === pidNamespace();
+}
+
+/** Of a visible process. */
+export function isRunning(identity: Identity): boolean {
+  return processStart(identity.pid) === identity.started;
+}
+
+function pidNamespace(): string {
+  return process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid') : '';
+}
+
+/**
+ * When a process started, in a form that only serves to be compared; undefined when there is no such process.
+ * Zombies count as gone: they hold nothing any more, and nobody may ever reap them in a container.
+ */
+function processStart(pid: number): string | undefined {
+  if (process.platform === 'linux') return linuxProcessStart(pid);
+  if (process.platform === 'win32') return isSignallable(pid) ? 'unknown' : undefined;
+  try {
+    const env = { LC_ALL: 'C', TZ: 'UTC', PATH: '/bin:/usr/bin' };
+    const args = ['-o', 'lstart=', '-p', String(pid)];
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    const lstart = execFileSync('ps', args, { env, encoding: 'utf8', stdio });
+    return lstart.trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Field 22 of proc(5) stat counts clock ticks since boot, so the boot is part of the answer. */
+function linuxProcessStart(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // the second field is the name in brackets, which may itself hold blanks and brackets
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function isSignallable(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    const { code }: NodeJS.ErrnoException = Object(error);
+    return code === 'EPERM';
+  }
+}
+
+/** Server processes that work in this folder, a session still busy after its postmaster was killed among them. */
+export function serverProcesses(pgdata: string): number[] {
+  if (process.platform !== 'linux') return [];
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && isServerProcess(pid, pgdata));
+}
+
+/** By the folder itself, not by its path, which names another folder in a container whose processes we can see. */
+function isServerProcess(pid: number, pgdata: string): boolean {
+  try {
+    if (readFileSync(`/proc/${pid}/comm`, 'utf8') !== 'postgres\n') return false;
+    const [theirs, ours] = [statSync(`/proc/${pid}/cwd`), statSync(pgdata)];
+    return theirs.dev === ours.dev && theirs.ino === ours.ino;
+  } catch {
+    return false; // it ended meanwhile, or we may not look at it
+  }
+}
+
+/** The process must be the server of this very folder: its id may have passed to a PostgreSQL that is not ours. */
+export function isPostmaster(pid: number, pgdata: string): boolean {
+  const folder = /^\S.*?\/postgres -D (.*?) -p /.exec(commandLine(pid))?.[1];
+  return process.platform === 'linux'
+    ? folder !== undefined && isServerProcess(pid, pgdata)
+    : folder === pgdata;
+}
+
+/** Arguments separated by blanks; empty when there is no such process. */
+export function commandLine(pid: number): string {
+  try {
+    if (process.platform === 'linux') {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    }
+    const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore'];
+    const args = ['-ww', '-o', 'command=', '-p', String(pid)];
+    return execFileSync('ps', args, { encoding: 'utf8', stdio });
+  } catch {
+    return '';
+  }
+}
+
+export function signal(pid: number, name: 'SIGINT' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    const { code }: NodeJS.ErrnoException = Object(error);
+    if (code !== 'ESRCH') throw error;
+  }
+}
+
+/** Waits until a process is gone, or for the time given. */
+export async function ended(pid: number, timeoutMs: number): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  const started = processStart(pid);
+  if (started === undefined) return;
+  while (processStart(pid) === started && Date.now() < deadline) await delay(POLL_MS);
+}
