@@ -25,6 +25,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { lockFile } from '../src/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl } from '../src/postgres/embedded-postgres.js';
 
 /*
@@ -56,7 +57,7 @@ import { openEmbeddedPostgres } from './src/embedded-postgres.js';
 const [dataDir, ...flags] = process.argv.slice(2);
 const say = (message) => process.stdout.write(JSON.stringify(message) + '\\n');
 try {
-  const server = await openEmbeddedPostgres({ dataDir, flags, log: (log) => say({ log }) });
+  const server = await openEmbeddedPostgres({ dataDir, flags, log: (log) => say({ log }), warn: (log) => say({ log }) });
   process.on('SIGINT', () => say({ interrupted: true }));
   process.stdin.once('data', async () => {
     await Promise.all([server.stop(), server.stop()]);
@@ -213,6 +214,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 }
 
 const pidFile = (dataDir: string) => join(dataDir, 'pgdata/postmaster.pid');
+const clusterLock = (dataDir: string) => join(dataDir, 'pgdata/skein.lock');
 const postmaster = (dataDir: string) =>
   Number(readFileSync(pidFile(dataDir), 'utf8').split('\n')[0]);
 
@@ -402,12 +404,28 @@ onLinux('after a crash', () => {
     process.kill(shell!, 'SIGKILL');
     await killed(app);
     expect(await query(app.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await expect(lockFile(clusterLock(dataDir), { patienceMs: 0 })).rejects.toThrow('is in use');
     const next = await started(dataDir);
     expect(isRunning(left)).toBe(false);
     expect(next.messages.some(({ log }) => log?.includes(`stopping PostgreSQL ${left}`))).toBe(
       true,
     );
     expect(await query(next.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('a server left behind in another PID namespace is waited for, and nothing is touched', async () => {
+    const dataDir = newDataDir();
+    await stop(await started(dataDir));
+    const left = await lockFile(clusterLock(dataDir), { patienceMs: 0 });
+    const elsewhere = { pid: 1, started: 'then', host: 'there', namespace: 'pid:[1]' };
+    writeFileSync(clusterLock(dataDir), JSON.stringify(elsewhere));
+    writeFileSync(pidFile(dataDir), 'left');
+    const app = launch(dataDir);
+    await until(() => app.messages.some(({ log }) => log?.startsWith('waiting for PostgreSQL')));
+    expect(app.url).toBe('');
+    expect(readFileSync(pidFile(dataDir), 'utf8')).toBe('left');
+    left.release();
+    await until(() => app.url !== '');
   });
 
   it('a status file whose process id belongs to somebody else does no harm', async () => {

@@ -23,8 +23,8 @@ export interface FileLock {
 export interface LockOptions {
   /** For how long somebody who is not known to run may keep the lock: it may just have been taken, or given back. */
   patienceMs: number;
-  /** Called once when the lock is held by what a process left behind that has ended in our PID namespace. */
-  onOrphan?: () => Promise<void>;
+  /** Called once when the lock is held without a service that is known to run; `isOurs`: it ended in our PID namespace. */
+  onLeftover?: (isOurs: boolean) => Promise<void>;
 }
 
 /** Another process has the folder. */
@@ -56,16 +56,14 @@ export async function lockFile(path: string, options: LockOptions): Promise<File
   const release = once(() => closeSync(descriptor));
   try {
     const deadline = Date.now() + options.patienceMs;
-    let { onOrphan } = options;
+    let { onLeftover } = options;
     while (!tryLock(descriptor, LOCKED_BYTE, 1)) {
       const holder = readHolder(descriptor);
       const hasEnded = holder !== undefined && isVisible(holder) && !isRunning(holder);
-      if (hasEnded) {
-        await onOrphan?.();
-        onOrphan = undefined;
-      }
       const isKnown = holder !== undefined && isVisible(holder) && !hasEnded;
       if (isKnown || Date.now() > deadline) throw inUse(path, hasEnded ? undefined : holder);
+      await onLeftover?.(hasEnded);
+      onLeftover = undefined;
       await delay(POLL_MS);
     }
     writeSync(descriptor, JSON.stringify(ownIdentity()).padEnd(CONTENT_BYTES), 0);

@@ -121,7 +121,7 @@ export async function openEmbeddedPostgres(
     const tools = { account, binaries, scratch, log };
     const pgdata = await openCluster(dataDir, tools);
     assertLocal(pgdata, warn);
-    const cluster = await lockCluster(pgdata, tools);
+    const cluster = await lockCluster(pgdata, tools, warn);
     releases.push(cluster.release);
     await removeLeftover(pgdata, tools);
     const lock = cluster.descriptor;
@@ -270,9 +270,16 @@ async function stopServer(server: TiedProcess, pgdata: string, tools: Tools): Pr
  * Waits for the server that a killed service left behind, and ends it when that service was in our PID namespace. One
  * from elsewhere is only waited for: its own watcher ends it.
  */
-function lockCluster(pgdata: string, tools: Tools): Promise<FileLock> {
-  const onOrphan = () => endServer(pgdata, tools);
-  return lockFile(join(pgdata, LOCK_FILE), { patienceMs: LEFTOVER_STOP_MS, onOrphan });
+function lockCluster(
+  pgdata: string,
+  tools: Tools,
+  warn: (line: string) => void,
+): Promise<FileLock> {
+  const onLeftover = async (isOurs: boolean) => {
+    warn(`waiting for PostgreSQL on ${pgdata}, which another service has left behind`);
+    if (isOurs) await endServer(pgdata, tools);
+  };
+  return lockFile(join(pgdata, LOCK_FILE), { patienceMs: LEFTOVER_STOP_MS, onLeftover });
 }
 
 /** Ends whatever still runs on the cluster, and removes its status file. We have the locks, so it is nobody's. */
