@@ -98,8 +98,8 @@ const RETRY_START_MS = 10_000;
  *
  * Two kernel locks keep every other process away, whatever its container, namespace or path to the folder. The one on
  * `DATA_DIR/skein.lock` is ours alone and says that a service runs. The one on `pgdata/skein.lock` is inherited by
- * PostgreSQL, so it lasts until the last process of the server is gone. Who has both, and only he, may take a status
- * file for stale and end what runs on the cluster.
+ * PostgreSQL, so it lasts until the last process of the server is gone. Only the holder of both may judge a status file
+ * as stale.
  */
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -282,7 +282,7 @@ function lockCluster(
   return lockFile(join(pgdata, LOCK_FILE), { patienceMs: LEFTOVER_STOP_MS, onLeftover });
 }
 
-/** Ends whatever still runs on the cluster, and removes its status file. We have the locks, so it is nobody's. */
+/** Ends a server that was started by hand or by a version without locks, and removes a stale status file. */
 async function removeLeftover(pgdata: string, tools: Tools): Promise<void> {
   const pid = readPostmaster(pgdata)?.pid;
   await endServer(pgdata, tools);
