@@ -8,8 +8,8 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { embeddedPostgresUrl } from '../dist/src/database/embedded-postgres.js';
-import { openEmbeddedPostgres } from '../dist/src/database/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
 import { dataFolder, started } from './support.mjs';
 
 const { values: options } = parseArgs({
