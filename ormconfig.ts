@@ -5,8 +5,12 @@ import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
 import { Cost } from './src/costs/cost.entity.js';
+import { SESSION } from './src/database/limits.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
 import { Objects1764100000000 } from './src/database/migrations/1764100000000-objects.js';
+import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bounds.js';
+import { beginSession } from './src/database/session.js';
+import { Upload } from './src/database/upload.entity.js';
 import { FileChunk } from './src/objects/file-chunk.entity.js';
 import { File } from './src/objects/file.entity.js';
 import { ObjectVersion } from './src/objects/object-version.entity.js';
@@ -26,25 +30,12 @@ import { TrainingJob } from './src/preview/training-job.entity.js';
 import { TrainingJobEvent } from './src/preview/training-job-event.entity.js';
 import { TrajectoryBatch } from './src/preview/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/preview/trajectory.entity.js';
-import { TrajectoryUpload } from './src/preview/trajectory-upload.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
 
-/**
- * Session settings: date-times without an offset are UTC, statements are too short for JIT to pay, pages come from
- * memory or flash (else a project's calls are sorted on disk instead of read in order from an index), and a query whose
- * client is gone stops within 2 s (not on Windows, where the server cannot watch its sockets).
- */
-const SESSION = [
-  '-c timezone=UTC',
-  '-c jit=off',
-  '-c random_page_cost=1.1',
-  ...(process.platform === 'win32' ? [] : ['-c client_connection_check_interval=2s']),
-].join(' ');
-
 /** The one data source: of the app, of its commands, and of the TypeORM command line. */
-export function dataSourceOptions(url: string) {
+export function dataSourceOptions(url: string, session = SESSION) {
   return {
     type: 'postgres',
     url,
@@ -68,7 +59,7 @@ export function dataSourceOptions(url: string) {
       TrainingJobEvent,
       TrajectoryBatch,
       TrajectoryRecord,
-      TrajectoryUpload,
+      Upload,
     ],
     migrations: [
       Foundation1764000000000,
@@ -77,6 +68,7 @@ export function dataSourceOptions(url: string) {
       Threads1764300000000,
       Preview1764400000000,
       Plans1764600000000,
+      Bounds1764700000000,
     ],
     synchronize: false,
     installExtensions: false,
@@ -84,11 +76,8 @@ export function dataSourceOptions(url: string) {
     poolSize: config.databasePoolSize,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      options: SESSION,
       keepAlive: true,
-      // A lost connection fails its query, and emits an error besides. The pool listens for that only while the
-      // connection is idle, and an error without a listener ends the process.
-      onConnect: (client: Client) => void client.on('error', () => {}),
+      onConnect: (client: Client) => beginSession(client, session),
     },
   } satisfies DataSourceOptions;
 }

@@ -4,12 +4,14 @@ import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from './app.module.js';
 import { edge } from './common/edge.js';
 import { problem, PROBLEM_JSON } from './common/error.filter.js';
 import { ApiError, ERRORS } from './common/errors.js';
 import { PinoLoggerService } from './common/logger.js';
+import { Database } from './database/database.js';
 import { VERSION } from './version.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
@@ -24,6 +26,10 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(edge);
+  const database = app.get(Database);
+  app.use((request: Request, _: Response, next: NextFunction) =>
+    database.runFor(() => request.user?.keyId ?? '', next),
+  );
   app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
   app.getHttpServer().on('clientError', refuseNonHttp);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { config, InvalidSetting } from './config.js';
+import { UNLIMITED_SESSION } from './database/limits.js';
 import { FolderInUse } from './postgres/data-dir-lock.js';
 import { embeddedPostgresUrl } from './postgres/embedded-postgres.js';
 import { connect, openPostgres, type Postgres } from './server.js';
@@ -29,7 +30,7 @@ export function explained(error: unknown): string {
 export async function withDatabase(work: (dataSource: DataSource) => Promise<void>): Promise<void> {
   const postgres = await openPostgres(config).catch(reachRunning);
   try {
-    const dataSource = await connect(postgres.url);
+    const dataSource = await connect(postgres.url, UNLIMITED_SESSION);
     try {
       await work(dataSource);
     } finally {

@@ -15,6 +15,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     dataDir: setting('DATA_DIR') ?? './data',
     /** Connections this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
+    /** A count, a list or a batch of a stream may keep the database busy for this long. */
+    readTimeoutSeconds: integer(setting, 'READ_TIMEOUT_SECONDS', 60, [1, 3600]),
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
     wireDialect: oneOf(setting, 'WIRE_DIALECT', ['svc', 'weave']),
     /** Limit of an inflated request body. */

@@ -1,7 +1,9 @@
 import cluster from 'node:cluster';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../ormconfig.js';
 import { createApp } from './app.js';
 import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
@@ -9,7 +11,14 @@ import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
 import { type Config, config, InvalidSetting } from './config.js';
 import { openEmbeddedPostgres } from './postgres/embedded-postgres.js';
+import { SESSION } from './database/limits.js';
 import { migrate } from './database/migrate.js';
+import {
+  assertConnectionsSuffice,
+  assertSessionsLast,
+  durabilityWarning,
+  serverSettings,
+} from './database/start-checks.js';
 import { ReadinessService } from './operations/readiness.service.js';
 import { Workers } from './workers.js';
 
@@ -40,19 +49,24 @@ export async function openPostgres({ databaseUrl, dataDir }: Config): Promise<Po
 }
 
 /** Connects, waiting for a database that is not up yet. */
-export async function connect(url: string): Promise<DataSource> {
-  const dataSource = new DataSource(dataSourceOptions(url));
+export async function connect(url: string, session = SESSION): Promise<DataSource> {
+  const dataSource = new DataSource(dataSourceOptions(url, session));
   const deadline = Date.now() + DATABASE_PATIENCE_MS;
   for (;;) {
     try {
-      return await dataSource.initialize();
+      await dataSource.initialize();
+      break;
     } catch (error) {
       if (!isWorthWaiting(error) || Date.now() > deadline) throw databaseError(error);
       logger.warn(`waiting for the database: ${(error as Error).message}`);
       await sleep(1000);
     }
   }
+  await assertSessionsLast(poolOf(dataSource));
+  return dataSource;
 }
+
+const poolOf = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
 
 /** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
 function isWorthWaiting(error: unknown): boolean {
@@ -74,6 +88,10 @@ export async function serve(): Promise<void> {
   const postgres = await openPostgres(config);
   try {
     const dataSource = await connect(postgres.url);
+    const settings = await serverSettings(poolOf(dataSource));
+    assertConnectionsSuffice(settings, config);
+    const warning = config.databaseUrl && durabilityWarning(settings);
+    if (warning) logger.warn(warning);
     for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
     // The key is made once the address is known to be free: it is printed once, and must not be lost to a failed start.
     const { port, stopFor } =

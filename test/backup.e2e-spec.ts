@@ -114,7 +114,7 @@ describe('a backup', () => {
     const contents = await contentsOf(empty);
     expect(contents).toEqual(await contentsOf(app.dataSource));
     const without = Object.keys(contents).filter((name) => contents[name]!.length === 0);
-    expect(without).toEqual(['training_job_events', 'trajectory_uploads']);
+    expect(without).toEqual(['training_job_events', 'uploads']);
   });
 
   it('serves on: the key, the statistics of threads and the marks of new turns work', async () => {

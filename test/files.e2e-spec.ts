@@ -321,16 +321,17 @@ describe('POST /file/create', () => {
       `--${boundary}\r\ncontent-disposition: form-data; name="project_id"\r\n\r\nacme/gone\r\n` +
         `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="blob"\r\n\r\n`,
     );
-    sent.write(someBytes(4 * CHUNK));
+    sent.write(someBytes(6 * CHUNK));
     if (behind) sent.write(`\r\n--${boundary}${behind}`);
     return sent;
   }
 
   it('leaves nothing when clients go away, and connections for others while they linger', async () => {
     const requests = Array.from({ length: 6 }, () => stalled());
-    await until(async () => (await staging()) === 2);
+    await until(async () => (await staging()) === 6);
     expect((await upload(Buffer.from('meanwhile'))).status).toBe(200);
-    expect(await staging()).toBe(2);
+    expect((await upload(someBytes(3 * CHUNK))).status).toBe(200);
+    expect(await staging()).toBe(6);
     for (const sent of requests) sent.destroy();
     await until(async () => (await staging()) === 0);
     expect((await upload(someBytes(3 * CHUNK))).status).toBe(200);
@@ -364,14 +365,25 @@ describe('POST /file/create', () => {
     },
   );
 
-  /** Connections in a transaction that writes chunks. */
+  it('shows nothing of what a dead process staged, which is swept', async () => {
+    const id = '019a0000-0000-7000-8000-000000000001';
+    await app.query(`INSERT INTO uploads VALUES ('acme/dead', $1, now() - interval '2 hours')`, [
+      id,
+    ]);
+    await app.query(`INSERT INTO file_chunks VALUES ('acme/dead', $1, 0, 'x')`, [id]);
+    const lingering = stalled();
+    await until(async () => (await staging()) === 2);
+    const { StagedUploads } = await import('../src/database/staged-uploads.js');
+    await app.app.get(StagedUploads).sweep();
+    expect(await staging()).toBe(1);
+    expect(await chunksOf('acme/dead')).toBe(0);
+    lingering.destroy();
+    await until(async () => (await staging()) === 0);
+  });
+
+  /** Uploads on their way. */
   const staging = async (): Promise<number> =>
-    (
-      await app.query(
-        `SELECT count(*)::int AS n FROM pg_stat_activity
-         WHERE datname = current_database() AND state LIKE 'idle in transaction%'`,
-      )
-    )[0].n;
+    (await app.query('SELECT count(*)::int AS n FROM uploads'))[0].n;
 });
 
 describe('POST /file/content', () => {

@@ -49,7 +49,7 @@ describe('training jobs and logs', () => {
 
   const stagedRows = async () => {
     const [row] = await app.query(
-      `SELECT (SELECT count(*) FROM trajectory_uploads)::int AS uploads,
+      `SELECT (SELECT count(*) FROM uploads)::int AS uploads,
         (SELECT count(*) FROM body_chunks c WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.id = c.batch_id))::int AS chunks,
         (SELECT count(*) FROM trajectories t WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.id = t.batch_id))::int AS trajectories`,
     );
@@ -301,16 +301,16 @@ describe('training jobs and logs', () => {
 
   it('have what a dead process staged removed', async () => {
     await app.query(
-      `INSERT INTO trajectory_uploads VALUES ('acme/demo', $1, now() - interval '2 hours'), ('acme/demo', $2, now())`,
+      `INSERT INTO uploads VALUES ('acme/demo', $1, now() - interval '2 hours'), ('acme/demo', $2, now())`,
       [UNKNOWN, UNKNOWN.replace('0', '1')],
     );
     await app.query(`INSERT INTO body_chunks VALUES ('acme/demo', $1, 0, true, '', NULL)`, [
       UNKNOWN,
     ]);
-    const { UploadsService } = await import('../src/preview/uploads.service.js');
-    await app.app.get(UploadsService).removeStale();
+    const { StagedUploads } = await import('../src/database/staged-uploads.js');
+    await app.app.get(StagedUploads).sweep();
     expect(await stagedRows()).toEqual({ ...NOTHING, uploads: 1 });
-    await app.query('DELETE FROM trajectory_uploads');
+    await app.query('DELETE FROM uploads');
   });
 
   it('are one for a body that is sent again before its end, and two afterwards', async () => {

@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
 
 const EVERY_MS = 60 * 60 * 1000;
@@ -23,8 +24,7 @@ export class IdempotencySweeper implements OnModuleInit, OnModuleDestroy {
   }
 
   async sweep(): Promise<void> {
-    await this.database.query(
-      sql`DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`,
-    );
+    const old = sql`DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`;
+    await this.database.long(() => this.database.query(old), STATEMENT_MS.bulk);
   }
 }

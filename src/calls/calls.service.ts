@@ -9,6 +9,7 @@ import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
 import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import {
   CallEndDto,
   type CallReadDto,
@@ -68,8 +69,11 @@ export class CallsService {
   /** The end of a call that is there. @throws ApiError `not_found` */
   async endStarted(end: CallEndDto, text: string): Promise<void> {
     const { project_id, id } = end;
-    const { count } = await this.stats({ project_id, filter: { call_ids: [id] } });
-    if (count === 0)
+    const filter = { call_ids: [id] };
+    const [row] = await this.database.query<{ count: number }>(
+      callsStatsQuery({ project_id, filter }),
+    );
+    if (row!.count === 0)
       throw new ApiError('not_found', 'no call with this id has started in the project');
     await this.end(end, text);
   }
@@ -162,7 +166,9 @@ export class CallsService {
   }
 
   async stats(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
-    const [row] = await this.database.query<{ count: number }>(callsStatsQuery(query));
+    const [row] = await this.database.long(() =>
+      this.database.query<{ count: number }>(callsStatsQuery(query)),
+    );
     const limit = query.limit ?? Infinity;
     return { count: Math.min(row!.count, limit), has_more: row!.count > limit };
   }
@@ -172,7 +178,10 @@ export class CallsService {
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto): Promise<CallsDeletedDto> {
-    const [row] = await this.database.query<CallsDeletedDto>(deleteQuery(project_id, call_ids));
+    const [row] = await this.database.long(
+      () => this.database.query<CallsDeletedDto>(deleteQuery(project_id, call_ids)),
+      STATEMENT_MS.bulk,
+    );
     return row!;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { metrics } from '../common/edge.js';
-import { isRowError } from '../common/errors.js';
+import { isRowError, isTimeout } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { GroupCommit } from '../database/group-commit.js';
 import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
@@ -26,7 +26,10 @@ export interface CallWrite {
  */
 @Injectable()
 export class CallsWriter implements OnApplicationShutdown {
-  private readonly group = new GroupCommit<CallWrite>((writes) => this.write(writes), isRowError);
+  private readonly group = new GroupCommit<CallWrite>(
+    (writes) => this.write(writes),
+    (error) => isRowError(error) || isTimeout(error), // of many, one may wait for a lock
+  );
 
   constructor(private readonly database: Database) {
     metrics.removeSingleMetric(WAITING);

@@ -17,6 +17,8 @@ it.each<[unknown, string]>([
   [{ code: '23505' }, 'conflict'],
   [{ code: '57P01' }, 'unavailable'],
   [{ code: '57014' }, 'unavailable'],
+  [{ code: '55P03' }, 'unavailable'],
+  [{ code: 'ERR_STRING_TOO_LONG' }, 'too_large'],
   [{ code: '53300' }, 'unavailable'],
   [{ code: '40P01' }, 'unavailable'],
   [{ code: '55000', severity: 'FATAL' }, 'unavailable'],

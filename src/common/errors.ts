@@ -71,6 +71,8 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof InvalidQuery)
     return invalidRequest([{ path: error.path, message: error.problem }]);
   if (error instanceof Error && error.name === 'Busy') return unavailable(error.message);
+  if (error instanceof Error && error.name === 'RowTooLarge')
+    return new ApiError('too_large', error.message);
   if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
   return fromForeign(error);
 }
@@ -84,6 +86,8 @@ function fromForeign(error: unknown): ApiError {
       error,
     );
   if (isConnectionError(error)) return unavailable('the database cannot be reached', error);
+  if (code === 'ERR_STRING_TOO_LONG')
+    return new ApiError('too_large', 'the answer has a row of over 512 MiB', { cause: error });
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
   if (status === 413)
     return new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
@@ -129,9 +133,16 @@ function fromSqlState(state: string, cause: unknown): ApiError {
   if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
   if (isRowError({ code: state }))
     return new ApiError('invalid_request', 'a value cannot be stored', { cause });
-  if (/^(08|53|57P|40)/.test(state) || state === '57014')
-    return unavailable('the database is not available', cause);
+  if (isTimeout({ code: state }))
+    return unavailable('the database took longer over a statement than it may', cause);
+  if (/^(08|53|57P|40)/.test(state)) return unavailable('the database is not available', cause);
   return new ApiError('internal', INTERNAL, { cause });
+}
+
+/** True when PostgreSQL cut a statement that ran, or waited for a lock, for too long. */
+export function isTimeout(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === '57014' || code === '55P03';
 }
 
 /** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */

@@ -64,10 +64,10 @@ export function costsQuery(request: CostsQueryDto): Sql {
 export const purgeQuery = (request: CostsPurgeDto): Sql =>
   sql`DELETE FROM costs p WHERE ${matching(request)}`;
 
-/** The usage of calls, and the project's records that price it. */
+/** The usage of calls, and the project's records that price it, each call as JSON text. */
 export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`
-  SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
+  SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
     p.records
   FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${callIds}::text[]) AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${callIds}::text[]) AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) t`;

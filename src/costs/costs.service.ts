@@ -8,6 +8,7 @@ import { memberSpans, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import {
   CostDto,
   type CostExplainDto,
@@ -58,23 +59,21 @@ export class CostsService {
   }
 
   async purge(request: CostsPurgeDto): Promise<void> {
-    await this.database.query(purgeQuery(request));
+    await this.database.long(() => this.database.query(purgeQuery(request)), STATEMENT_MS.bulk);
   }
 
   /** How the costs of calls come about, as JSON text. */
   async explain({ project_id, call_ids }: CostExplainDto): Promise<string> {
     const ids = [...new Set(call_ids)];
-    const rows = await this.database.query<CallUsage & Record<string, unknown>>(
-      usageQuery(project_id, ids),
-    );
-    const found = new Map(rows.map((row) => [row.id, row]));
-    const calls: string[] = [];
-    for (const id of ids) {
-      const row = found.get(id);
-      if (!row) continue;
-      calls.push(explained(row));
+    const found = new Map<string, string>();
+    // One at a time: the usage of a call may be as large as a body.
+    const rows = await this.database.stream(usageQuery(project_id, ids), { maxBatch: 1 });
+    for await (const [json] of rows as AsyncIterable<string[]>) {
+      const row = JSON.parse(json!) as CallUsage;
+      found.set(row.id, explained(row));
       await setImmediate(); // a call may take long, and others wait
     }
+    const calls = ids.flatMap((id) => found.get(id) ?? []);
     const notFound = ids.filter((id) => !found.has(id));
     return `{"calls":[${calls.join(',')}],"not_found":${JSON.stringify(notFound)}}`;
   }

@@ -5,36 +5,70 @@ import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Prepared, Sql } from '../query/sql.js';
 import { Busy } from './busy.js';
+import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
+import { type Slot, Slots } from './slots.js';
 
-/** As long as a request waits for a connection. */
-const STREAM_WAIT_MS = 5000;
+/** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
+const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
-/** Connections that streams leave to everything else: a quarter, at least one. */
-const reservedOf = (poolSize: number) => Math.max(1, Math.floor(poolSize / 4));
+/** What the statements of an asynchronous context have in common. */
+interface Scope {
+  /** Whose work it is. */
+  key: () => string;
+  client?: PoolClient;
+  /** Set where the connection may be held for long. */
+  slot?: Slot;
+}
+
+const OURS = () => '';
 
 /**
  * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
  * to the transaction's connection; repositories do not, so what must be atomic is written as `Sql`.
+ *
+ * What may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by key, and
+ * the rest of it is always there for short statements.
  */
 @Injectable()
 export class Database {
-  private readonly current = new AsyncLocalStorage<PoolClient>();
-  private streams = 0;
-  private readonly slotWaiters: (() => void)[] = [];
+  private readonly scopes = new AsyncLocalStorage<Scope>();
+  private readonly slots: Slots;
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {
+    const { poolSize } = dataSource.options as { poolSize: number };
+    this.slots = new Slots(poolSize - keptOf(poolSize));
+  }
 
   get pool(): Pool {
     return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
+  /** How many connections are held for long, and how many requests wait to hold one. */
+  get longCounts(): { held: number; waiting: number } {
+    return { held: this.slots.heldCount, waiting: this.slots.waitingCount };
+  }
+
   get inTransaction(): boolean {
-    return this.current.getStore() !== undefined;
+    return this.scope?.client !== undefined;
+  }
+
+  private get scope(): Scope | undefined {
+    return this.scopes.getStore();
+  }
+
+  /** Runs `work` for a key, which need not be known before the first slot is taken. Without one it is the service's own. */
+  runFor<T>(key: () => string, work: () => T): T {
+    return this.scopes.run({ key }, work);
+  }
+
+  /** Whose work this asynchronous context is: for callbacks of other contexts, which pass it to `runFor`. */
+  get key(): () => string {
+    return this.scope?.key ?? OURS;
   }
 
   async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
-    const { rows } = await (this.current.getStore() ?? this.pool).query<Row>(
+    const { rows } = await (this.scope?.client ?? this.pool).query<Row>(
       query instanceof Sql ? query.toQuery() : query,
     );
     return rows;
@@ -42,12 +76,41 @@ export class Database {
 
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    if (this.inTransaction) return work();
+    return this.inTransaction ? work() : this.begun({ key: this.key }, 'BEGIN', work);
+  }
+
+  /**
+   * Runs `work`, in a transaction, on a connection that may be held for long; each of its statements may take
+   * `statementMs`. Who holds a connection already does not wait for the right to keep it: others may wait for that
+   * connection.
+   * @throws Busy when too much of this kind is under way
+   */
+  async long<T>(work: () => Promise<T>, statementMs = STATEMENT_MS.read): Promise<T> {
+    const { key, scope } = this;
+    if (scope?.slot) return work();
+    const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
+    const limit = `SET LOCAL statement_timeout = ${statementMs}`;
+    try {
+      if (!scope?.client) return await this.begun({ key, slot }, `BEGIN; ${limit}`, work);
+      await scope.client.query(limit);
+      return await this.scopes.run({ ...scope, slot }, work);
+    } finally {
+      this.slots.free(slot);
+    }
+  }
+
+  private slotNow(key: string): Slot {
+    const slot = this.slots.takeNow(key);
+    if (!slot) throw new Busy('as many long reads and writes are under way as may be');
+    return slot;
+  }
+
+  private async begun<T>(scope: Scope, begin: string, work: () => Promise<T>): Promise<T> {
     const client = await this.pool.connect();
     let failure: Error | undefined;
     try {
-      await client.query('BEGIN');
-      const result = await this.current.run(client, work);
+      await client.query(begin);
+      const result = await this.scopes.run({ ...scope, client }, work);
       await client.query('COMMIT');
       return result;
     } catch (error) {
@@ -60,7 +123,7 @@ export class Database {
 
   /** Runs `work` so that its failure takes back what it did, and leaves the transaction it runs in usable. */
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
-    const client = this.current.getStore();
+    const client = this.scope?.client;
     if (!client) throw new Error('a savepoint needs a transaction');
     await client.query('SAVEPOINT work');
     try {
@@ -76,47 +139,21 @@ export class Database {
   /**
    * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
    * else they are put together. Read through a cursor: memory does not grow with the result. A stream holds its
-   * connection until its reader has read, so some connections are kept from streams: readers that dawdle do not stop
-   * everybody else. Further streams wait for one to end.
-   * @throws Busy after `STREAM_WAIT_MS`
+   * connection until its reader has read, like `long`, and is cut when its reader is too slow for the others.
+   * @throws Busy when too much of this kind is under way
    */
   async stream(
     query: Sql,
     { rows = new TextRows(), maxBatch }: { rows?: Rows<unknown>; maxBatch?: number } = {},
   ): Promise<RowStream> {
-    await this.streamSlot();
+    const slot = await this.slots.take(this.key());
     try {
-      const stream = new RowStream(await this.pool.connect(), query.toQuery(), rows, maxBatch);
-      return stream.once('close', () => this.freeSlot());
+      const client = await this.pool.connect();
+      const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch });
+      return stream.once('close', () => this.slots.free(slot));
     } catch (error) {
-      this.freeSlot();
+      this.slots.free(slot);
       throw error;
     }
-  }
-
-  private async streamSlot(): Promise<void> {
-    const { max } = this.pool.options;
-    if (this.streams < max - reservedOf(max)) {
-      this.streams++;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const give = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.slotWaiters.splice(this.slotWaiters.indexOf(give), 1);
-        reject(new Busy('as many streams are open as may be'));
-      }, STREAM_WAIT_MS);
-      this.slotWaiters.push(give);
-    });
-  }
-
-  /** Hands the slot to who has waited longest. */
-  private freeSlot(): void {
-    const give = this.slotWaiters.shift();
-    if (give) give();
-    else this.streams--;
   }
 }

@@ -47,6 +47,7 @@ export class GroupCommit<Row> {
 
   constructor(
     private readonly write: (rows: Row[]) => Promise<void>,
+    /** Whether the error may be due to some of the rows, so that the others are tried without them. */
     private readonly isRowError: (error: unknown) => boolean,
     limits: Partial<Limits> = {},
   ) {

@@ -26,7 +26,11 @@ const NEW_LINE = 0x0a;
 const RETURN = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
+const PLUS = 0x2b;
 const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const COLON = 0x3a;
 const OPEN_BRACE = 0x7b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACE = 0x7d;
@@ -145,15 +149,20 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.put(json, 0, json.length);
   }
 
-  /** `2026-01-31 12:00:00.5+00`, as PostgreSQL spells it in UTC, becomes `"2026-01-31T12:00:00.500000Z"`. */
+  /**
+   * `2026-01-31 12:00:00.5+00`, as PostgreSQL spells it in UTC, becomes `"2026-01-31T12:00:00.500000Z"`.
+   * @throws Error for any other spelling
+   */
   private time(from: number, to: number): void {
     const { out } = this;
+    if (!isUtc(this.row, from, to))
+      throw new Error(`not a time in UTC: ${this.row.toString('latin1', from, to)}`);
     out[this.at++] = QUOTE;
     const start = this.at;
     this.put(this.row, from, to - '+00'.length);
     out[start + '2026-01-31'.length] = LETTER_T;
     const whole = start + '2026-01-31T12:00:00'.length;
-    if (this.at === whole) out[this.at++] = '.'.charCodeAt(0);
+    if (this.at === whole) out[this.at++] = POINT;
     while (this.at < whole + '.500000'.length) out[this.at++] = ZERO;
     out[this.at++] = LETTER_Z;
     out[this.at++] = QUOTE;
@@ -193,6 +202,23 @@ export class JsonRowWriter implements Rows<Buffer> {
       this.out[this.at++] = COMMA;
     }
   }
+}
+
+/** `2026-01-31 12:00:00+00`, with up to six digits of a second behind a point. */
+function isUtc(bytes: Buffer, from: number, to: number): boolean {
+  const length = to - from;
+  return (
+    length >= 22 &&
+    length <= 29 &&
+    bytes[from + 4] === MINUS &&
+    bytes[from + 10] === SPACE &&
+    bytes[from + 13] === COLON &&
+    bytes[from + 16] === COLON &&
+    bytes[from + 19] === (length === 22 ? PLUS : POINT) &&
+    bytes[to - 3] === PLUS &&
+    bytes[to - 2] === ZERO &&
+    bytes[to - 1] === ZERO
+  );
 }
 
 const written = (pieces: readonly Piece[]): Written[] =>

@@ -1,7 +1,10 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
-import { RowTap } from './row-tap.js';
+import { Busy } from './busy.js';
+import { STATEMENT_MS } from './limits.js';
+import { RowTap, RowTooLarge } from './row-tap.js';
+import type { Slot } from './slots.js';
 
 const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
@@ -40,7 +43,8 @@ export class TextRows implements Rows<string[]> {
  * badly.
  *
  * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
- * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads.
+ * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads. That is what happens too
+ * when a batch, or its reader, or all of it takes too long.
  */
 export class RowStream extends Readable {
   private readonly cursor: Cursor;
@@ -49,17 +53,27 @@ export class RowStream extends Readable {
   private received = 0;
   private largest = 1;
   private isExhausted = false;
-  private stalled?: NodeJS.Timeout;
+  private readonly maxBatch: number;
+  private readonly slot: Slot;
+  /** For whoever's turn it is, and for all of it. */
+  private turn?: NodeJS.Timeout;
+  private readonly end: NodeJS.Timeout;
 
   constructor(
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
     private readonly rows: Rows<unknown>,
-    private readonly maxBatch = MAX_BATCH,
+    { slot, maxBatch = MAX_BATCH }: { slot: Slot; maxBatch: number | undefined },
   ) {
     super({ objectMode: true, highWaterMark: 1 });
+    this.maxBatch = maxBatch;
+    this.slot = slot;
+    slot.cut = () => this.destroy(new Busy('the reader is too slow, and others wait'));
+    this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
     client.once('end', this.lost);
-    this.tap = new RowTap(client, this.add);
+    // PostgreSQL counts the reader's time too, so the session's limit would be the stream's.
+    client.query(BEGIN).catch((error: Error) => this.destroy(error));
+    this.tap = new RowTap(client, { onRow: this.add, onTooLarge: this.refuse });
     this.cursor = client.query(new Cursor(text, values));
   }
 
@@ -77,8 +91,13 @@ export class RowStream extends Readable {
     }
   };
 
+  private readonly refuse = (bytes: number): void => {
+    this.destroy(new RowTooLarge(bytes));
+  };
+
   override _read(): void {
-    clearTimeout(this.stalled);
+    this.slot.idleSince = null;
+    this.within(STATEMENT_MS.read, () => tookTooLong('a batch of the stream'));
     this.received = 0;
     this.largest = 1;
     this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {
@@ -94,22 +113,39 @@ export class RowStream extends Readable {
         1,
         Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / this.largest)),
       );
-      this.stalled = setTimeout(
-        () => this.destroy(new Error('the reader has stalled')),
-        STALLED_AFTER_MS,
-      );
+      this.slot.idleSince = performance.now();
+      this.within(STALLED_AFTER_MS, () => new Error('the reader has stalled'));
       this.push(this.rows.take());
     }
     if (this.isExhausted) this.push(null);
   }
 
+  private within(ms: number, error: () => Error): void {
+    clearTimeout(this.turn);
+    this.turn = setTimeout(() => this.destroy(error()), ms);
+  }
+
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    clearTimeout(this.stalled);
-    this.client.removeListener('end', this.lost);
+    clearTimeout(this.turn);
+    clearTimeout(this.end);
     // A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row.
-    const isDropped = error !== null || !this.isExhausted;
-    if (!isDropped) this.tap.close();
-    this.client.release(error ?? isDropped);
+    if (error || !this.isExhausted) this.release(error ?? true);
+    else {
+      this.tap.close();
+      this.client.query('COMMIT').then(
+        () => this.release(),
+        (lost: Error) => this.release(lost),
+      );
+    }
     done(error);
   }
+
+  private release(error?: Error | boolean): void {
+    this.client.removeListener('end', this.lost);
+    this.client.release(error);
+  }
 }
+
+const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`;
+
+const tookTooLong = (what: string) => new Busy(`${what} took longer than it may`);

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
+import { config } from '../config.js';
 
 /** pg declares neither; both are its own since version 1. */
 interface Connected {
@@ -9,6 +10,25 @@ interface Connected {
 /** Byte of a `DataRow`; every message is its byte, then an int32 that counts itself and what follows. */
 const DATA_ROW = 'D'.charCodeAt(0);
 const HEADER = 5;
+
+/** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
+const MAX_ROW_BYTES = 2 * config.maxBodyBytes + 64 * 1024 * 1024;
+
+/** A row of an answer is refused; `common/errors.ts`, which must not import this folder, knows the error by its name. */
+export class RowTooLarge extends Error {
+  override readonly name = 'RowTooLarge';
+
+  constructor(bytes: number) {
+    super(`the answer has a row of ${bytes} bytes, over the limit of ${MAX_ROW_BYTES}`);
+  }
+}
+
+interface Listeners {
+  /** Is given a `DataRow` from its number of values on; must not throw, nor keep the bytes. */
+  onRow: (bytes: Buffer, start: number, end: number) => void;
+  /** Is told the length of a row that is over the limit. Nothing more is read; the connection must be dropped. */
+  onTooLarge: (bytes: number) => void;
+}
 
 /**
  * Takes rows off a connection as the bytes that came, before pg makes a string of each value: a row that goes on to a
@@ -21,11 +41,11 @@ export class RowTap {
   /** Of a message that is not all there. */
   private parts: Buffer[] = [];
   private missing = 0;
+  private isRefused = false;
 
-  /** `onRow` is given a `DataRow` from its number of values on; it must not throw, nor keep the bytes. */
   constructor(
     client: PoolClient,
-    private readonly onRow: (bytes: Buffer, start: number, end: number) => void,
+    private readonly listeners: Listeners,
   ) {
     this.socket = (client as unknown as Connected).connection.stream;
     const [parse, ...others] = this.socket.listeners('data');
@@ -40,6 +60,7 @@ export class RowTap {
   }
 
   private readonly read = (chunk: Buffer): void => {
+    if (this.isRefused) return;
     let bytes = chunk;
     if (this.parts.length > 0) {
       this.parts.push(chunk);
@@ -52,13 +73,18 @@ export class RowTap {
     while (at < bytes.length) {
       const left = bytes.length - at;
       const length = left < HEADER ? HEADER : 1 + bytes.readInt32BE(at + 1);
+      if (length > MAX_ROW_BYTES) {
+        this.isRefused = true;
+        this.listeners.onTooLarge(length);
+        return;
+      }
       if (left < length) {
         this.parts = [bytes.subarray(at)];
         this.missing = length - left;
         return;
       }
       const end = at + length;
-      if (bytes[at] === DATA_ROW) this.onRow(bytes, at + HEADER, end);
+      if (bytes[at] === DATA_ROW) this.listeners.onRow(bytes, at + HEADER, end);
       else this.parse(bytes.subarray(at, end));
       at = end;
     }

@@ -6,6 +6,7 @@ import { ApiError, invalidRequest } from '../common/errors.js';
 import { hasOpaqueEscapes, memberSpans } from '../common/json-text.js';
 import { parseRef } from '../common/refs.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { firstProblem, type Judged } from './annotation-schema.js';
 import type {
@@ -53,7 +54,7 @@ export class FeedbackService {
   async createAll(batch: FeedbackCreateDto[], texts: string[], caller: Caller): Promise<string[]> {
     const sent = batch.map((body, i) => ({ body, text: texts[i]!, path: `batch[${i}].` }));
     const rows = [...(await this.rowsOf(sent, caller)).entries()];
-    return this.database.transaction(async () => {
+    return this.database.long(async () => {
       const answers: string[] = [];
       for (const [i, row] of rows.toSorted(([, a], [, b]) => (keyOf(a) < keyOf(b) ? -1 : 1)))
         answers[i] = await this.store(row);
@@ -72,13 +73,15 @@ export class FeedbackService {
 
   /** The rows of the page, and how many there are on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
-    const [count] = await this.database.query<{ total_count: number }>(countQuery(request));
+    const [count] = await this.database.long(() =>
+      this.database.query<{ total_count: number }>(countQuery(request)),
+    );
     const rows = await this.database.stream(feedbackQuery(request));
     return { rows, totalCount: count!.total_count };
   }
 
   async purge(request: FeedbackPurgeDto): Promise<void> {
-    await this.database.query(purgeQuery(request));
+    await this.database.long(() => this.database.query(purgeQuery(request)), STATEMENT_MS.bulk);
   }
 
   /** The rows to be stored. All of them are judged, before a transaction holds a connection. */

@@ -27,13 +27,6 @@ export const insertChunkQuery = (
   INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
   VALUES (${projectId}, ${uploadId}, ${index}, ${bytes})`;
 
-/** Names the project of chunks that came before it was known. Their bytes stay where they are. */
-export const adoptChunksQuery = (from: string, uploadId: string, projectId: string): Sql => sql`
-  UPDATE file_chunks SET project_id = ${projectId} WHERE project_id = ${from} AND upload_id = ${uploadId}`;
-
-export const deleteChunksQuery = (projectId: string, uploadId: string): Sql =>
-  sql`DELETE FROM file_chunks WHERE project_id = ${projectId} AND upload_id = ${uploadId}`;
-
 /** A file with its first chunk. */
 export const fileQuery = (projectId: string, digest: string): Sql => sql`
   SELECT f.upload_id, f.size_bytes, c.bytes FROM files f

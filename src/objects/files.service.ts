@@ -6,15 +6,14 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
-import { config } from '../config.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
+import { type StagedUpload, StagedUploads } from '../database/staged-uploads.js';
 import { assertExpected, digestName } from './digest.js';
 import { type Form, readFileForm } from './file-form.js';
 import type { FileContentDto, FileCreatedDto } from './files.dto.js';
 import {
-  adoptChunksQuery,
   chunkQuery,
-  deleteChunksQuery,
   fileQuery,
   insertChunkQuery,
   insertFileQuery,
@@ -23,28 +22,30 @@ import {
 
 export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 export const CHUNK_BYTES = 256 * 1024;
-/** No project has this id: chunks are staged under it, unseen by others, until the project is known. */
-const NO_PROJECT = '';
+/** Chunks that are stored in one transaction. */
+const CHUNKS_AT_ONCE = 4;
 
 /**
- * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged chunk by chunk in a
- * transaction, because its digest, and maybe its project, is known only at its end: memory holds two chunks, and an
- * upload that is cut leaves nothing. Such a transaction keeps a connection for as long as its client sends, so only half
- * of the pool is lent to them; further uploads are not read on until one ends or stalls.
+ * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged while it comes, because
+ * its digest, and maybe its project, is known only at its end: memory holds `CHUNKS_AT_ONCE` chunks and one more.
  */
 @Injectable()
 export class FilesService {
   /** A client that sends nothing for so long, while it is listened to, is taken for gone. */
   stalledAfterMs = 20_000;
-  private readonly lanes = new Lanes(Math.floor(config.databasePoolSize / 2));
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly uploads: StagedUploads,
+  ) {}
 
   /** Takes the multipart body of the request. */
   create(request: Request, caller: Caller): Promise<FileCreatedDto> {
+    const { database } = this;
+    const { key } = database; // the parts of the form come in the context of the connection
     return readFileForm(
       request,
-      (file, form) => this.store(file, form, caller),
+      (file, form) => database.runFor(key, () => this.store(file, form, caller)),
       this.stalledAfterMs,
     );
   }
@@ -56,10 +57,59 @@ export class FilesService {
     const first = await chunks.next();
     const second = await chunks.next();
     if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
-    const head = [first.value as Buffer, second.value];
-    return this.lanes.run(() =>
-      this.database.transaction(() => this.storeLarge(head, chunks, hash, { form, caller })),
-    );
+    const upload = this.uploads.begin();
+    if (form.fields.has('project_id')) upload.projectId = projectOf(form, caller);
+    try {
+      const sizeBytes = await this.stage(upload, [first.value as Buffer, second.value], chunks);
+      await form.isComplete;
+      const projectId = projectOf(form, caller);
+      const digest = digestOf(hash, form);
+      await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
+      return { digest };
+    } catch (error) {
+      await upload.discard();
+      throw error;
+    }
+  }
+
+  /** How many bytes were staged. */
+  private async stage(
+    upload: StagedUpload,
+    head: Buffer[],
+    rest: AsyncIterable<Buffer>,
+  ): Promise<number> {
+    let sizeBytes = 0;
+    let index = 0;
+    let part = head;
+    const store = () =>
+      upload.store(async () => {
+        for (const bytes of part) {
+          await this.database.query(insertChunkQuery(upload.projectId, upload.id, index++, bytes));
+          sizeBytes += bytes.length;
+        }
+      });
+    for await (const bytes of rest) {
+      if (part.length === CHUNKS_AT_ONCE) {
+        await store();
+        part = [];
+      }
+      part.push(bytes);
+    }
+    await store();
+    return sizeBytes;
+  }
+
+  /** Makes the upload the file, unless the project has one of these bytes. */
+  private keep(
+    upload: StagedUpload,
+    file: { projectId: string; digest: string; uploadId: string },
+    sizeBytes: number,
+  ): Promise<void> {
+    return this.database.long(async () => {
+      const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
+      if (stored) await upload.keep(file.projectId);
+      else await upload.discard();
+    }, STATEMENT_MS.bulk);
   }
 
   private async storeSmall(
@@ -74,34 +124,6 @@ export class FilesService {
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
     );
-    return { digest };
-  }
-
-  private async storeLarge(
-    head: Buffer[],
-    rest: AsyncIterable<Buffer>,
-    hash: Hash,
-    { form, caller }: { form: Form; caller: Caller },
-  ): Promise<FileCreatedDto> {
-    const uploadId = uuidv7();
-    const stagedUnder = form.fields.has('project_id') ? projectOf(form, caller) : NO_PROJECT;
-    let index = 0;
-    let sizeBytes = 0;
-    const stage = async (bytes: Buffer) => {
-      await this.database.query(insertChunkQuery(stagedUnder, uploadId, index, bytes));
-      index++;
-      sizeBytes += bytes.length;
-    };
-    for (const bytes of head) await stage(bytes);
-    for await (const bytes of rest) await stage(bytes);
-    await form.isComplete;
-    const projectId = projectOf(form, caller);
-    const digest = digestOf(hash, form);
-    const file = { projectId, digest, uploadId };
-    const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
-    if (!stored) await this.database.query(deleteChunksQuery(stagedUnder, uploadId));
-    else if (stagedUnder !== projectId)
-      await this.database.query(adoptChunksQuery(stagedUnder, uploadId, projectId));
     return { digest };
   }
 
@@ -120,11 +142,14 @@ export class FilesService {
     }>(fileQuery(project_id, digest));
     if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
     const { database } = this;
+    const { key } = database; // chunks are asked for in the context of the connection
     async function* chunks(first: Buffer | null) {
       if (first) yield first;
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
-        const [chunk] = await database.query<{ bytes: Buffer }>(
-          chunkQuery(project_id, file!.upload_id, index),
+        const [chunk] = await database.runFor(key, () =>
+          database.long(() =>
+            database.query<{ bytes: Buffer }>(chunkQuery(project_id, file!.upload_id, index)),
+          ),
         );
         yield chunk!.bytes;
       }
@@ -177,23 +202,4 @@ async function* chunksOf(file: Readable, hash: Hash): AsyncGenerator<Buffer, und
   }
   if (used > 0) yield chunk.subarray(0, used);
   return undefined;
-}
-
-/** Runs so many at a time; the others wait in the order they came. */
-class Lanes {
-  private readonly waiting: (() => void)[] = [];
-
-  constructor(private free: number) {}
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.free > 0) this.free--;
-    else await new Promise<void>((resolve) => this.waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.waiting.shift();
-      if (next) next();
-      else this.free++;
-    }
-  }
 }

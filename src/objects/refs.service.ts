@@ -50,7 +50,7 @@ export class RefsService {
         projectId,
         targets.filter((target) => target.projectId === projectId),
       );
-    return Readable.from(this.values(targets, caller), { highWaterMark: 1 });
+    return Readable.from(this.values(targets, caller, this.database.key), { highWaterMark: 1 });
   }
 
   private async resolve(projectId: string, targets: Target[]): Promise<void> {
@@ -77,9 +77,15 @@ export class RefsService {
       throw new ApiError('not_found', `there is no object ${nameOf(missing)} in ${projectId}`);
   }
 
-  private async *values(targets: readonly Target[], caller: Caller): AsyncGenerator<string[]> {
+  private async *values(
+    targets: readonly Target[],
+    caller: Caller,
+    key: () => string,
+  ): AsyncGenerator<string[]> {
+    const { database } = this;
     for (const group of groupsOf(targets)) {
-      const nodes = await this.fetch(group);
+      // They are asked for in the context of the connection.
+      const nodes = await database.runFor(key, () => database.long(() => this.fetch(group)));
       let batch: string[] = [];
       let bytes = 0;
       for (const target of group) {

@@ -101,11 +101,13 @@ export class TablesService {
 
   async statsBatch(query: TablesStatsQueryDto): Promise<TablesStatsDto> {
     const withSize = query.include_storage_size === true;
-    return {
-      tables: await this.database.query(
-        tableStatsQuery(query.project_id, query.digests ?? [], withSize),
+    const { project_id, digests } = query;
+    const tables = await this.database.long(() =>
+      this.database.query<TablesStatsDto['tables'][number] & Record<string, unknown>>(
+        tableStatsQuery(project_id, digests ?? [], withSize),
       ),
-    };
+    );
+    return { tables };
   }
 
   /**
@@ -125,7 +127,7 @@ export class TablesService {
     check(digest);
     const firstOfEach = new Map(rows.toReversed().map((row) => [row.digest, row])).values();
     const distinct = [...firstOfEach].toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
-    await this.database.transaction(async () => {
+    await this.database.long(async () => {
       for (const batch of batchesOf(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
       await this.database.query(insertTableQuery(projectId, digest, rowDigests));

@@ -5,7 +5,10 @@ import { Database } from '../database/database.js';
 
 const NAME = 'skein_database_connections';
 
-/** Connections of this process to PostgreSQL: `waiting` counts the requests that want one. */
+/**
+ * Connections of this process to PostgreSQL: `waiting` counts the requests that want one, `long` those busy ones that may
+ * be held for long, and `waiting_long` the requests that want one of these.
+ */
 @Injectable()
 export class DatabaseMetrics {
   constructor(database: Database) {
@@ -18,9 +21,12 @@ export class DatabaseMetrics {
         registers: [],
         collect() {
           const { totalCount, idleCount, waitingCount } = database.pool;
+          const { held, waiting } = database.longCounts;
           this.set({ state: 'busy' }, totalCount - idleCount);
           this.set({ state: 'idle' }, idleCount);
           this.set({ state: 'waiting' }, waitingCount);
+          this.set({ state: 'long' }, held);
+          this.set({ state: 'waiting_long' }, waiting);
         },
       }),
     );

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import type {
   CheckpointsDeletedDto,
   CheckpointsQueryDto,
@@ -85,7 +86,7 @@ export class ModelsService {
   /** With its checkpoints and trajectories. Its jobs stay, and those that have not ended are cancelled. */
   async delete(id: string, caller: Caller): Promise<ModelDeletedDto> {
     const { project_id } = await this.find(id, caller);
-    return this.database.transaction(async () => {
+    return this.database.long(async () => {
       await this.lock(project_id, id);
       await this.queue.cancelAllOf(project_id, id);
       await this.database.query(modelDelete(project_id, id));
@@ -95,7 +96,7 @@ export class ModelsService {
       await this.database.query(chunksDelete(project_id, ids));
       await this.database.query(trajectoriesDelete(project_id, ids));
       return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
-    });
+    }, STATEMENT_MS.bulk);
   }
 
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {

@@ -144,13 +144,20 @@ export class QueueService {
     await this.find(holder.jobId, caller);
     const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(holder));
     if (!job) throw leaseLost();
-    return { stream: Readable.from(this.payloadOf(job), { objectMode: false }), bytes: job.bytes };
+    const chunks = this.payloadOf(job, this.database.key);
+    return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
   }
 
-  private async *payloadOf({ project_id, batch_id }: JobRow): AsyncGenerator<Buffer> {
+  private async *payloadOf(
+    { project_id, batch_id }: JobRow,
+    key: () => string,
+  ): AsyncGenerator<Buffer> {
+    const { database } = this;
     for (let seq = -1; ;) {
-      const chunks = await this.database.query<{ seq: number; text: Buffer }>(
-        payloadChunks(project_id, batch_id, seq),
+      const query = payloadChunks(project_id, batch_id, seq);
+      // They are asked for in the context of the connection.
+      const chunks = await database.runFor(key, () =>
+        database.long(() => database.query<{ seq: number; text: Buffer }>(query)),
       );
       if (chunks.length === 0) return;
       for (const chunk of chunks) yield chunk.text;

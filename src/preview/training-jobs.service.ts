@@ -86,7 +86,7 @@ export class TrainingJobsService {
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split: null, jobId: id, step });
     await this.database.query(
-      jobInsert(model, { id, batchId: upload.id, userId, experimentalConfig: config }),
+      jobInsert(model, { id, batchId: upload.staged.id, userId, experimentalConfig: config }),
     );
     await this.database.query(notifyQueue());
     return { id };

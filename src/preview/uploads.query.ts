@@ -1,20 +1,6 @@
 import { join, sql, type Sql } from '../query/sql.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
 
-/** An upload that was not touched for this long has lost its process. */
-const STALE = sql`interval '1 hour'`;
-
-export const uploadInsert = (project: string, id: string): Sql =>
-  sql`INSERT INTO trajectory_uploads (project_id, id) VALUES (${project}, ${id})`;
-
-/** One row when the upload is still there. */
-export const uploadTouch = (project: string, id: string): Sql => sql`
-  UPDATE trajectory_uploads SET touched_at = now() WHERE project_id = ${project} AND id = ${id} RETURNING 1`;
-
-/** One row when the upload was still there. */
-export const uploadEnd = (project: string, id: string): Sql =>
-  sql`DELETE FROM trajectory_uploads WHERE project_id = ${project} AND id = ${id} RETURNING 1`;
-
 export interface StoredChunk {
   seq: number;
   isPayload: boolean;
@@ -52,20 +38,6 @@ export const payloadRepeal = (project: string, batch: string): Sql =>
 export const chunksDelete = (project: string, batches: string[]): Sql =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
-/** Chunks staged before their project was known, to where they belong. */
-export const chunksMove = (from: string, to: string, batch: string): Sql => sql`
-  WITH moved AS (DELETE FROM body_chunks WHERE project_id = ${from} AND batch_id = ${batch} RETURNING *)
-  INSERT INTO body_chunks (project_id, batch_id, seq, is_payload, text, edits)
-  SELECT ${to}::text, batch_id, seq, is_payload, text, edits FROM moved`;
-
-/** The same for trajectories. */
-export const trajectoriesMove = (from: string, to: string, batch: string): Sql => sql`
-  WITH moved AS (DELETE FROM trajectories WHERE project_id = ${from} AND batch_id = ${batch} RETURNING *)
-  INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque, reward,
-    start_time, document)
-  SELECT ${to}::text, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque, reward, start_time, document
-  FROM moved`;
-
 export interface Batch {
   projectId: string;
   id: string;
@@ -87,10 +59,6 @@ export const batchInsert = (batch: Batch): Sql => sql`
   VALUES (${batch.projectId}, ${batch.id}, ${batch.modelId}, ${batch.split}, ${batch.jobId}, ${batch.step},
     ${batch.numGroups}, ${batch.numTrajectories}, ${batch.bodyBytes}, ${batch.bodySha256}, ${batch.payloadBytes},
     ${batch.payloadSha256})`;
-
-/** Uploads whose process died: (project_id, id) of up to 100. */
-export const staleUploads = (): Sql => sql`
-  SELECT project_id, id FROM trajectory_uploads WHERE touched_at < now() - ${STALE} LIMIT 100`;
 
 /** The next payload chunks of a batch behind `seq`, in order. */
 export const payloadChunks = (project: string, batch: string, seq: number): Sql => sql`

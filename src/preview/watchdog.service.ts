@@ -6,7 +6,6 @@ import {
 } from '@nestjs/common';
 import { config } from '../config.js';
 import { QueueService } from './queue.service.js';
-import { UploadsService } from './uploads.service.js';
 
 /** Sees to it that every training job ends, whatever becomes of trainers, replicas and the database. */
 @Injectable()
@@ -15,10 +14,7 @@ export class WatchdogService implements OnApplicationBootstrap, OnModuleDestroy 
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | null = null;
 
-  constructor(
-    private readonly queue: QueueService,
-    private readonly uploads: UploadsService,
-  ) {}
+  constructor(private readonly queue: QueueService) {}
 
   onApplicationBootstrap(): void {
     const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
@@ -34,7 +30,6 @@ export class WatchdogService implements OnApplicationBootstrap, OnModuleDestroy 
   async look(): Promise<void> {
     try {
       await this.queue.sweep();
-      await this.uploads.removeStale();
     } catch (error) {
       this.logger.warn(`training jobs could not be looked after: ${(error as Error).message}`);
     }

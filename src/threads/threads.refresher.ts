@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { logger } from '../common/logger.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { markedProjectsQuery, refreshLockQuery, refreshQuery } from './threads.query.js';
 
 /** Marks that one transaction takes: 0.15 s of work when each names another thread of ten turns. */
@@ -57,14 +58,14 @@ export class ThreadsRefresher implements OnApplicationBootstrap, OnModuleDestroy
 
   /** How many marks were taken. */
   private refreshSome(projectId: string): Promise<number> {
-    return this.database.transaction(async () => {
+    return this.database.long(async () => {
       const [lock] = await this.database.query<{ is_locked: boolean }>(refreshLockQuery(projectId));
       if (!lock!.is_locked) return 0;
       const [done] = await this.database.query<{ taken: number }>(
         refreshQuery(projectId, MARKS_AT_ONCE),
       );
       return done!.taken;
-    });
+    }, STATEMENT_MS.bulk);
   }
 
   private async run(): Promise<void> {

@@ -1,0 +1,44 @@
+import type { Socket } from 'node:net';
+import type { Client } from 'pg';
+
+/**
+ * Makes a new connection fit for use. Settings are set by a statement and read back, since poolers drop those of the
+ * start-up message.
+ * @throws Error when the server does not take a setting
+ */
+export async function beginSession(
+  client: Client,
+  settings: Record<string, string>,
+): Promise<void> {
+  // A lost connection fails its query, and emits an error besides. The pool listens for that only while the connection
+  // is idle, and an error without a listener ends the process.
+  client.on('error', () => {});
+  guardParser(client);
+  const { rows } = await client.query<{ name: string; wanted: string; given: string }>(
+    `SELECT name, wanted, set_config(name, wanted, false) AS given
+     FROM unnest($1::text[], $2::text[]) AS s(name, wanted)`,
+    [Object.keys(settings), Object.values(settings)],
+  );
+  const refused = rows.find(({ wanted, given }) => wanted !== given);
+  if (refused)
+    throw new Error(
+      `the database set ${refused.name} to "${refused.given}" instead of "${refused.wanted}"`,
+    );
+}
+
+/**
+ * pg makes a string of each value as it arrives: one of 512 MiB is none, and the error would end the process. Now it
+ * ends the connection, and so the statement.
+ */
+function guardParser(client: Client): void {
+  const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;
+  const [parse, ...others] = socket.listeners('data') as ((bytes: Buffer) => void)[];
+  if (!parse || others.length > 0) throw new Error('the connection is read by somebody else');
+  socket.off('data', parse).on('data', (bytes: Buffer) => {
+    try {
+      parse(bytes);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
+}
