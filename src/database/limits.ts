@@ -4,7 +4,7 @@ const SECOND = 1000;
 
 /** How long one statement may take, in milliseconds, by what it is for. */
 export const STATEMENT_MS = {
-  /** Also of the short reads. It is the default of a session: docs/adr/0060-connections.md. */
+  /** Also of the short reads. It is the default of a session: docs/adr/0008-connections.md. */
   write: 30 * SECOND,
   /** Also a batch of a stream. */
   read: config.readTimeoutSeconds * SECOND,
