@@ -41,9 +41,16 @@ it.each([
   ['LOG_LEVEL', 'loud'],
   ['LOG_FORMAT', 'xml'],
   ['DATABASE_URL', 'mysql://x'],
+  ['POSTGRES_SETTINGS', 'work_mem'],
+  ['POSTGRES_SETTINGS', 'work_mem=1MB --help'],
 ])('refuses %s=%s by the name of the variable', (name, value) => {
   expect(() => loadConfig({ [name]: value })).toThrow(InvalidSetting);
   expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} must`));
+});
+
+it('hands settings of PostgreSQL on', () => {
+  const { postgresFlags } = loadConfig({ POSTGRES_SETTINGS: ' work_mem=8MB  jit=on ' });
+  expect(postgresFlags).toEqual(['-c', 'work_mem=8MB', '-c', 'jit=on']);
 });
 
 it('never repeats the DATABASE_URL, which holds a password', () => {

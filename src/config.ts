@@ -13,6 +13,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     /** PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
     databaseUrl: databaseUrl(setting),
     dataDir: setting('DATA_DIR') ?? './data',
+    /** Settings of the embedded PostgreSQL that are stronger than ours, as arguments of `postgres`. */
+    postgresFlags: postgresFlags(setting),
     /** Connections this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
     /** A count, a list or a batch of a stream may keep the database busy for this long. */
@@ -98,6 +100,16 @@ function databaseUrl(setting: Setting): string | undefined {
     throw new InvalidSetting('DATABASE_URL must be a URL, with % only in escapes such as %40');
   }
   return url;
+}
+
+function postgresFlags(setting: Setting): string[] {
+  const texts = setting('POSTGRES_SETTINGS')?.trim().split(/\s+/) ?? [];
+  for (const text of texts)
+    if (!/^[a-z_.]+=[^\s=]+$/.test(text))
+      throw new InvalidSetting(
+        `POSTGRES_SETTINGS must hold settings as name=value, with blanks between them, got "${text}"`,
+      );
+  return texts.flatMap((text) => ['-c', text]);
 }
 
 /** The settings of this process. One that is wrong ends it here, whichever program it is. */

@@ -37,10 +37,15 @@ export interface Postgres {
   exited: Promise<void>;
 }
 
-export async function openPostgres({ databaseUrl, dataDir }: Config): Promise<Postgres> {
+export async function openPostgres({
+  databaseUrl,
+  dataDir,
+  postgresFlags,
+}: Config): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {}, exited: new Promise(() => {}) };
   const postgres = await openEmbeddedPostgres({
     dataDir,
+    flags: postgresFlags,
     log: (line) => logger.debug({ context: 'postgres' }, line),
     warn: (line) => logger.warn(line),
   });

@@ -33,6 +33,7 @@ import {
   type TiedProcess,
   type Tools,
 } from './postgres-cluster.js';
+import { ownResources, settingsFor } from './settings.js';
 import { commandLine, ended, isPostmaster, serverProcesses, signal } from './processes.js';
 
 export interface EmbeddedPostgresOptions {
@@ -56,24 +57,6 @@ export interface EmbeddedPostgres {
   /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again, and after `exited`. */
   stop(): Promise<void>;
 }
-
-/** What differs from PostgreSQL's defaults. Nothing here trades durability away. */
-const SETTINGS = {
-  // several Node processes, each with a pool, plus the command line tools
-  max_connections: '200',
-  // twice the default: the indexes of a few million calls; little enough for a 1 GB machine
-  shared_buffers: '256MB',
-  // ingest writes in bursts: room for 2 GB before a checkpoint is forced, and files kept for the next burst
-  max_wal_size: '2GB',
-  min_wal_size: '256MB',
-  password_encryption: 'scram-sha-256',
-  unix_socket_permissions: '0700',
-  timezone: 'UTC',
-  log_timezone: 'UTC',
-  // a refused statement or row carries user data; the application reports the refusal
-  log_min_error_statement: 'panic',
-  log_error_verbosity: 'terse',
-};
 
 const LOCK_FILE = 'skein.lock';
 const SOCKET_PORT = 5432;
@@ -208,7 +191,8 @@ async function startServer(pgdata: string, tools: Tools, flags: string[]): Promi
   const deadline = Date.now() + RETRY_START_MS;
   for (;;) {
     const args = ['-D', pgdata, ...(await listenArguments(tools.scratch))];
-    for (const [name, value] of Object.entries(SETTINGS)) args.push('-c', `${name}=${value}`);
+    for (const [name, value] of Object.entries(settingsFor(ownResources())))
+      args.push('-c', `${name}=${value}`);
     const server = spawnTied(tools.binaries.postgres, [...args, ...flags], tools);
     if (await becomesReady(pgdata, server)) return server;
     const { output } = await server.result;

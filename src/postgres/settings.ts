@@ -1,0 +1,56 @@
+import { availableParallelism, totalmem } from 'node:os';
+
+const MIB = 1024 * 1024;
+
+/** What the server may use: of the machine, or of the container that it is in. */
+export interface Resources {
+  memoryBytes: number;
+  cores: number;
+}
+
+/** What this process may use; a limit of its control group counts. */
+export function ownResources(): Resources {
+  const limit = process.constrainedMemory();
+  return {
+    memoryBytes: limit > 0 ? Math.min(limit, totalmem()) : totalmem(),
+    cores: availableParallelism(),
+  };
+}
+
+/** What differs from PostgreSQL's defaults on every machine. Nothing here trades durability away. */
+const FIXED = {
+  // several Node processes, each with a pool, plus the command line tools
+  max_connections: '200',
+  min_wal_size: '256MB',
+  // vacuum keeps up with ingest: the default pace is meant for disks of 2005
+  autovacuum_vacuum_cost_limit: '2000',
+  password_encryption: 'scram-sha-256',
+  unix_socket_permissions: '0700',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  // a refused statement or row carries user data; the application reports the refusal
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+/**
+ * Settings of the embedded server, which shares the machine with Node. bench/postgres-settings.mjs measures them beside
+ * PostgreSQL's defaults.
+ */
+export function settingsFor({ memoryBytes, cores }: Resources): Record<string, string> {
+  const share = (divisor: number, min: number, max: number) =>
+    `${Math.round(Math.min(max, Math.max(min, memoryBytes / MIB / divisor)))}MB`;
+  return {
+    ...FIXED,
+    // a quarter is what PostgreSQL recommends for a machine of its own
+    shared_buffers: share(8, 32, 8192),
+    effective_cache_size: share(2, 128, 1024 * 1024),
+    // for each sort or hash of each statement, of which few run at once
+    work_mem: share(512, 4, 64),
+    maintenance_work_mem: share(32, 32, 1024),
+    // room for ingest between two checkpoints; it is also how much a recovery may have to read
+    max_wal_size: share(4, 1024, 8192),
+    max_parallel_workers: String(cores),
+    max_parallel_workers_per_gather: String(Math.min(2, Math.floor(cores / 2))),
+  };
+}
