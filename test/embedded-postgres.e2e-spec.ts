@@ -552,7 +552,9 @@ describe('a start that cannot work says why', () => {
     await stop(await started(dataDir));
     writeFileSync(join(dataDir, 'pgdata/PG_VERSION'), '17\n');
     const { error } = await start(dataDir);
-    expect(error).toContain('was made by PostgreSQL 17 and this is 18');
+    expect(error).toContain('was made by PostgreSQL 17, and this version of Skein brings 18');
+    expect(error).toContain(`DATA_DIR=${dataDir} npm run backup -- skein.backup`);
+    expect(error).toContain(`DATA_DIR=${dataDir}-18 npm run restore -- skein.backup`);
   });
 
   it('when pgdata is something else, which it leaves alone', async () => {

@@ -119,8 +119,10 @@ export async function openCluster(dataDir: string, tools: Tools): Promise<string
   const version = readFileSync(join(folder, 'PG_VERSION'), 'utf8').trim();
   if (version !== tools.binaries.major) {
     throw new Error(
-      `${pgdata} was made by PostgreSQL ${version} and this is ${tools.binaries.major}: ` +
-        'move it with pg_dump or pg_upgrade, or set another DATA_DIR',
+      `${pgdata} was made by PostgreSQL ${version}, and this version of Skein brings ${tools.binaries.major}. Move the data by a backup:\n` +
+        `  with the version of Skein that ran last:  DATA_DIR=${dataDir} npm run backup -- skein.backup\n` +
+        `  with this version, into a new folder:     DATA_DIR=${dataDir}-${tools.binaries.major} npm run restore -- skein.backup\n` +
+        `and start with DATA_DIR=${dataDir}-${tools.binaries.major}. ${dataDir} is left as it is.`,
     );
   }
   return folder;
