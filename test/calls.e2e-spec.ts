@@ -499,6 +499,20 @@ describe('calls', () => {
       expect([grandchild, child]).toEqual([root, root]);
     });
 
+    it('follows 10,000 parents, and a circle of 10,000', async () => {
+      for (const last of [null, '0']) {
+        const batch = Array.from({ length: 10_000 }, (_, i) =>
+          startItem({ id: `${i}`, parent_id: i < 9999 ? `${i + 1}` : last }),
+        );
+        const project = `acme/deep-${last}`;
+        for (const { req } of batch) req.start.project_id = project;
+        const { status, body } = await app.post('/call/upsert_batch', { batch });
+        expect(status).toBe(200);
+        const traces = body.res.map((res: { trace_id: string }) => res.trace_id);
+        expect(new Set(traces)).toEqual(new Set([expect.stringMatching(UUID_V7)]));
+      }
+    });
+
     it('gives them the trace of a stored ancestor, or of an end that came along', async () => {
       await start({ id: 'G', trace_id: 'T' });
       await start({ id: 'again', trace_id: 'A' });

@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
+import { inTurns } from '../common/turn.js';
 import { type Dto, validate } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
@@ -85,10 +86,8 @@ export class CallsService {
   async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [ITEM_SHAPE] })!.batch!;
-    return this.storeItems(
-      batch.map((item, i) => checkedItem(item, found[i], caller)),
-      caller,
-    );
+    const items = await inTurns(batch, (item, i) => checkedItem(item, found[i], caller));
+    return this.storeItems(items, caller);
   }
 
   /** Stores what is good of calls of one project that have ended. */
@@ -100,7 +99,7 @@ export class CallsService {
   ): Promise<CallsCompleteAnswerDto> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
-    const items = batch.map((call, i) => checkedCall(call, found[i], caller, projectId));
+    const items = await inTurns(batch, (call, i) => checkedCall(call, found[i], caller, projectId));
     const answers = await this.storeItems(items, caller);
     const errors = answers.flatMap((answer, i) =>
       'error' in answer ? [{ index: i, ...answer.error }] : [],
@@ -290,18 +289,24 @@ function tracesBy(items: Item[], stored: Map<string, string>): Traces {
     if (key && end.trace_id && !known.has(key)) known.set(key, end.trace_id);
   }
   const made = new Map<CallStartDto, string>();
-  const traceOf = (start: CallStartDto): string => {
-    const own =
-      start.trace_id ?? known.get(callKey(start.project_id, start.id ?? '')) ?? made.get(start);
-    if (own) return own;
-    made.set(start, uuidv7()); // stays, should the parents go round in a circle
-    const parentKey = start.parent_id ? callKey(start.project_id, start.parent_id) : '';
-    const parent = starts.get(parentKey);
-    const inherited = parent ? traceOf(parent) : known.get(parentKey);
-    if (inherited) made.set(start, inherited);
-    return made.get(start)!;
+  return (asked) => {
+    const fresh = uuidv7();
+    const climbed: CallStartDto[] = [];
+    let trace: string | undefined;
+    for (let start = asked; !trace;) {
+      const key = callKey(start.project_id, start.id ?? '');
+      trace = start.trace_id ?? known.get(key) ?? made.get(start);
+      if (trace) break;
+      made.set(start, fresh); // found again, should the parents go round in a circle
+      climbed.push(start);
+      const parentKey = start.parent_id ? callKey(start.project_id, start.parent_id) : '';
+      const parent = starts.get(parentKey);
+      if (parent) start = parent;
+      else trace = known.get(parentKey) ?? fresh;
+    }
+    for (const start of climbed) made.set(start, trace);
+    return trace;
   };
-  return traceOf;
 }
 
 function startWrite(

@@ -1,0 +1,32 @@
+import { setImmediate as breath } from 'node:timers/promises';
+
+/** Work goes on for about this long before other requests get their turn. */
+const TURN_MS = 10;
+
+/** The turn of long work on the event loop. Between pieces: `if (turn.isOver) await turn.next()`. */
+export class Turn {
+  private ends = performance.now() + TURN_MS;
+
+  get isOver(): boolean {
+    return performance.now() > this.ends;
+  }
+
+  async next(): Promise<void> {
+    await breath();
+    this.ends = performance.now() + TURN_MS;
+  }
+}
+
+/** What `work` makes of each item. */
+export async function inTurns<T, R>(
+  items: readonly T[],
+  work: (item: T, i: number) => R,
+): Promise<R[]> {
+  const turn = new Turn();
+  const results: R[] = [];
+  for (let i = 0; i < items.length; i++) {
+    if (turn.isOver) await turn.next();
+    results.push(work(items[i]!, i));
+  }
+  return results;
+}
