@@ -17,7 +17,7 @@ import { dataFolder } from './support.mjs';
 const folder = resolve(process.argv[2] ?? 'dist');
 const dist = pathToFileURL(`${folder}/`);
 const { newSecret } = await import(new URL('src/auth/secret.js', dist));
-const { JsonScanner } = await import(new URL('src/preview/json-scanner.js', dist));
+const { JsonScanner } = await import(new URL('src/common/json-scanner.js', dist));
 const { TrajectoryReader } = await import(new URL('src/preview/trajectory-reader.js', dist));
 
 const MB = 1e6;

@@ -100,6 +100,16 @@ describe('POST /otel/v1/traces', () => {
     expect((await read(child.spanId)).parent_id).toBe(parent.spanId);
   });
 
+  it('stores all of many spans, and counts the bad ones among them', async () => {
+    const project = 'acme/many';
+    const spans = Array.from({ length: 550 }, (_, i) => aSpan(i % 100 === 0 ? { name: 5 } : {}));
+    const headers = { project_id: project };
+    const { body } = await app.post(PATH, request(spans), { headers });
+    expect(body.partialSuccess.rejectedSpans).toBe('6');
+    const stats = await app.post('/calls/query_stats', { project_id: project });
+    expect(stats.body.count).toBe(544);
+  });
+
   it('inflates its body, and stops at the limit', async () => {
     const span = aSpan();
     const headers = { project_id, 'content-encoding': 'gzip' };
@@ -109,6 +119,25 @@ describe('POST /otel/v1/traces', () => {
     const bomb = gzipSync(Buffer.alloc(1_000_000, ' '));
     const { status, body } = await app.post(PATH, bomb, { headers });
     expect([status, body.code]).toEqual([413, 'too_large']);
+  });
+
+  it('refuses more spans than it takes, however few bytes they are', async () => {
+    const field = (tag: number, bytes: Buffer) =>
+      Buffer.concat([Buffer.from(varint(tag)), Buffer.from(varint(bytes.length)), bytes]);
+    const varint = (n: number): number[] =>
+      n < 128 ? [n] : [(n & 127) | 128, ...varint(Math.floor(n / 128))];
+    const spans = Buffer.alloc(90_000, Uint8Array.of(0x12, 0));
+    const headers = {
+      project_id,
+      'content-type': 'application/x-protobuf',
+      'content-encoding': 'gzip',
+    };
+    const bomb = gzipSync(field(0x0a, field(0x12, spans)));
+    expect(bomb.length).toBeLessThan(500);
+    expect(await app.post(PATH, bomb, { headers })).toMatchObject({
+      status: 413,
+      body: { code: 'too_large', detail: expect.stringContaining('10000') },
+    });
   });
 
   it.each<[string, string, string, string]>([

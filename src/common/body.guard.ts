@@ -89,10 +89,15 @@ export async function readBytes(request: Request, response: Response): Promise<B
 
 /** The text of a body that is to be JSON. */
 export function utf8(bytes: Buffer): string {
-  if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  assertUtf8(bytes);
   if (isAscii(bytes)) return bytes.toString('latin1'); // the same text, without decoding
-  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
   return bytes.toString('utf8');
+}
+
+/** @throws ApiError `invalid_json` when the body is empty or not UTF-8. */
+export function assertUtf8(bytes: Buffer): void {
+  if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */

@@ -98,6 +98,14 @@ it('bounds what waits, in rows and in bytes', async () => {
   expect(group.waitingRows).toBe(1);
 });
 
+it('takes a row of any weight when none waits', async () => {
+  const written: number[] = [];
+  const write = async (rows: number[]) => void written.push(...rows);
+  const group = new GroupCommit<number>(write, never, { maxWaitingBytes: 10 });
+  await group.add(1, 'a/b', 11);
+  expect(written).toEqual([1]);
+});
+
 it('is idle when all is settled, also after it has been idle', async () => {
   const { ends, write } = controlled();
   const group = new GroupCommit<number>(write, never);

@@ -58,10 +58,11 @@ export class GroupCommit<Row> {
     return this.rows;
   }
 
-  /** `bytes` is what the row weighs, for the limits. @throws Busy */
+  /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
   add(row: Row, project: string, bytes: number): Promise<void> {
     const { maxWaitingRows, maxWaitingBytes } = this.limits;
-    if (this.rows >= maxWaitingRows || this.bytes + bytes > maxWaitingBytes)
+    const isOver = this.rows >= maxWaitingRows || this.bytes + bytes > maxWaitingBytes;
+    if (isOver && this.rows > 0)
       return Promise.reject(new Busy('too many writes wait for the database'));
     return new Promise((resolve, reject) => {
       const queue = this.waiting.get(project);

@@ -1,3 +1,4 @@
+import { skipValue } from '../common/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';
 
 /** Attributes by name, as JSON values. Of a repeated name the last value counts. */
@@ -6,7 +7,7 @@ export type Attributes = Map<string, unknown>;
 export const attributesOf = (list: KeyValue[] = []): Attributes =>
   new Map(list.map(({ key = '', value = {} }) => [key, jsonOf(value)]));
 
-/** Whole numbers beyond 2^53 stay texts, bytes are base64. */
+/** Whole numbers beyond 2^53 stay texts, bytes are base64. The decoder bounds how deep values lie. */
 function jsonOf(value: AnyValue): unknown {
   if (value.intValue !== undefined) {
     const number = Number(value.intValue);
@@ -30,15 +31,27 @@ export function firstText(attributes: Attributes, names: readonly string[]): str
   return undefined;
 }
 
+/** Texts with more of these, of which JSON has one a value, stay texts: a short text may hold millions of values. */
+const VALUES = /[[{,]/g;
+const MAX_VALUES = 200_000;
+
 /** The JSON that a text holds, if it looks like an object or array and is one; texts in lists too. */
 export function parsed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(parsed);
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || hasManyValues(value)) return value;
   try {
-    return JSON.parse(value);
+    const json: unknown = JSON.parse(value);
+    skipValue(value, 0); // throws where it is too deep to be written again
+    return json;
   } catch {
     return value;
   }
+}
+
+function hasManyValues(text: string): boolean {
+  VALUES.lastIndex = 0;
+  for (let count = 0; VALUES.test(text); count++) if (count === MAX_VALUES) return true;
+  return false;
 }
 
 /**

@@ -19,7 +19,7 @@ import {
 import type { Request, Response } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { assertJson, mediaTypeOf, readBytes, utf8 } from '../common/body.guard.js';
+import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.guard.js';
 import { isProjectId } from '../common/dto.js';
 import { OtelService } from './otel.service.js';
 import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
@@ -66,7 +66,8 @@ export class OtelController {
     const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
     if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
     const bytes = await readBytes(request, response);
-    const spans = isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(utf8(bytes));
+    if (!isProtobuf) assertUtf8(bytes);
+    const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
     const partialSuccess = await this.otel.export(spans, project, caller);
     return isProtobuf
       ? new StreamableFile(responseProtobuf(partialSuccess), { type: PROTOBUF })

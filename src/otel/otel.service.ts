@@ -3,6 +3,7 @@ import type { Caller } from '../auth/caller.js';
 import { CallsService } from '../calls/calls.service.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
+import { Turn } from '../common/turn.js';
 import { attributesOf } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { callOf } from './span-call.js';
@@ -16,30 +17,96 @@ export class OtelService {
    * @throws ApiError when no span could be stored because its project is missing or not the key's.
    */
   async export(
-    spans: Iterable<ReceivedSpan>,
+    spans: readonly ReceivedSpan[],
     project: string | undefined,
     caller: Caller,
   ): Promise<PartialSuccess | null> {
-    const calls: object[] = [];
-    const texts: string[] = [];
-    const errors: Error[] = [];
-    for (const span of spans) {
+    const turn = new Turn();
+    const projectOf = projectsOf(project, caller);
+    const refused = new Refusals();
+    let part = new Part();
+    let stored = 0;
+    const store = async () => {
+      for (const answer of await this.calls.storeCalls(part.calls, part.texts, caller))
+        if ('error' in answer) refused.add(new Error(answer.error.detail));
+      stored += part.calls.length;
+      part = new Part();
+    };
+    for (const { origin, read } of spans) {
+      if (turn.isOver) await turn.next();
+      let next: Call;
       try {
-        const projectId = projectOf(span.origin, project, caller);
-        const call = callOf(span.read(), span.origin, projectId);
-        calls.push(call);
-        texts.push(`${JSON.stringify(call).slice(0, -1)},"otel_dump":${span.text()}}`);
+        const projectId = projectOf(origin);
+        const { span, text } = read();
+        next = new Call(callOf(span, origin, projectId), text);
       } catch (error) {
-        errors.push(error as Error);
+        refused.add(error as Error);
+        continue;
       }
+      if (!part.hasRoomFor(next)) await store();
+      part.add(next);
     }
-    if (calls.length === 0 && errors[0] instanceof ApiError) throw errors[0];
-    for (const answer of await this.calls.storeCalls(calls, texts, caller))
-      if ('error' in answer) errors.push(new Error(answer.error.detail));
-    return errors.length === 0
-      ? null
-      : { rejectedSpans: errors.length, errorMessage: errors[0]!.message.slice(0, 1000) };
+    if (stored + part.calls.length === 0 && refused.first instanceof ApiError) throw refused.first;
+    await store();
+    return refused.first
+      ? { rejectedSpans: refused.count, errorMessage: refused.first.message.slice(0, 1000) }
+      : null;
   }
+}
+
+class Call {
+  readonly text: string;
+
+  constructor(
+    readonly call: object,
+    spanText: string,
+  ) {
+    this.text = `${JSON.stringify(call).slice(0, -1)},"otel_dump":${spanText}}`;
+  }
+}
+
+/** Spans are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
+const PART_SPANS = 500;
+const PART_CHARACTERS = 4 * 1024 * 1024;
+
+class Part {
+  readonly calls: object[] = [];
+  readonly texts: string[] = [];
+  private characters = 0;
+
+  add({ call, text }: Call): void {
+    this.calls.push(call);
+    this.texts.push(text);
+    this.characters += text.length;
+  }
+
+  hasRoomFor({ text }: Call): boolean {
+    if (this.calls.length === 0) return true;
+    return this.calls.length < PART_SPANS && this.characters + text.length <= PART_CHARACTERS;
+  }
+}
+
+class Refusals {
+  count = 0;
+  first: Error | undefined;
+
+  add(error: Error): void {
+    this.count++;
+    this.first ??= error;
+  }
+}
+
+/** `projectOf`, asked once for the spans of one origin that follow each other; what it throws is thrown for each. */
+function projectsOf(header: string | undefined, caller: Caller): (origin: Origin) => string {
+  let last: Origin | undefined;
+  let project: string | undefined;
+  return (origin) => {
+    if (origin !== last || project === undefined) {
+      [last, project] = [origin, undefined];
+      project = projectOf(origin, header, caller);
+    }
+    return project;
+  };
 }
 
 /**

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { parseJson } from '../common/body.guard.js';
-import { ApiError } from '../common/errors.js';
-import { elementTexts, hasOpaqueEscapes } from '../common/json-text.js';
+import { hasOpaqueEscapes } from '../common/json-text.js';
+import { Turn } from '../common/turn.js';
+import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
 
 /*
  * OTLP by its published definitions (`proto/`, unchanged from open-telemetry/opentelemetry-proto v1.11.0), which protobufjs
@@ -59,41 +59,61 @@ export interface Origin {
   scope: { name?: string; version?: string; attributes?: KeyValue[] };
 }
 
+/** A span that was not read yet. */
 export interface ReceivedSpan {
   origin: Origin;
-  /** @throws Error when the span does not follow the definitions. */
-  read(): Span;
-  /** The span as it was sent; of protobuf, its OTLP/JSON. */
-  text(): string;
+  /** The span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. @throws Error when it is none. */
+  read(): { span: Span; text: string };
 }
 
-/** @throws ApiError `invalid_request` when the bytes are no export request. */
-export function* spansOfProtobuf(bytes: Uint8Array): Generator<ReceivedSpan> {
-  for (const { resource, scopeSpans } of decoded(bytes).resourceSpans)
-    for (const { scope, spans } of scopeSpans) {
-      const origin = {
-        resource: protojson.toJson(RESOURCE, resource ?? {}),
-        scope: protojson.toJson(SCOPE, scope ?? {}),
-      };
-      for (const span of spans)
-        yield { origin, read: () => spanJson(span), text: () => JSON.stringify(spanJson(span)) };
+/** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
+export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
+  received(
+    await protobufIndex(bytes, REQUEST),
+    (type, part) => type.decode(part),
+    (part) => {
+      const span = spanJson(SPAN.decode(part));
+      return { span, text: JSON.stringify(span) };
+    },
+  );
+
+/** The same of JSON, which must be UTF-8. Unknown members are ignored. */
+export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
+  received(await jsonIndex(bytes), messageOfJson, (part) => {
+    const text = textOf(part);
+    return { span: spanJson(spanMessage(parsed(text))), text };
+  });
+
+/** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
+async function received(
+  groups: readonly SpanGroup[],
+  decode: (type: protobuf.Type, bytes: Uint8Array) => protobuf.Message,
+  readSpan: (bytes: Uint8Array) => { span: Span; text: string },
+): Promise<ReceivedSpan[]> {
+  const turn = new Turn();
+  const resources = new Map<SpanGroup['owner'], Json>();
+  const spans: ReceivedSpan[] = [];
+  const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): Json => {
+    try {
+      return bytes ? protojson.toJson(type, decode(type, bytes)) : {};
+    } catch (error) {
+      throw noRequest((error as Error).message);
     }
-}
-
-/** Unknown members are ignored. @throws ApiError `invalid_request` when the JSON is no export request. */
-export function* spansOfJson(text: string): Generator<ReceivedSpan> {
-  // Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept.
-  const request = parseJson(text, hasOpaqueEscapes(text) ? wellFormed : undefined);
-  if (typeof request !== 'object' || request === null || Array.isArray(request))
-    throw noRequest('it must be an object');
-  for (const [resourceText, resourceSpans] of elements(text, request as Json, 'resourceSpans')) {
-    const resource = canonical(RESOURCE, resourceSpans['resource']);
-    for (const [scopeText, scopeSpans] of elements(resourceText, resourceSpans, 'scopeSpans')) {
-      const origin = { resource, scope: canonical(SCOPE, scopeSpans['scope']) };
-      for (const [spanText, span] of elements(scopeText, scopeSpans, 'spans'))
-        yield { origin, read: () => spanJson(spanMessage(span)), text: () => spanText };
+  };
+  for (const { owner, scope, spans: parts } of groups) {
+    if (turn.isOver) await turn.next();
+    const resource = resources.get(owner) ?? canonical(RESOURCE, owner.resource);
+    resources.set(owner, resource);
+    const origin = { resource, scope: canonical(SCOPE, scope) };
+    for (const part of parts) {
+      const read = () => {
+        if (typeof part === 'string') throw new Error(part);
+        return readSpan(part);
+      };
+      spans.push({ origin, read });
     }
   }
+  return spans;
 }
 
 /** What the exporter is told: nothing when all spans were stored. */
@@ -114,47 +134,20 @@ const response = (partialSuccess: PartialSuccess | null) =>
 type Json = Record<string, unknown>;
 type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
 
-/** The request, as far as it is looked into here. */
-interface Request {
-  resourceSpans: {
-    resource?: protobuf.Message;
-    scopeSpans: { scope?: protobuf.Message; spans: SpanMessage[] }[];
-  }[];
-}
-
-function decoded(bytes: Uint8Array): Request {
-  try {
-    return REQUEST.decode(bytes) as unknown as Request;
-  } catch (error) {
-    throw noRequest((error as Error).message);
-  }
-}
-
-/** A message in its one spelling, from JSON that may use any. */
-function canonical(type: protobuf.Type, json: unknown): Json {
-  try {
-    return protojson.toJson(type, protojson.fromJson(type, json ?? {}, LENIENT));
-  } catch (error) {
-    throw noRequest((error as Error).message);
-  }
-}
-
 const LENIENT = { ignoreUnknownFields: true };
 
-const noRequest = (why: string) =>
-  new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
+const textOf = (bytes: Uint8Array) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+
+/** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
+const parsed = (text: string): Json =>
+  Object(JSON.parse(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
 
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;
 
-/** The elements of a member that is an array, with their texts; none when it is not there. */
-function elements(text: string, object: Json, name: string): [text: string, value: Json][] {
-  const values = object[name] ?? [];
-  if (!Array.isArray(values)) throw noRequest(`${name} must be an array`);
-  if (values.length === 0) return [];
-  const texts = elementTexts(text, name);
-  return values.map((value, i) => [texts[i]!, Object(value)]);
-}
+const messageOfJson = (type: protobuf.Type, bytes: Uint8Array): protobuf.Message =>
+  protojson.fromJson(type, parsed(textOf(bytes)), LENIENT);
 
 /** OTLP/JSON as a message. */
 function spanMessage(json: Json): SpanMessage {

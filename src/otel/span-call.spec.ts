@@ -1,3 +1,4 @@
+import { parsed } from './attributes.js';
 import type { AnyValue, KeyValue, Span } from './otlp.js';
 import { callOf, InvalidSpan } from './span-call.js';
 
@@ -293,4 +294,12 @@ describe('a span that failed', () => {
   ])('%s', (_, overrides, expected) => {
     expect(mapped({}, overrides).exception).toBe(expected);
   });
+});
+
+it.each([
+  ['more values than are worth it', `[${'{},'.repeat(200_000)}0]`],
+  ['more depth than can be stored', '['.repeat(1001) + ']'.repeat(1001)],
+])('leaves a text with %s a text', (_, text) => {
+  expect(parsed(text)).toBe(text);
+  expect(parsed('[[1]]')).toEqual([[1]]);
 });

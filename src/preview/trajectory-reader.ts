@@ -4,7 +4,7 @@ import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
 import { BodyCutter } from './body-chunks.js';
 import { ByteBuffer } from './byte-buffer.js';
-import { JsonScanner, NotJson, type ScanListener } from './json-scanner.js';
+import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
 import { LogMetrics } from './log-metrics.js';
 import {
   type Group,

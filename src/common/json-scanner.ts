@@ -1,4 +1,4 @@
-import { MAX_DEPTH, TooDeep } from '../common/json-text.js';
+import { MAX_DEPTH, TooDeep } from './json-text.js';
 
 /**
  * What a scanner reports of the values that lie in at most `JsonScanner.watch` containers. Positions are those of the

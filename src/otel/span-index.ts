@@ -1,0 +1,319 @@
+import protobuf from 'protobufjs';
+import { ApiError } from '../common/errors.js';
+import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
+import { Turn } from '../common/turn.js';
+
+/*
+ * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
+ * can inflate to millions of empty spans, and each would become objects a hundred times its size. Exporters send 512
+ * spans by default and some thousands at most.
+ */
+
+export const MAX_SPANS = 10_000;
+/** Fields of the whole request: an attribute with a text is four of them, a number in a list two. */
+export const MAX_FIELDS = 1_000_000;
+/** The same for one span, which is decoded in one go. */
+export const MAX_SPAN_FIELDS = 50_000;
+export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
+/** Resources and scopes, each counted for every span that it is stored with. */
+export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
+
+/** The spans of one scope. The bytes are parts of the body, and absent where the body has none. */
+export interface SpanGroup {
+  owner: { resource?: Uint8Array };
+  scope?: Uint8Array;
+  spans: SpanBytes[];
+}
+
+/** A span over its limits is left undecoded, and refused by itself with this reason. */
+export type SpanBytes = Uint8Array | string;
+
+export const noRequest = (why: string) =>
+  new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
+
+const tooLarge = (what: string, limit: number) =>
+  new ApiError('too_large', `${what}, over the limit of ${limit}: send smaller batches`);
+
+class Counts {
+  private spans = 0;
+  private fields = 0;
+  private fieldsBefore = 0;
+
+  addField(): void {
+    if (++this.fields > MAX_FIELDS)
+      throw tooLarge('the request holds too many fields and values', MAX_FIELDS);
+  }
+
+  begin(kind: Kept): void {
+    if (kind === 'span' && ++this.spans > MAX_SPANS)
+      throw tooLarge('the request holds too many spans', MAX_SPANS);
+    this.fieldsBefore = this.fields;
+  }
+
+  /** What ends, or why it is refused. */
+  end(kind: Kept, bytes: Uint8Array): SpanBytes {
+    const fields = this.fields - this.fieldsBefore;
+    if (bytes.length <= MAX_SPAN_BYTES && fields <= MAX_SPAN_FIELDS) return bytes;
+    return bytes.length > MAX_SPAN_BYTES
+      ? `a ${kind} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
+      : `a ${kind} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
+  }
+}
+
+/** What is decoded in one go. */
+type Kept = 'resource' | 'scope' | 'span';
+
+/** The groups of spans under way. */
+class Groups {
+  list: SpanGroup[] = [];
+  private owner: SpanGroup['owner'] = {};
+
+  beginResource(): void {
+    this.owner = {};
+  }
+
+  beginScope(): void {
+    this.list.push({ owner: this.owner, spans: [] });
+  }
+
+  /** @throws ApiError `too_large` for a resource or scope over its limits */
+  keep(kind: Kept, part: SpanBytes): void {
+    const group = this.list.at(-1)!;
+    if (kind === 'span') group.spans.push(part);
+    else if (typeof part === 'string') throw new ApiError('too_large', part);
+    else if (kind === 'resource') this.owner.resource = part;
+    else group.scope = part;
+  }
+}
+
+function checkOrigins(groups: readonly SpanGroup[]): void {
+  let bytes = 0;
+  for (const { owner, scope, spans } of groups)
+    bytes += spans.length * ((owner.resource?.length ?? 0) + (scope?.length ?? 0));
+  if (bytes > MAX_ORIGIN_BYTES)
+    throw tooLarge(
+      `the resources and scopes, repeated for each of their spans, hold ${bytes} bytes`,
+      MAX_ORIGIN_BYTES,
+    );
+}
+
+/** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
+type Kind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
+
+const LENGTH_DELIMITED = 2;
+/** As deep as the decoder goes: what lies deeper is never decoded, and fails its span. */
+const MAX_MESSAGES_DEEP = 100;
+
+/** @throws ApiError `invalid_request`, `too_large` */
+export async function protobufIndex(
+  bytes: Uint8Array,
+  request: protobuf.Type,
+): Promise<SpanGroup[]> {
+  const walk = new ProtobufWalk(bytes);
+  const turn = new Turn();
+  try {
+    for (const _ of walk.inside(request, 'request', bytes.length))
+      if (turn.isOver) await turn.next();
+  } catch (error) {
+    throw error instanceof ApiError ? error : noRequest((error as Error).message);
+  }
+  checkOrigins(walk.groups.list);
+  return walk.groups.list;
+}
+
+class ProtobufWalk {
+  readonly groups = new Groups();
+  private readonly counts = new Counts();
+  private readonly reader: protobuf.Reader;
+
+  constructor(private readonly bytes: Uint8Array) {
+    this.reader = protobuf.Reader.create(bytes);
+  }
+
+  /** Pauses after each message on the way to the spans. */
+  *inside(type: protobuf.Type, kind: Kind, end: number): Generator<void> {
+    const { reader } = this;
+    while (reader.pos < end) {
+      const field = this.nextField(type, end);
+      if (!field) continue;
+      const { start, stop } = field;
+      const inner = KINDS[`${kind}.${field.name}`];
+      if (inner === 'resourceSpans') this.groups.beginResource();
+      if (inner === 'scopeSpans') this.groups.beginScope();
+      if (inner === 'resourceSpans' || inner === 'scopeSpans')
+        yield* this.inside(field.type, inner, stop);
+      else this.keep(inner as Kept | undefined, field.type, start, stop);
+      reader.pos = stop;
+      yield;
+    }
+  }
+
+  private keep(kind: Kept | undefined, type: protobuf.Type, start: number, stop: number): void {
+    if (kind) this.counts.begin(kind);
+    this.count(type, stop, 1);
+    if (kind) this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, stop)));
+  }
+
+  private count(type: protobuf.Type, end: number, depth: number): void {
+    const { reader } = this;
+    if (depth > MAX_MESSAGES_DEEP) return;
+    while (reader.pos < end) {
+      const field = this.nextField(type, end);
+      if (!field) continue;
+      this.count(field.type, field.stop, depth + 1);
+      reader.pos = field.stop;
+    }
+  }
+
+  /** Counts a field. One that holds a message stands before it then, of any other it is behind. */
+  private nextField(type: protobuf.Type, end: number) {
+    const { reader } = this;
+    this.counts.addField();
+    const tag = reader.uint32();
+    if ((tag & 7) !== LENGTH_DELIMITED) {
+      reader.skipType(tag & 7);
+      if (reader.pos > end) throw new RangeError('a field ends behind its message');
+      return undefined;
+    }
+    const stop = reader.uint32() + reader.pos;
+    if (stop > end) throw new RangeError('a field ends behind its message');
+    const known = type.fieldsById[tag >>> 3];
+    const resolved = known?.resolvedType;
+    if (resolved instanceof protobuf.Type)
+      return { name: known!.name, type: resolved, start: reader.pos, stop };
+    reader.pos = stop;
+    return undefined;
+  }
+}
+
+const KINDS: Record<string, Kind> = {
+  'request.resourceSpans': 'resourceSpans',
+  'resourceSpans.resource': 'resource',
+  'resourceSpans.scopeSpans': 'scopeSpans',
+  'scopeSpans.scope': 'scope',
+  'scopeSpans.spans': 'span',
+};
+
+/** Bytes that are scanned between two looks at the clock. */
+const SCANNED_AT_ONCE = 256 * 1024;
+
+/** @throws ApiError `invalid_json`, `invalid_request`, `too_large` */
+export async function jsonIndex(bytes: Uint8Array): Promise<SpanGroup[]> {
+  const walk = new JsonWalk(bytes);
+  const turn = new Turn();
+  try {
+    for (let at = 0; at < bytes.length; at += SCANNED_AT_ONCE) {
+      if (turn.isOver) await turn.next();
+      walk.scan(at, Math.min(at + SCANNED_AT_ONCE, bytes.length));
+    }
+    walk.end();
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error;
+    throw new ApiError('invalid_json', `the body is not valid JSON, at byte ${error.at}`);
+  }
+  checkOrigins(walk.groups.list);
+  return walk.groups.list;
+}
+
+/** The members and elements that are gone into, or kept; a list has `*` for its elements. */
+const JSON_KINDS: Record<string, string> = {
+  'request.resourceSpans': 'resources',
+  'resources.*': 'resourceSpans',
+  'resourceSpans.resource': 'resource',
+  'resourceSpans.scopeSpans': 'scopes',
+  'scopes.*': 'scopeSpans',
+  'scopeSpans.scope': 'scope',
+  'scopeSpans.spans': 'spans',
+  'spans.*': 'span',
+};
+/** Lists by the name that the client knows. */
+const LISTS: Record<string, string> = {
+  resources: 'resourceSpans',
+  scopes: 'scopeSpans',
+  spans: 'spans',
+};
+const KEPT = ['resource', 'scope', 'span'];
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const LETTER_N = 0x6e;
+
+class JsonWalk implements ScanListener {
+  readonly groups = new Groups();
+  private readonly counts = new Counts();
+  private readonly scanner = new JsonScanner(this);
+  /** What was gone into. */
+  private readonly path: string[] = [];
+  /** Containers around the next value. */
+  private depth = 0;
+  private name = '';
+  private chunkAt = 0;
+  private kept: { kind: Kept; start: number } | null = null;
+  /** Groups before the resource under way: a list that comes twice replaces the first one. */
+  private groupsBefore = 0;
+
+  constructor(private readonly bytes: Uint8Array) {
+    this.scanner.watch = Infinity;
+  }
+
+  scan(start: number, end: number): void {
+    this.chunkAt = start;
+    this.scanner.write(this.bytes.subarray(start, end));
+  }
+
+  end(): void {
+    this.chunkAt = this.bytes.length;
+    this.scanner.end();
+  }
+
+  key(key: string): void {
+    this.name = key;
+  }
+
+  valueStart(at: number, firstByte: number): void {
+    this.counts.addField();
+    const isEntered = this.depth === this.path.length;
+    if (firstByte === OPEN_BRACE || firstByte === OPEN_BRACKET) this.depth++;
+    if (!isEntered) return;
+    const parent = this.path.at(-1);
+    const kind = parent ? JSON_KINDS[`${parent}.${LISTS[parent] ? '*' : this.name}`] : 'request';
+    if (kind && KEPT.includes(kind)) this.keepFrom(kind as Kept, this.chunkAt + at);
+    else if (kind) this.goInto(kind, firstByte);
+  }
+
+  valueEnd(end: number, depth: number): void {
+    this.depth = depth;
+    if (depth < this.path.length) this.path.pop();
+    else if (this.kept && depth === this.path.length) this.keep(this.kept, this.chunkAt + end);
+  }
+
+  private goInto(kind: string, firstByte: number): void {
+    const list = LISTS[kind];
+    if (firstByte === (list ? OPEN_BRACKET : OPEN_BRACE)) {
+      this.path.push(kind);
+      this.enter(kind);
+    } else if (kind === 'request') throw noRequest('it must be an object');
+    else if (list && firstByte !== LETTER_N) throw noRequest(`${list} must be an array`);
+  }
+
+  private enter(kind: string): void {
+    const { groups } = this;
+    if (kind === 'resources') groups.list = [];
+    else if (kind === 'resourceSpans') {
+      groups.beginResource();
+      this.groupsBefore = groups.list.length;
+    } else if (kind === 'scopes') groups.list.length = this.groupsBefore;
+    else if (kind === 'scopeSpans') groups.beginScope();
+    else if (kind === 'spans') groups.list.at(-1)!.spans = [];
+  }
+
+  private keepFrom(kind: Kept, start: number): void {
+    this.kept = { kind, start };
+    this.counts.begin(kind);
+  }
+
+  private keep({ kind, start }: { kind: Kept; start: number }, end: number): void {
+    this.kept = null;
+    this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, end)));
+  }
+}
