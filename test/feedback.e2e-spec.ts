@@ -308,6 +308,60 @@ describe('an annotation of an object that is stored', () => {
     expect(await annotate('broken', digest, 1)).toMatchObject(refused);
   });
 
+  it('holds up no other key, and is refused when its key has used up its time', async () => {
+    const slow = await publish('slow', { field_schema: { pattern: '^(a+)+$' } });
+    const quick = await publish('quick', { field_schema: { type: 'integer' } });
+    const [attacker, other] = [await app.aKey('writer'), await app.aKey('writer')];
+    let answered = 0;
+    const attack = Array.from({ length: 12 }, async () => {
+      const answer = await annotate('slow', slow, `${'a'.repeat(60)}b`, { key: attacker });
+      answered++;
+      return answer;
+    });
+    expect((await annotate('quick', quick, 1, { key: other })).status).toBe(200);
+    expect(answered).toBeLessThan(12);
+    const answers = await Promise.all(attack);
+    expect(answers).toContainEqual(
+      expect.objectContaining({
+        status: 400,
+        body: expect.objectContaining({
+          detail: expect.stringMatching(/^payload.value could not be held .* within \d+ ms/),
+        }),
+      }),
+    );
+    expect(answers).toContainEqual(
+      expect.objectContaining({
+        status: 429,
+        body: expect.objectContaining({ code: 'rate_limited' }),
+      }),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([400, 429]));
+    expect((await annotate('quick', quick, 1, { key: other })).status).toBe(200);
+  });
+
+  it.each([
+    ['an object that is too large', { a: 'x'.repeat(1024 * 1024) }, 413, '1048576 bytes'],
+    [
+      'a field_schema that is too long',
+      { field_schema: { const: 'x'.repeat(128 * 1024) } },
+      413,
+      '131072',
+    ],
+    [
+      'a field_schema that is too deep',
+      `{"field_schema":${'{"not":'.repeat(101)}{}${'}'.repeat(101)}}`,
+      400,
+      'deeper than 100 levels',
+    ],
+  ])('refuses %s', async (_, val, status, detail) => {
+    const json = typeof val === 'string' ? JSON.parse(val) : val;
+    const digest = await publish('large', json);
+    expect(await annotate('large', digest, 1)).toMatchObject({
+      status,
+      body: { detail: expect.stringContaining(detail) },
+    });
+  });
+
   it('is not held against objects that the key does not reach', async () => {
     const digest = await publish('hidden', { field_schema: { type: 'boolean' } });
     const fields = {

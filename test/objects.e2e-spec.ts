@@ -43,6 +43,14 @@ const latest = (objs: any[]) =>
 
 const OP = '{"_type":"CustomWeaveType","weave_type":{"type":"Op"},"files":{"obj.py":"x"}}';
 
+it('gives a large value the digest that a small one would get', async () => {
+  const val = `{"b":"${'\u00fc'.repeat(300_000)}","a":1.0}`;
+  expect(val.length).toBeGreaterThan(256 * 1024);
+  const text = `{"obj":{"project_id":"acme/large","object_id":"o","val":${val}}}`;
+  const { body } = await app.post('/obj/create', text);
+  expect(body.digest).toBe(objectDigest(val));
+});
+
 describe('POST /obj/create', () => {
   it('answers the digest, the name and the index of the version', async () => {
     expect(await publish('{"x":1.0}', { object_id: 'first' })).toEqual({

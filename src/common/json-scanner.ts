@@ -122,6 +122,8 @@ const MAX_KEY_BYTES = 256;
 export class JsonScanner {
   /** Values in at most this many containers are reported. The listener moves it as it goes in and out. */
   watch = 0;
+  /** Values so far, about: commas and containers. */
+  values = 0;
   private state = VALUE;
   private depth = 0;
   private readonly containers = new Uint8Array(MAX_DEPTH + 1);
@@ -192,6 +194,7 @@ export class JsonScanner {
 
   private open(container: number, at: number, byte: number): number {
     if (this.depth <= this.watch) this.listener.valueStart(at, byte);
+    this.values++;
     if (++this.depth > MAX_DEPTH) throw new TooDeep();
     this.containers[this.depth] = container;
     return container === OBJECT ? FIRST_KEY : FIRST_ELEMENT;
@@ -211,6 +214,7 @@ export class JsonScanner {
 
   private nextOf(container: number, at: number): number {
     if (container === 0) throw new NotJson(this.before + at);
+    this.values++;
     return container === ARRAY ? VALUE : KEY;
   }
 

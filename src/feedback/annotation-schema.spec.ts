@@ -1,7 +1,11 @@
 import { firstProblem } from './annotation-schema.js';
 
-const schemaProblem = (schema: unknown, value: unknown) =>
-  firstProblem([{ schema, value }])?.message ?? null;
+const problem = (schema: unknown, ...values: unknown[]) =>
+  firstProblem({
+    schemas: [JSON.stringify(schema)],
+    values: values.map((value) => ({ schema: 0, text: JSON.stringify(value) })),
+  });
+const schemaProblem = (schema: unknown, value: unknown) => problem(schema, value)?.message ?? null;
 
 describe('firstProblem', () => {
   const rating = { type: 'integer', minimum: 1, maximum: 5 };
@@ -46,34 +50,22 @@ describe('firstProblem', () => {
   });
 
   it('names the first value that does not satisfy its schema', () => {
-    const values = [3, 5, 9, 10].map((value) => ({ schema: rating, value }));
-    expect(firstProblem(values)).toMatchObject({
+    expect(problem(rating, 3, 5, 9, 10)).toMatchObject({
       at: 2,
       message: expect.stringContaining('<= 5'),
     });
-    expect(firstProblem([])).toBeNull();
+    expect(problem(rating)).toBeNull();
   });
 
-  it('compiles a schema once', () => {
-    const properties = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`p${i}`, rating]));
-    const schema = { type: 'object', properties };
-    const values = Array.from({ length: 1000 }, () => ({ schema, value: { p1: 1 } }));
-    expect(firstProblem(values)).toBeNull();
+  it('survives values and schemas that lead too deep', () => {
+    const list = { type: 'array', items: { $ref: '#' } };
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    const all = { schemas: [JSON.stringify(list)], values: [{ schema: 0, text: deep }] };
+    expect(firstProblem(all)!.message).toMatch(/^cannot be judged/);
+    expect(schemaProblem({ $ref: '#' }, 1)).toMatch(/^cannot be judged/);
   });
 
-  it('has one time for all of them', () => {
-    const slow = { schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(18)}b` };
-    const fast = { schema: { not: slow.schema }, value: slow.value };
-    expect(firstProblem([fast])).toBeNull();
-    expect(firstProblem(Array.from({ length: 5000 }, () => fast))!.message).toMatch(
-      /^could not be held/,
-    );
-  });
-
-  it('stops a pattern that does not end', () => {
-    const answer = schemaProblem({ pattern: '^(a+)+$' }, `${'a'.repeat(60)}b`);
-    expect(answer).toMatch(
-      /^could not be held against the schema .* within \d+ ms for the whole request$/,
-    );
+  it('says no more of a long schema than it must', () => {
+    expect(schemaProblem({ pattern: 'x'.repeat(5000) }, 'a')).toHaveLength(1000);
   });
 });

@@ -3,12 +3,19 @@ import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
-import { hasOpaqueEscapes, memberSpans } from '../common/json-text.js';
+import {
+  hasOpaqueEscapes,
+  MAX_DEPTH,
+  memberSpans,
+  skipValue,
+  valueAt,
+} from '../common/json-text.js';
 import { parseRef } from '../common/refs.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { firstProblem, type Judged } from './annotation-schema.js';
+import { judged } from './annotation-judge.js';
+import type { Judged } from './annotation-schema.js';
 import type {
   FeedbackCreateDto,
   FeedbackPurgeDto,
@@ -26,6 +33,12 @@ import {
 import { addedTo, isAnnotation } from './feedback.types.js';
 
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
+
+/** Objects with the schema of an annotation, and the schema itself: it is compiled, which takes far longer than reading. */
+const MAX_SCHEMA_OBJECT_BYTES = 1024 * 1024;
+const MAX_SCHEMA_LENGTH = 128 * 1024;
+const MAX_SCHEMA_DEPTH = 100;
+const NO_SCHEMA = -1;
 
 /** Feedback as it was sent, and where it stands in the request. */
 interface Sent {
@@ -95,35 +108,47 @@ export class FeedbackService {
   }
 
   private async checkValues(annotations: readonly Sent[], caller: Caller): Promise<void> {
-    const schemas = new Map<string, unknown>();
-    const judged: (Judged & Sent)[] = [];
-    for (const sent of annotations) {
-      const ref = sent.body.annotation_ref!;
-      if (!schemas.has(ref)) schemas.set(ref, await this.fieldSchemaOf(ref, caller));
-      const schema = schemas.get(ref);
-      if (schema === undefined) continue;
-      judged.push({ ...sent, schema, value: (sent.body.payload as { value: unknown }).value });
+    const schemas = new Map<string, number>();
+    const all: Judged = { schemas: [], values: [] };
+    const places: string[] = [];
+    for (const { body, text, path } of annotations) {
+      const ref = body.annotation_ref!;
+      let schema = schemas.get(ref);
+      if (schema === undefined) {
+        const found = await this.fieldSchemaOf(ref, `${path}annotation_ref`, caller);
+        schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
+        schemas.set(ref, schema);
+      }
+      if (schema === NO_SCHEMA) continue;
+      all.values.push({ schema, text: valueAt(text, 'payload', 'value') });
+      places.push(`${path}payload.value`);
     }
-    const problem = firstProblem(judged);
-    if (!problem) return;
-    const { at, message } = problem;
-    throw invalidRequest([{ path: `${judged[at]!.path}payload.value`, message }]);
+    const problem = await judged(all, caller.keyId);
+    if (problem) throw invalidRequest([{ path: places[problem.at]!, message: problem.message }]);
   }
 
-  /** The `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach or has none. */
-  private async fieldSchemaOf(ref: string, caller: Caller): Promise<unknown> {
+  /**
+   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach
+   * or has none. `path` is where the ref stands. @throws ApiError `too_large`
+   */
+  private async fieldSchemaOf(
+    ref: string,
+    path: string,
+    caller: Caller,
+  ): Promise<string | undefined> {
     const { projectId, name, digest } = parseRef(ref)!;
     if (!caller.reaches(projectId)) return undefined;
-    try {
-      const object = { project_id: projectId, object_id: name, digest: digest! };
-      const { val } = JSON.parse(await this.objects.read(object)) as {
-        val: { field_schema?: unknown } | null;
-      };
-      return val?.field_schema ?? undefined;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'not_found') return undefined;
-      throw error;
-    }
+    const object = { project_id: projectId, object_id: name, digest: digest! };
+    const val = await this.objects.valueUpTo(object, MAX_SCHEMA_OBJECT_BYTES);
+    if (val === null)
+      throw new ApiError(
+        'too_large',
+        `${path} names an object over the limit of ${MAX_SCHEMA_OBJECT_BYTES} bytes`,
+      );
+    const schema = val?.startsWith('{') ? memberText(val, 'field_schema') : undefined;
+    if (schema === undefined || schema === 'null') return undefined;
+    assertSchemaFits(schema, path);
+    return schema;
   }
 
   private async store(row: FeedbackRow): Promise<string> {
@@ -133,6 +158,25 @@ export class FeedbackService {
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
     return stored!.json;
+  }
+}
+
+function memberText(object: string, name: string): string | undefined {
+  const span = memberSpans(object, 0).get(name);
+  return span && object.slice(...span);
+}
+
+function assertSchemaFits(schema: string, path: string): void {
+  if (schema.length > MAX_SCHEMA_LENGTH)
+    throw new ApiError(
+      'too_large',
+      `the field_schema that ${path} names holds ${schema.length} characters, over the limit of ${MAX_SCHEMA_LENGTH}`,
+    );
+  try {
+    skipValue(schema, 0, MAX_DEPTH - MAX_SCHEMA_DEPTH);
+  } catch {
+    const message = `names a field_schema that is nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+    throw invalidRequest([{ path, message }]);
   }
 }
 

@@ -93,6 +93,16 @@ export const versionQuery = (
     SELECT ${selected(parts)} FROM object_versions v
     WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(word)}) o`;
 
+/** The value of one live version as text, null when it holds more bytes: it is not read then. */
+export const smallValueQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+  bytes: number,
+): Sql => sql`
+  SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(word)}`;
+
 /** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
 export const deletedAtQuery = (projectId: string, objectId: string, word: string): Sql => sql`
   SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (

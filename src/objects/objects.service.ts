@@ -4,6 +4,7 @@ import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { assertExpected, objectDigest } from './digest.js';
+import { isLarge, largeDigest } from './large-digest.js';
 import { objectClass } from './object-class.js';
 import type {
   ObjectCreateDto,
@@ -24,6 +25,7 @@ import {
   objectsQuery,
   promoteQuery,
   publishQuery,
+  smallValueQuery,
   versionQuery,
 } from './objects.query.js';
 
@@ -44,7 +46,7 @@ export class ObjectsService {
   /** Publishes a value; `val` is its text as it was sent. */
   async create(obj: ObjectCreateDto, val: string, caller: Caller): Promise<ObjectCreatedDto> {
     const { project_id: projectId, object_id: objectId } = obj;
-    const digest = objectDigest(val);
+    const digest = isLarge(val) ? await largeDigest(val, caller.keyId) : objectDigest(val);
     assertExpected('obj.expected_digest', obj.expected_digest, digest);
     const version: NewVersion = {
       projectId,
@@ -85,6 +87,15 @@ export class ObjectsService {
     throw new ApiError('not_found', `${object_id}:v${version_index} was deleted at ${deleted_at}`, {
       extra: { deleted_at },
     });
+  }
+
+  /** The value of a live version as it was sent; undefined when there is none, null when it is larger. */
+  async valueUpTo(version: ObjectReadDto, bytes: number): Promise<string | null | undefined> {
+    const { project_id, object_id, digest } = version;
+    const [row] = await this.database.query<{ val: string | null }>(
+      smallValueQuery(project_id, object_id, digest, bytes),
+    );
+    return row?.val;
   }
 
   stream(query: ObjectsQueryDto): Promise<Readable> {

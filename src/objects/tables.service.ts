@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream';
-import { setImmediate as breath } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { hasOpaqueEscapes, valueAt } from '../common/json-text.js';
+import { Turn } from '../common/turn.js';
 import { Database } from '../database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
+import { isLarge, largeDigest } from './large-digest.js';
 import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';
 import type {
   TableCreatedDto,
@@ -38,8 +39,6 @@ export const MAX_EDITS = 10_000;
 /** Rows of one INSERT, and bytes after which it is sent with fewer. */
 const ROWS_AT_ONCE = 1000;
 const BYTES_AT_ONCE = 1024 * 1024;
-/** Digests are computed for about this long before other requests get their turn. */
-const TURN_MS = 10;
 /** A row may be as large as a body. */
 const STREAMED_AT_ONCE = 64;
 
@@ -136,15 +135,14 @@ export class TablesService {
   }
 }
 
+/** Rows of all keys take turns in the thread as those of one: a large row is rare. */
 async function newRows(texts: readonly string[]): Promise<NewRow[]> {
   const rows: NewRow[] = [];
-  let turnEnds = performance.now() + TURN_MS;
+  const turn = new Turn();
   for (const val of texts) {
-    if (performance.now() > turnEnds) {
-      await breath();
-      turnEnds = performance.now() + TURN_MS;
-    }
-    rows.push({ digest: objectDigest(val), isOpaque: hasOpaqueEscapes(val), val });
+    if (turn.isOver) await turn.next();
+    const digest = isLarge(val) ? await largeDigest(val, 'rows') : objectDigest(val);
+    rows.push({ digest, isOpaque: hasOpaqueEscapes(val), val });
   }
   return rows;
 }

@@ -32,13 +32,13 @@ export class OtelService {
       stored += part.calls.length;
       part = new Part();
     };
-    for (const { origin, read } of spans) {
+    for (const received of spans) {
       if (turn.isOver) await turn.next();
       let next: Call;
       try {
-        const projectId = projectOf(origin);
-        const { span, text } = read();
-        next = new Call(callOf(span, origin, projectId), text);
+        const projectId = projectOf(received.origin);
+        const { span, text } = received.read();
+        next = new Call(callOf(span, received.origin, projectId), text);
       } catch (error) {
         refused.add(error as Error);
         continue;

@@ -154,10 +154,10 @@ describe('of both forms', () => {
     };
     const spans = await spansOf(request);
     expect(
-      spans.map(({ origin, read }) => [
-        origin.resource.attributes?.[0]?.key,
-        origin.scope.name,
-        read().span.name,
+      spans.map((span) => [
+        span.origin.resource.attributes?.[0]?.key,
+        span.origin.scope.name,
+        span.read().span.name,
       ]),
     ).toEqual([
       ['r', 's', 'a'],

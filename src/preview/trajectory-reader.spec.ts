@@ -274,6 +274,17 @@ describe('TrajectoryReader', () => {
     expect(row!.document.length).toBeLessThan(300);
   });
 
+  it('refuses a trajectory of too many values, those of logprobs not counted', () => {
+    const turns = (values: number, tokens: number) =>
+      `[{"message":{"role":"a","x":[${'0,'.repeat(values)}0]},"logprobs":{"content":[${'{},'.repeat(tokens)}{}]}}]`;
+    const body = (values: number, tokens: number) =>
+      `{"trajectory_groups":[{"trajectories":[{"messages_and_choices":${turns(values, tokens)}}]}]}`;
+    expect(read(body(199_000, 300_000)).rows).toHaveLength(1);
+    expect(() => read(body(200_000, 0))).toThrow(
+      'trajectory_groups[0].trajectories[0] without its logprobs is over the limit of 200000 values',
+    );
+  });
+
   it('refuses a trajectory that is too large without its logprobs, and names the limit', () => {
     const reader = new TrajectoryReader(NOW);
     const text = Buffer.alloc(1024 * 1024, 'x');

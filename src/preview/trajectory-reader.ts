@@ -29,6 +29,8 @@ export interface TrajectoryRow {
 
 /** A trajectory is parsed in one go, without its logprobs: this keeps it short. */
 const MAX_TRAJECTORY_BYTES = 32 * 1024 * 1024;
+/** And so does this, since a short text may hold millions of values. */
+const MAX_TRAJECTORY_VALUES = 200_000;
 /** The same for what a group holds beside its trajectories, and for the members of the body. */
 const MAX_MEMBER_BYTES = 4 * 1024 * 1024;
 
@@ -112,6 +114,9 @@ export class TrajectoryReader implements ScanListener {
   private trajectoryIndex = -1;
   private groupTrajectories: Pick<Trajectory, 'reward' | 'metrics'>[] | null = null;
   private numTokens = 0;
+  /** The scanner's count of values when the trajectory began; what its logprobs add is taken out. */
+  private valuesBefore = 0;
+  private valuesBeforeLogprobs = 0;
 
   constructor(private readonly receivedAt: string) {}
 
@@ -192,15 +197,18 @@ export class TrajectoryReader implements ScanListener {
     } else if (kind === 'trajectory') {
       this.trajectoryIndex++;
       this.numTokens = 0;
+      this.valuesBefore = this.scanner.values;
       this.captureInto(this.trajectory, at);
-    }
+    } else if (kind === 'logprobs') this.valuesBeforeLogprobs = this.scanner.values;
   }
 
   private leave(kind: Kind, end: number): void {
     if (kind === 'trajectory') this.endTrajectory(this.captured(end));
     else if (kind === 'trajectories') this.captureOn(this.shell, end);
-    else if (kind === 'logprobs') this.captureOn(this.trajectory, end);
-    else if (kind === 'turn') this.lengthBeforeComma = -1;
+    else if (kind === 'logprobs') {
+      this.valuesBefore += this.scanner.values - this.valuesBeforeLogprobs;
+      this.captureOn(this.trajectory, end);
+    } else if (kind === 'turn') this.lengthBeforeComma = -1;
     else if (kind === 'group') {
       this.endGroup(this.captured(end));
       this.cutUpTo(end, true);
@@ -285,8 +293,14 @@ export class TrajectoryReader implements ScanListener {
     if (!this.capture) return;
     const limit = this.capture === this.trajectory ? MAX_TRAJECTORY_BYTES : MAX_MEMBER_BYTES;
     if (this.capture.length + end - this.captureStart > limit) throw this.tooLarge(limit);
+    if (this.capture === this.trajectory && this.valuesOfTrajectory > MAX_TRAJECTORY_VALUES)
+      throw this.tooLarge(MAX_TRAJECTORY_VALUES, 'values');
     this.capture.append(this.chunk.subarray(this.captureStart, end));
     this.captureStart = end;
+  }
+
+  private get valuesOfTrajectory(): number {
+    return this.scanner.values - this.valuesBefore;
   }
 
   private captured(end: number): string {
@@ -324,7 +338,7 @@ export class TrajectoryReader implements ScanListener {
     return invalidRequest([{ path, message: 'must be an object' }]);
   }
 
-  private tooLarge(limit: number): ApiError {
+  private tooLarge(limit: number, unit = 'bytes'): ApiError {
     const { capture, groupIndex, trajectoryIndex } = this;
     const what =
       capture === this.trajectory
@@ -332,7 +346,7 @@ export class TrajectoryReader implements ScanListener {
         : capture === this.shell
           ? `trajectory_groups[${groupIndex}] without its trajectories`
           : this.name;
-    return new ApiError('too_large', `${what} is over the limit of ${limit} bytes`);
+    return new ApiError('too_large', `${what} is over the limit of ${limit} ${unit}`);
   }
 }
 

@@ -1,0 +1,209 @@
+/* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
+import { parentPort, Worker } from 'node:worker_threads';
+
+interface Limits {
+  /** A job that takes longer ends the thread. */
+  timeoutMs?: number;
+  /** Time that the jobs of one key may take: at once, and regained each second. */
+  budgetMs?: { burst: number; perSecond: number };
+  /** Heap of the thread; more ends it. */
+  memoryMb: number;
+}
+
+/** The job did not end in its time. */
+export class TimeUp extends Error {}
+
+/** The jobs of the key have used up their time. */
+export class OverBudget extends Error {}
+
+interface Job<Question, Answer> {
+  question: Question;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * A thread of this process for work on what clients sent that would hold up the event loop. It starts with the first
+ * job, does one at a time, and is replaced when a job ends it. Keys take turns, so that whoever sends many jobs delays
+ * another key by one of them.
+ */
+export class WorkerThread<Question, Answer> {
+  private readonly waiting = new Map<string, Job<Question, Answer>[]>();
+  private readonly budgets: Budgets | undefined;
+  private thread: Thread<Answer> | undefined;
+  private isRunning = false;
+
+  /** `file` answers by `answerJobs`. */
+  constructor(
+    private readonly file: URL,
+    private readonly limits: Limits,
+  ) {
+    this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);
+  }
+
+  /** @throws TimeUp, OverBudget, or what the thread throws, by its name and message */
+  run(question: Question, key: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const job = { question, resolve, reject };
+      const queue = this.waiting.get(key);
+      if (queue) queue.push(job);
+      else this.waiting.set(key, [job]);
+      if (!this.isRunning) void this.runAll();
+    });
+  }
+
+  private async runAll(): Promise<void> {
+    this.isRunning = true;
+    for (let next = this.next(); next; next = this.next()) {
+      const { key, job } = next;
+      try {
+        this.budgets?.check(key);
+        job.resolve(await this.answer(job.question, key));
+      } catch (error) {
+        job.reject(error as Error);
+      }
+    }
+    this.isRunning = false;
+  }
+
+  /** A job of the key that has waited longest, which then goes to the end of the line. */
+  private next(): { key: string; job: Job<Question, Answer> } | undefined {
+    const [first] = this.waiting;
+    if (!first) return undefined;
+    const [key, queue] = first;
+    const job = queue.shift()!;
+    this.waiting.delete(key);
+    if (queue.length > 0) this.waiting.set(key, queue);
+    return { key, job };
+  }
+
+  private async answer(question: Question, key: string): Promise<Answer> {
+    const thread = (this.thread ??= await this.started());
+    const clock = new Clock();
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        const { timeoutMs } = this.limits;
+        if (timeoutMs) clock.whenSpent(timeoutMs, () => reject(new TimeUp()));
+        thread.ended = reject;
+        thread.replied = ({ answer, error }) =>
+          error ? reject(Object.assign(new Error(error.message), error)) : resolve(answer!);
+        thread.worker.ref();
+        thread.worker.postMessage(question);
+      });
+    } catch (error) {
+      if (error instanceof TimeUp) this.end(thread);
+      throw error;
+    } finally {
+      clock.stop();
+      thread.worker.unref();
+      this.budgets?.charge(key, clock.spentMs);
+    }
+  }
+
+  private end(thread: Thread<Answer>): void {
+    if (this.thread === thread) this.thread = undefined;
+    void thread.worker.terminate();
+  }
+
+  /** A thread that has loaded its code, which takes no time of a job. */
+  private started(): Promise<Thread<Answer>> {
+    const worker = new Worker(this.file, {
+      resourceLimits: { maxOldGenerationSizeMb: this.limits.memoryMb },
+    });
+    return new Promise((resolve, reject) => {
+      const thread: Thread<Answer> = { worker, replied: () => resolve(thread), ended: reject };
+      worker.on('message', (reply: Reply<Answer>) => thread.replied(reply));
+      worker.on('error', (error) => {
+        this.end(thread);
+        thread.ended(error);
+      });
+    });
+  }
+}
+
+interface Thread<Answer> {
+  worker: Worker;
+  replied: (reply: Reply<Answer>) => void;
+  ended: (error: Error) => void;
+}
+
+/**
+ * Time that a thread has spent: as much as passed, but no more than all threads of the process have computed, so that a
+ * busy machine is not taken for a busy thread.
+ */
+class Clock {
+  private readonly begin = performance.now();
+  private readonly cpu = process.cpuUsage();
+  private timer: NodeJS.Timeout | undefined;
+
+  get spentMs(): number {
+    const { user, system } = process.cpuUsage(this.cpu);
+    return Math.min(performance.now() - this.begin, (user + system) / 1000);
+  }
+
+  whenSpent(ms: number, act: () => void): void {
+    const look = () => {
+      const rest = ms - this.spentMs;
+      if (rest > 0) this.timer = setTimeout(look, Math.ceil(rest));
+      else setImmediate(act); // an answer that came in time may still wait to be read
+    };
+    this.timer = setTimeout(look, ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+interface Reply<Answer> {
+  answer?: Answer;
+  error?: { name: string; message: string };
+}
+
+/** What a thread does with its jobs. */
+export function answerJobs(answer: (question: never) => unknown): void {
+  parentPort!.on('message', (question: never) => {
+    parentPort!.postMessage(replyTo(() => answer(question)));
+  });
+  parentPort!.postMessage('ready');
+}
+
+function replyTo(answer: () => unknown): Reply<unknown> {
+  try {
+    return { answer: answer() };
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { error: { name, message } };
+  }
+}
+
+/** The compiled file beside the module at `url`. Tests run sources, and threads what was built of them. */
+export const threadFile = (name: string, url: string): URL =>
+  new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?=[^/]+\/[^/]+$)/, '/dist/src/') : url);
+
+/** Time of keys, which comes back as it passes. */
+class Budgets {
+  private readonly spent = new Map<string, { ms: number; at: number }>();
+
+  constructor(private readonly limits: NonNullable<Limits['budgetMs']>) {}
+
+  check(key: string): void {
+    if (this.spentBy(key) >= this.limits.burst) throw new OverBudget();
+  }
+
+  charge(key: string, ms: number): void {
+    const spent = this.spentBy(key) + ms;
+    this.spent.delete(key); // so that the oldest come first
+    this.spent.set(key, { ms: spent, at: performance.now() });
+    for (const [old] of this.spent) {
+      if (this.spentBy(old) > 0) break;
+      this.spent.delete(old);
+    }
+  }
+
+  private spentBy(key: string): number {
+    const { ms, at } = this.spent.get(key) ?? { ms: 0, at: 0 };
+    const regained = ((performance.now() - at) / 1000) * this.limits.perSecond;
+    return Math.max(0, ms - regained);
+  }
+}
