@@ -162,8 +162,8 @@ interface Reply<Answer> {
 
 /** What a thread does with its jobs. */
 export function answerJobs(answer: (question: never) => unknown): void {
-  parentPort!.on('message', (question: never) => {
-    parentPort!.postMessage(replyTo(() => answer(question)));
+  parentPort!.on('message', (question) => {
+    parentPort!.postMessage(replyTo(() => answer(question as never)));
   });
   parentPort!.postMessage('ready');
 }
