@@ -64,8 +64,12 @@ export class CallsV2Controller {
   @Post('call/end')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
-    await this.calls.endStarted(end, text);
+  async end(
+    @Body() { end }: CallEndBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.calls.endStarted(end, text, caller);
     return {};
   }
 }

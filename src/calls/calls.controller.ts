@@ -12,6 +12,7 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Caller, CallerParam } from '../auth/caller.js';
 import { BodyText } from '../common/body.guard.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
@@ -53,8 +54,12 @@ export class CallsController {
   @Post('call/end')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  async end(@Body() { end }: CallEndBodyDto, @BodyText() text: string): Promise<object> {
-    await this.calls.end(end, text);
+  async end(
+    @Body() { end }: CallEndBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.calls.end(end, text, caller);
     return {};
   }
 

@@ -58,17 +58,17 @@ export class CallsService {
   async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
     const documents = textsIn(text, { start: START_SHAPE })?.start;
     const write = startWrite(start, documents, caller);
-    await this.writer.store(write);
+    await this.writer.store(write, caller.keyId);
     return { id: write.id, trace_id: write.traceId! };
   }
 
   /** `text` is the body as it was sent. */
-  async end(end: CallEndDto, text: string): Promise<void> {
-    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end));
+  async end(end: CallEndDto, text: string, caller: Caller): Promise<void> {
+    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.keyId);
   }
 
   /** The end of a call that is there. @throws ApiError `not_found` */
-  async endStarted(end: CallEndDto, text: string): Promise<void> {
+  async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
     const [row] = await this.database.query<{ count: number }>(
@@ -76,7 +76,7 @@ export class CallsService {
     );
     if (row!.count === 0)
       throw new ApiError('not_found', 'no call with this id has started in the project');
-    await this.end(end, text);
+    await this.end(end, text, caller);
   }
 
   /**
@@ -108,18 +108,17 @@ export class CallsService {
   }
 
   /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
-  storeCalls(calls: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
+  async storeCalls(calls: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
     const found = textsIn(`[${texts.join(',')}]`, [CALL_SHAPE])!;
-    return this.storeItems(
-      calls.map((call, i) => checkedCall(call, found[i], caller)),
-      caller,
-    );
+    const items = await inTurns(calls, (call, i) => checkedCall(call, found[i], caller));
+    return this.storeItems(items, caller);
   }
 
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
-    const writes = writesOf(items, caller, await this.tracesOf(items));
+    const traces = await this.tracesOf(items);
+    const writes = await inTurns(items, (item) => writeOf(item, caller, traces));
     const merged = mergedByCall(writes.filter((write) => write !== null));
-    const refused = await this.writer.storeAll([...merged.values()]);
+    const refused = await this.writer.storeAll([...merged.values()], caller.keyId);
     return items.map((item, i): ItemAnswer => {
       if ('error' in item) return item;
       const write = merged.get(keyOf(writes[i]!))!;
@@ -262,15 +261,13 @@ function assertValid(dto: Dto, body: unknown, path = ''): void {
   if (violations.length > 0) throw invalidRequest(violations);
 }
 
-/** The write of each item, null for a refused one. */
-function writesOf(items: (Item | Refusal)[], caller: Caller, traces: Traces): (CallWrite | null)[] {
-  return items.map((item) => {
-    if ('error' in item) return null;
-    const { start, end, documents } = item;
-    if (!start) return endWrite(end!, documents);
-    const first = startWrite(start, documents, caller, traces);
-    return end ? joined(first, endWrite(end, documents)) : first;
-  });
+/** The write of an item, null for a refused one. */
+function writeOf(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
+  if ('error' in item) return null;
+  const { start, end, documents } = item;
+  if (!start) return endWrite(end!, documents);
+  const first = startWrite(start, documents, caller, traces);
+  return end ? joined(first, endWrite(end, documents)) : first;
 }
 
 /** The trace of a start that names none. */
@@ -339,7 +336,7 @@ function startWrite(
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
     },
-    ...weighed([attributes, inputs, otelDump]),
+    isOpaque: isOpaque(attributes, inputs, otelDump),
   };
 }
 
@@ -359,23 +356,15 @@ function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite 
       summary,
       output,
     },
-    ...weighed([summary, output], end.exception),
+    isOpaque: isOpaque(summary, output),
   };
 }
 
 /** A free-form member that is null is stored as one that is absent. */
 const storable = (document: string | undefined) => (document === 'null' ? null : document);
 
-/** What the write path needs to know of documents, and of a text beside them, which only weighs. */
-function weighed(
-  documents: (string | null | undefined)[],
-  text?: string | null,
-): Pick<CallWrite, 'isOpaque' | 'length'> {
-  return {
-    isOpaque: documents.some((document) => document && hasOpaqueEscapes(document)),
-    length: [...documents, text].reduce((sum, part) => sum + (part?.length ?? 0), 0),
-  };
-}
+const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
+  documents.some((document) => document && hasOpaqueEscapes(document));
 
 /** `summary.status_counts.error > 0`. */
 function hasDescendantError(summary: CallEndDto['summary']): boolean {

@@ -14,8 +14,6 @@ export interface CallWrite {
   end?: EndColumns;
   /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
   isOpaque: boolean;
-  /** Characters of its documents, which is what it weighs. */
-  length: number;
   /** Of the start: its own, else set when the write is committed. */
   traceId?: string | null;
 }
@@ -37,16 +35,16 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   /** Resolves when the write is committed. @throws Busy when too many wait. */
-  async store(write: CallWrite): Promise<void> {
+  async store(write: CallWrite, keyId: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
-    await this.group.add(write, write.projectId, write.length);
+    await this.group.add(write, { key: keyId, project: write.projectId }, lengthOf(write));
   }
 
   /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
-  async storeAll(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
+  async storeAll(writes: CallWrite[], keyId: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
     const refused = new Map<CallWrite, unknown>();
-    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write)));
+    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write, keyId)));
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') continue;
       if (!isRowError(outcome.reason)) throw outcome.reason;
@@ -112,6 +110,13 @@ const WAITING = 'skein_calls_waiting';
 /** As PostgreSQL's collation C orders UTF-8. */
 const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
+/** Characters of its documents and of its exception, which is what it weighs. */
+const lengthOf = ({ start, end }: CallWrite): number => {
+  const ofStart = [start?.attributes, start?.inputs, start?.otel_dump];
+  const texts = [...ofStart, end?.summary, end?.output, end?.exception];
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+};
+
 /** Neither part can hold the separator. */
 export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
 
@@ -135,5 +140,4 @@ export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => ({
   end: later.end ?? earlier.end,
   traceId: later.start ? later.traceId : earlier.traceId,
   isOpaque: earlier.isOpaque || later.isOpaque,
-  length: earlier.length + later.length,
 });

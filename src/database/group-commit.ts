@@ -7,6 +7,17 @@ interface Waiting<Row> {
   reject: (error: unknown) => void;
 }
 
+/** Whose a row is. */
+interface Owner {
+  key: string;
+  project: string;
+}
+
+interface Batch<Row> {
+  rows: Waiting<Row>[];
+  bytes: number;
+}
+
 interface Limits {
   /** Rows and bytes of one write. */
   maxRows: number;
@@ -25,21 +36,35 @@ const LIMITS: Limits = {
   maxRows: 100,
   maxBytes: 8 * MIB,
   maxWrites: 4,
-  maxWaitingRows: 20_000,
+  maxWaitingRows: 40_000,
   maxWaitingBytes: 64 * MIB,
 };
+
+/** What waits of one key. */
+interface Share {
+  /** The project that has waited longest comes first. */
+  projects: Set<string>;
+  rows: number;
+  bytes: number;
+}
+
+/** A key may take this part of what may wait. */
+const PART_OF_KEY = 1 / 2;
 
 /**
  * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
  * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
- * share a write only with rows of the same project, and projects take turns. `add` settles when its row is committed,
- * or refused; what waits is bounded in rows and bytes.
+ * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Keys take
+ * turns, and the projects of a key do: another key waits for one write of each key, however many projects that names.
+ * A write with room takes rows that other keys have for its project. `add` settles when its row is committed, or
+ * refused; what waits is bounded in rows and bytes, and a key has half of both.
  */
 export class GroupCommit<Row> {
-  /** By project, the one that has waited longest first. */
-  private readonly waiting = new Map<string, Waiting<Row>[]>();
-  private rows = 0;
-  private bytes = 0;
+  /** By project and by key. */
+  private readonly waiting = new Map<string, Map<string, Waiting<Row>[]>>();
+  /** By key, the one that has waited longest first. */
+  private readonly shares = new Map<string, Share>();
+  private readonly total = { rows: 0, bytes: 0 };
   private writes = 0;
   private isScheduled = false;
   private readonly idleListeners: (() => void)[] = [];
@@ -55,29 +80,38 @@ export class GroupCommit<Row> {
   }
 
   get waitingRows(): number {
-    return this.rows;
+    return this.total.rows;
   }
 
   /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
-  add(row: Row, project: string, bytes: number): Promise<void> {
-    const { maxWaitingRows, maxWaitingBytes } = this.limits;
-    const isOver = this.rows >= maxWaitingRows || this.bytes + bytes > maxWaitingBytes;
-    if (isOver && this.rows > 0)
+  add(row: Row, { key, project }: Owner, bytes: number): Promise<void> {
+    const share = this.shares.get(key) ?? { projects: new Set(), rows: 0, bytes: 0 };
+    if (this.isOver(this.total, bytes, 1) || this.isOver(share, bytes, PART_OF_KEY))
       return Promise.reject(new Busy('too many writes wait for the database'));
     return new Promise((resolve, reject) => {
-      const queue = this.waiting.get(project);
-      const waiting = { row, bytes, resolve, reject };
-      if (queue) queue.push(waiting);
-      else this.waiting.set(project, [waiting]);
-      this.rows++;
-      this.bytes += bytes;
+      const keys = entryOf(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
+      entryOf(keys, key, () => []).push({ row, bytes, resolve, reject });
+      this.shares.set(key, share);
+      share.projects.add(project);
+      for (const wait of [this.total, share]) {
+        wait.rows++;
+        wait.bytes += bytes;
+      }
       this.schedule();
     });
   }
 
+  private isOver(wait: { rows: number; bytes: number }, bytes: number, part: number): boolean {
+    const { maxWaitingRows, maxWaitingBytes } = this.limits;
+    return (
+      wait.rows > 0 &&
+      (wait.rows >= maxWaitingRows * part || wait.bytes + bytes > maxWaitingBytes * part)
+    );
+  }
+
   /** Resolves when everything added so far is settled; call it on shutdown. */
   async idle(): Promise<void> {
-    if (this.rows === 0 && this.writes === 0) return;
+    if (this.total.rows === 0 && this.writes === 0) return;
     await new Promise<void>((resolve) => this.idleListeners.push(resolve));
   }
 
@@ -87,7 +121,7 @@ export class GroupCommit<Row> {
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      while (this.rows > 0 && this.writes < this.limits.maxWrites) void this.startWrite();
+      while (this.total.rows > 0 && this.writes < this.limits.maxWrites) void this.startWrite();
     });
   }
 
@@ -95,27 +129,54 @@ export class GroupCommit<Row> {
     this.writes++;
     await this.commit(this.nextBatch());
     this.writes--;
-    if (this.rows > 0) this.schedule();
+    if (this.total.rows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
 
-  /** Of the project that has waited longest; what does not fit goes to the end of the line. */
+  /** Of the key that has waited longest, then of the others with rows for the same project. */
   private nextBatch(): Waiting<Row>[] {
-    const [project, queue] = this.waiting.entries().next().value!;
-    let rows = 0;
+    const [first] = this.shares;
+    const [key, share] = first!;
+    const [oldest] = share.projects;
+    const project = oldest!;
+    const batch: Batch<Row> = { rows: [], bytes: 0 };
+    const keys = this.waiting.get(project)!;
+    this.take(key, project, batch);
+    for (const other of keys.keys()) {
+      if (batch.rows.length >= this.limits.maxRows) break;
+      if (other !== key) this.take(other, project, batch);
+    }
+    if (share.projects.delete(project)) share.projects.add(project); // to the end of the line
+    if (this.shares.delete(key)) this.shares.set(key, share);
+    return batch.rows;
+  }
+
+  /** Moves rows of the key and project to the batch while they fit. A batch takes its first row always. */
+  private take(key: string, project: string, batch: Batch<Row>): void {
+    const keys = this.waiting.get(project)!;
+    const queue = keys.get(key)!;
+    const { maxRows, maxBytes } = this.limits;
+    let count = 0;
     let bytes = 0;
     for (const waiting of queue) {
-      const isFull = rows >= this.limits.maxRows || bytes + waiting.bytes > this.limits.maxBytes;
-      if (rows > 0 && isFull) break;
-      rows++;
+      const isFull =
+        batch.rows.length + count >= maxRows || batch.bytes + bytes + waiting.bytes > maxBytes;
+      if (isFull && batch.rows.length + count > 0) break;
+      count++;
       bytes += waiting.bytes;
     }
-    const batch = queue.splice(0, rows);
-    this.waiting.delete(project);
-    if (queue.length > 0) this.waiting.set(project, queue);
-    this.rows -= rows;
-    this.bytes -= bytes;
-    return batch;
+    batch.rows.push(...queue.splice(0, count));
+    batch.bytes += bytes;
+    const share = this.shares.get(key)!;
+    for (const wait of [this.total, share]) {
+      wait.rows -= count;
+      wait.bytes -= bytes;
+    }
+    if (queue.length > 0) return;
+    keys.delete(key);
+    if (keys.size === 0) this.waiting.delete(project);
+    share.projects.delete(project);
+    if (share.projects.size === 0) this.shares.delete(key);
   }
 
   private async commit(batch: Waiting<Row>[]): Promise<void> {
@@ -133,4 +194,10 @@ export class GroupCommit<Row> {
       }
     }
   }
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, made: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = made()));
+  return value;
 }
