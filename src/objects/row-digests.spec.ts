@@ -8,13 +8,16 @@ const list = (rows: Buffer) =>
   );
 
 describe('edited', () => {
-  it('does what the same edits do to an array', () => {
+  it.each([
+    ['a few edits', 8, { maxLength: 30 }, 500],
+    ['enough edits for several blocks', 2000, { minLength: 1500, maxLength: 1500 }, 5],
+  ])('does what the same edits do to an array: %s', (_, max, length, numRuns) => {
     const edits = fc.array(
-      fc.tuple(fc.constantFrom('append', 'pop', 'insert'), fc.nat({ max: 12 })),
-      { maxLength: 30 },
+      fc.tuple(fc.constantFrom('append', 'pop', 'insert'), fc.nat({ max: max + 4 })),
+      { ...length, size: 'max' },
     );
     fc.assert(
-      fc.property(fc.nat({ max: 8 }), edits, (rows, drawn) => {
+      fc.property(fc.nat({ max }), edits, (rows, drawn) => {
         const expected = Array.from({ length: rows }, (_, i) => digest(i));
         const table = joinedDigests(expected);
         const touched: string[] = [];
@@ -40,7 +43,7 @@ describe('edited', () => {
         expect(list(answer.rows)).toEqual(expected);
         expect(answer.touched).toEqual(touched);
       }),
-      { numRuns: 500 },
+      { numRuns },
     );
   });
 

@@ -29,7 +29,7 @@ export function edited(
   rowDigests: Buffer,
   edits: readonly TableEdit[],
 ): { rows: Buffer; touched: string[] } {
-  const pieces = [rowDigests];
+  const pieces = new Pieces(rowDigests);
   const touched: string[] = [];
   let appended: string[] = [];
   let count = rowDigests.length / DIGEST_LENGTH;
@@ -40,31 +40,96 @@ export function edited(
       count++;
       return;
     }
-    if (appended.length > 0) pieces.push(joinedDigests(appended));
-    appended = [];
     const index = 'pop' in edit ? edit.pop : edit.insert;
     if (index > count || ('pop' in edit && index === count)) throw new OutOfRange(position, count);
-    const at = cut(pieces, index);
+    if (appended.length > 0)
+      pieces.insert((count - appended.length) * DIGEST_LENGTH, joinedDigests(appended));
+    appended = [];
     if ('pop' in edit) {
-      const [popped] = pieces.splice(at, cut(pieces, index + 1) - at);
-      touched.push(popped!.toString('latin1'));
+      touched.push(pieces.takeRow(index * DIGEST_LENGTH));
       count--;
     } else {
-      pieces.splice(at, 0, joinedDigests([edit.digest]));
+      pieces.insert(index * DIGEST_LENGTH, joinedDigests([edit.digest]));
       touched.push(edit.digest);
       count++;
     }
   });
-  return { rows: Buffer.concat([...pieces, joinedDigests(appended)]), touched };
+  return { rows: Buffer.concat([...pieces.all(), joinedDigests(appended)]), touched };
 }
 
-/** Makes a piece begin at the row; answers which one. Behind the last row it is the end. */
-function cut(pieces: Buffer[], row: number): number {
-  let rest = row * DIGEST_LENGTH;
-  let i = 0;
-  while (i < pieces.length && rest >= pieces[i]!.length) rest -= pieces[i++]!.length;
-  const piece = pieces[i];
-  if (rest === 0 || !piece) return i;
-  pieces.splice(i, 1, piece.subarray(0, rest), piece.subarray(rest));
-  return i + 1;
+/** Pieces of a block; a longer one is halved, so that an edit walks past some hundred of k pieces, not all. */
+const MAX_PIECES = 128;
+
+/** Part of a buffer: a few numbers are cut and walked faster than views of it. */
+interface Piece {
+  source: Buffer;
+  start: number;
+  length: number;
 }
+
+interface Block {
+  length: number;
+  pieces: Piece[];
+}
+
+/** Bytes in pieces that are cut and spliced instead of copied. */
+class Pieces {
+  private readonly blocks: Block[];
+
+  constructor(bytes: Buffer) {
+    this.blocks = [blockOf([pieceOf(bytes)])];
+  }
+
+  insert(at: number, bytes: Buffer): void {
+    const { block, i } = this.cut(at);
+    block.pieces.splice(i, 0, pieceOf(bytes));
+    block.length += bytes.length;
+  }
+
+  /** Removes the row that begins at the byte. */
+  takeRow(at: number): string {
+    const { block, i } = this.cut(at);
+    const { source, start, length } = block.pieces[i]!;
+    const end = start + DIGEST_LENGTH;
+    if (length > DIGEST_LENGTH)
+      block.pieces[i] = { source, start: end, length: length - DIGEST_LENGTH };
+    else block.pieces.splice(i, 1);
+    block.length -= DIGEST_LENGTH;
+    return source.toString('latin1', start, end);
+  }
+
+  all(): Buffer[] {
+    return this.blocks.flatMap(({ pieces }) =>
+      pieces.map(({ source, start, length }) => source.subarray(start, start + length)),
+    );
+  }
+
+  /** Makes a piece begin at the byte; answers where it stands. Behind the last byte that is the end. */
+  private cut(at: number): { block: Block; i: number } {
+    let rest = at;
+    let b = 0;
+    while (b < this.blocks.length - 1 && rest >= this.blocks[b]!.length)
+      rest -= this.blocks[b++]!.length;
+    const block = this.blocks[b]!;
+    const { pieces } = block;
+    if (pieces.length > MAX_PIECES) {
+      const half = pieces.length >> 1;
+      this.blocks.splice(b, 1, blockOf(pieces.slice(0, half)), blockOf(pieces.slice(half)));
+      return this.cut(at);
+    }
+    let i = 0;
+    while (i < pieces.length && rest >= pieces[i]!.length) rest -= pieces[i++]!.length;
+    if (rest === 0) return { block, i };
+    const { source, start, length } = pieces[i]!;
+    pieces[i] = { source, start, length: rest };
+    pieces.splice(i + 1, 0, { source, start: start + rest, length: length - rest });
+    return { block, i: i + 1 };
+  }
+}
+
+const pieceOf = (source: Buffer): Piece => ({ source, start: 0, length: source.length });
+
+const blockOf = (pieces: Piece[]): Block => ({
+  length: pieces.reduce((sum, { length }) => sum + length, 0),
+  pieces,
+});
