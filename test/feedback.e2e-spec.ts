@@ -313,14 +313,16 @@ describe('an annotation of an object that is stored', () => {
     const quick = await publish('quick', { field_schema: { type: 'integer' } });
     const [attacker, other] = [await app.aKey('writer'), await app.aKey('writer')];
     let answered = 0;
-    const attack = Array.from({ length: 12 }, async () => {
+    const send = async () => {
       const answer = await annotate('slow', slow, `${'a'.repeat(60)}b`, { key: attacker });
       answered++;
       return answer;
-    });
+    };
+    const attack = Array.from({ length: 12 }, send);
     expect((await annotate('quick', quick, 1, { key: other })).status).toBe(200);
     expect(answered).toBeLessThan(12);
     const answers = await Promise.all(attack);
+    while (answers.at(-1)!.status === 400) answers.push(await send()); // its time comes back slower than it is used up
     expect(answers).toContainEqual(
       expect.objectContaining({
         status: 400,

@@ -51,6 +51,15 @@ it('gives a large value the digest that a small one would get', async () => {
   expect(body.digest).toBe(objectDigest(val));
 });
 
+it('refuses a value of more members than a digest is computed of', async () => {
+  const val = `[${'{},'.repeat(1_000_000)}{}]`;
+  const text = `{"obj":{"project_id":"acme/large","object_id":"o","val":${val}}}`;
+  expect(await app.post('/obj/create', text)).toMatchObject({
+    status: 413,
+    body: { detail: 'a value holds more than 1000000 arrays, objects and members' },
+  });
+});
+
 describe('POST /obj/create', () => {
   it('answers the digest, the name and the index of the version', async () => {
     expect(await publish('{"x":1.0}', { object_id: 'first' })).toEqual({

@@ -1,5 +1,6 @@
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
 import { parentPort, Worker } from 'node:worker_threads';
+import { unavailable } from './errors.js';
 
 interface Limits {
   /** A job that takes longer ends the thread. */
@@ -8,6 +9,8 @@ interface Limits {
   budgetMs?: { burst: number; perSecond: number };
   /** Heap of the thread; more ends it. */
   memoryMb: number;
+  /** Jobs that may wait, and the characters that they hold. A key may take half of each. */
+  maxWaiting: { jobs: number; length: number };
 }
 
 /** The job did not end in its time. */
@@ -28,7 +31,7 @@ interface Job<Question, Answer> {
  * another key by one of them.
  */
 export class WorkerThread<Question, Answer> {
-  private readonly waiting = new Map<string, Job<Question, Answer>[]>();
+  private readonly line: Line<Job<Question, Answer>>;
   private readonly budgets: Budgets | undefined;
   private thread: Thread<Answer> | undefined;
   private isRunning = false;
@@ -38,23 +41,24 @@ export class WorkerThread<Question, Answer> {
     private readonly file: URL,
     private readonly limits: Limits,
   ) {
+    this.line = new Line(limits.maxWaiting);
     this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);
   }
 
-  /** @throws TimeUp, OverBudget, or what the thread throws, by its name and message */
-  run(question: Question, key: string): Promise<Answer> {
+  /**
+   * `length` is that of the texts in the question.
+   * @throws TimeUp, OverBudget, ApiError `unavailable`, or what the thread throws, by its name and message
+   */
+  run(question: Question, key: string, length: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const job = { question, resolve, reject };
-      const queue = this.waiting.get(key);
-      if (queue) queue.push(job);
-      else this.waiting.set(key, [job]);
+      this.line.add({ question, resolve, reject }, key, length);
       if (!this.isRunning) void this.runAll();
     });
   }
 
   private async runAll(): Promise<void> {
     this.isRunning = true;
-    for (let next = this.next(); next; next = this.next()) {
+    for (let next = this.line.next(); next; next = this.line.next()) {
       const { key, job } = next;
       try {
         this.budgets?.check(key);
@@ -64,17 +68,6 @@ export class WorkerThread<Question, Answer> {
       }
     }
     this.isRunning = false;
-  }
-
-  /** A job of the key that has waited longest, which then goes to the end of the line. */
-  private next(): { key: string; job: Job<Question, Answer> } | undefined {
-    const [first] = this.waiting;
-    if (!first) return undefined;
-    const [key, queue] = first;
-    const job = queue.shift()!;
-    this.waiting.delete(key);
-    if (queue.length > 0) this.waiting.set(key, queue);
-    return { key, job };
   }
 
   private async answer(question: Question, key: string): Promise<Answer> {
@@ -119,6 +112,49 @@ export class WorkerThread<Question, Answer> {
       });
     });
   }
+}
+
+/** Jobs that wait; keys take turns. */
+export class Line<Job> {
+  private readonly waiting = new Map<string, { jobs: Sized<Job>[]; length: number }>();
+  private jobs = 0;
+  private length = 0;
+
+  constructor(private readonly limits: Limits['maxWaiting']) {}
+
+  /** @throws ApiError `unavailable` when too much waits. */
+  add(job: Job, key: string, length: number): void {
+    const own = this.waiting.get(key) ?? { jobs: [], length: 0 };
+    const { limits } = this;
+    const isOver =
+      Math.max(this.jobs, own.jobs.length * 2) >= limits.jobs ||
+      Math.max(this.length + length, (own.length + length) * 2) > limits.length;
+    if (isOver && this.jobs > 0) throw unavailable('too much such work waits for its turn');
+    this.waiting.set(key, own);
+    own.jobs.push({ job, length });
+    own.length += length;
+    this.jobs++;
+    this.length += length;
+  }
+
+  /** A job of the key that has waited longest, which then goes to the end of the line. */
+  next(): { key: string; job: Job } | undefined {
+    const [first] = this.waiting;
+    if (!first) return undefined;
+    const [key, own] = first;
+    const { job, length } = own.jobs.shift()!;
+    own.length -= length;
+    this.jobs--;
+    this.length -= length;
+    this.waiting.delete(key);
+    if (own.jobs.length > 0) this.waiting.set(key, own);
+    return { key, job };
+  }
+}
+
+interface Sized<Job> {
+  job: Job;
+  length: number;
 }
 
 interface Thread<Answer> {
@@ -182,10 +218,13 @@ export const threadFile = (name: string, url: string): URL =>
   new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?=[^/]+\/[^/]+$)/, '/dist/src/') : url);
 
 /** Time of keys, which comes back as it passes. */
-class Budgets {
+export class Budgets {
   private readonly spent = new Map<string, { ms: number; at: number }>();
 
-  constructor(private readonly limits: NonNullable<Limits['budgetMs']>) {}
+  constructor(
+    private readonly limits: NonNullable<Limits['budgetMs']>,
+    private readonly now = () => performance.now(),
+  ) {}
 
   check(key: string): void {
     if (this.spentBy(key) >= this.limits.burst) throw new OverBudget();
@@ -194,7 +233,7 @@ class Budgets {
   charge(key: string, ms: number): void {
     const spent = this.spentBy(key) + ms;
     this.spent.delete(key); // so that the oldest come first
-    this.spent.set(key, { ms: spent, at: performance.now() });
+    this.spent.set(key, { ms: spent, at: this.now() });
     for (const [old] of this.spent) {
       if (this.spentBy(old) > 0) break;
       this.spent.delete(old);
@@ -203,7 +242,7 @@ class Budgets {
 
   private spentBy(key: string): number {
     const { ms, at } = this.spent.get(key) ?? { ms: 0, at: 0 };
-    const regained = ((performance.now() - at) / 1000) * this.limits.perSecond;
+    const regained = ((this.now() - at) / 1000) * this.limits.perSecond;
     return Math.max(0, ms - regained);
   }
 }

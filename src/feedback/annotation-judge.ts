@@ -9,14 +9,21 @@ const BUDGET_MS = { burst: 1000, perSecond: 50 };
 
 const thread = new WorkerThread<Judged, Problem | null>(
   threadFile('annotation-schema.thread.js', import.meta.url),
-  { timeoutMs: TIMEOUT_MS, budgetMs: BUDGET_MS, memoryMb: 128 },
+  {
+    timeoutMs: TIMEOUT_MS,
+    budgetMs: BUDGET_MS,
+    memoryMb: 128,
+    maxWaiting: { jobs: 1000, length: 64 * 1024 * 1024 },
+  },
 );
 
 /** `firstProblem`, for a key. @throws ApiError `rate_limited` when the key has used up its time */
 export async function judged(all: Judged, keyId: string): Promise<Problem | null> {
   if (all.values.length === 0) return null;
   try {
-    return await thread.run(all, keyId);
+    const texts = [...all.schemas, ...all.values.map(({ text }) => text)];
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    return await thread.run(all, keyId, length);
   } catch (error) {
     if (error instanceof OverBudget)
       throw new ApiError(

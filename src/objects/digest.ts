@@ -7,7 +7,17 @@ import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../common/jso
  * fixed to the byte: an object's is taken over what Python's `json.dumps(val, sort_keys=True)` prints.
  */
 
-/** The digest of the value that `text` spells; `text` must have been accepted by `JSON.parse`. Throws `TooDeep`. */
+/** Arrays, objects and members of a value: what its digest takes memory for, up to some 200 bytes each. */
+export const MAX_NODES = 1_000_000;
+
+export class TooManyNodes extends Error {
+  constructor() {
+    super(`a value holds more than ${MAX_NODES} arrays, objects and members`);
+    this.name = 'TooManyNodes';
+  }
+}
+
+/** The digest of the value that `text` spells; `text` must have been accepted by `JSON.parse`. Throws `TooDeep`, `TooManyNodes`. */
 export function objectDigest(text: string): string {
   const hash = createHash('sha256');
   new Printer(text, (bytes) => hash.update(bytes)).print();
@@ -91,6 +101,7 @@ interface Member {
 class Printer {
   private at = 0;
   private used = 0;
+  private nodes = 0;
 
   constructor(
     private readonly text: string,
@@ -111,8 +122,13 @@ class Printer {
       return start;
     }
     if (depth > MAX_DEPTH) throw new TooDeep();
+    this.count();
     this.at = start;
     return first === OPEN_BRACE ? this.readObject(depth) : this.readArray(depth);
+  }
+
+  private count(): void {
+    if (++this.nodes > MAX_NODES) throw new TooManyNodes();
   }
 
   private readArray(depth: number): Node[] {
@@ -124,6 +140,7 @@ class Printer {
   private readObject(depth: number): ObjectNode {
     const members: Member[] = [];
     while (this.hasNext(CLOSE_BRACE)) {
+      this.count();
       const keyAt = this.at;
       const keyEnd = skipValue(this.text, keyAt);
       this.at = skipSpace(this.text, keyEnd) + 1;

@@ -1,22 +1,28 @@
+import { ApiError } from '../common/errors.js';
 import { TooDeep } from '../common/json-text.js';
 import { threadFile, WorkerThread } from '../common/worker-thread.js';
 
 /** A value of this length takes a few milliseconds; handing it to a thread costs less beyond. */
 const LARGE = 256 * 1024;
-/** A text of 32 MiB may spell ten million values. */
-const MEMORY_MB = 2048;
+/** Enough for `MAX_NODES`, and for as many numbers as a body may hold. */
+const MEMORY_MB = 768;
+const MAX_WAITING = { jobs: 1000, length: 64 * 1024 * 1024 };
 
 const thread = new WorkerThread<string, string>(threadFile('digest.thread.js', import.meta.url), {
   memoryMb: MEMORY_MB,
+  maxWaiting: MAX_WAITING,
 });
 
 export const isLarge = (text: string): boolean => text.length > LARGE;
 
-/** `objectDigest`, in a thread; keys take turns. @throws TooDeep */
+/** `objectDigest`, in a thread; keys take turns. @throws TooDeep, ApiError `too_large`, `unavailable` */
 export async function largeDigest(text: string, keyId: string): Promise<string> {
   try {
-    return await thread.run(text, keyId);
+    return await thread.run(text, keyId, text.length);
   } catch (error) {
-    throw (error as Error).name === 'TooDeep' ? new TooDeep() : error;
+    const { name, message } = error as Error;
+    if (name === 'TooDeep') throw new TooDeep();
+    if (name === 'TooManyNodes') throw new ApiError('too_large', message);
+    throw error;
   }
 }

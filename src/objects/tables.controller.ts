@@ -10,6 +10,7 @@ import {
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementTexts, valueAt } from '../common/json-text.js';
@@ -43,16 +44,21 @@ export class TablesController {
   createTable(
     @Body() { table }: TableCreateDto,
     @BodyText() text: string,
+    @CallerParam() caller: Caller,
   ): Promise<TableCreatedDto> {
-    return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'));
+    return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'), caller);
   }
 
   /** Stores the table that updates make of another one, which stays as it is. */
   @Post('update')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  updateTable(@Body() body: TableUpdateDto, @BodyText() text: string): Promise<TableUpdatedDto> {
-    return this.tables.update(body, elementTexts(text, 'updates'));
+  updateTable(
+    @Body() body: TableUpdateDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<TableUpdatedDto> {
+    return this.tables.update(body, elementTexts(text, 'updates'), caller);
   }
 
   /** Stores a table of rows that are stored already. */

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { hasOpaqueEscapes, valueAt } from '../common/json-text.js';
-import { Turn } from '../common/turn.js';
+import { inTurns, Turn } from '../common/turn.js';
 import { Database } from '../database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { isLarge, largeDigest } from './large-digest.js';
@@ -47,8 +48,12 @@ export class TablesService {
   constructor(private readonly database: Database) {}
 
   /** `texts` are the rows as they were sent. */
-  async create(table: TableDto, texts: readonly string[]): Promise<TableCreatedDto> {
-    const rows = await newRows(texts);
+  async create(
+    table: TableDto,
+    texts: readonly string[],
+    caller: Caller,
+  ): Promise<TableCreatedDto> {
+    const rows = await newRows(texts, caller);
     const row_digests = rows.map(({ digest }) => digest);
     const digest = await this.store(table.project_id, joinedDigests(row_digests), rows, (digest) =>
       assertExpected('table.expected_digest', table.expected_digest, digest),
@@ -57,19 +62,22 @@ export class TablesService {
   }
 
   /** `texts` are the updates as they were sent. */
-  async update(body: TableUpdateDto, texts: readonly string[]): Promise<TableUpdatedDto> {
+  async update(
+    body: TableUpdateDto,
+    texts: readonly string[],
+    caller: Caller,
+  ): Promise<TableUpdatedDto> {
     const { project_id, base_digest, updates } = body;
     assertEdits(updates);
     const [base] = await this.database.query<{ row_digests: Buffer }>(
       rowDigestsQuery(project_id, base_digest),
     );
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
-    const rows = await newRows(
-      texts.flatMap((text, i) => {
-        const word = wordOf(updates[i]!);
-        return word === 'pop' ? [] : [valueAt(text, word, 'row')];
-      }),
-    );
+    const found = await inTurns(texts, (text, i) => {
+      const word = wordOf(updates[i]!);
+      return word === 'pop' ? [] : [valueAt(text, word, 'row')];
+    });
+    const rows = await newRows(found.flat(), caller);
     const { rows: rowDigests, touched } = apply(base.row_digests, updates, rows);
     const digest = await this.store(project_id, rowDigests, rows);
     return { digest, updated_row_digests: touched };
@@ -135,13 +143,12 @@ export class TablesService {
   }
 }
 
-/** Rows of all keys take turns in the thread as those of one: a large row is rare. */
-async function newRows(texts: readonly string[]): Promise<NewRow[]> {
+async function newRows(texts: readonly string[], { keyId }: Caller): Promise<NewRow[]> {
   const rows: NewRow[] = [];
   const turn = new Turn();
   for (const val of texts) {
     if (turn.isOver) await turn.next();
-    const digest = isLarge(val) ? await largeDigest(val, 'rows') : objectDigest(val);
+    const digest = isLarge(val) ? await largeDigest(val, keyId) : objectDigest(val);
     rows.push({ digest, isOpaque: hasOpaqueEscapes(val), val });
   }
   return rows;
