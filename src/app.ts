@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
+import { maxHeaderSize, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -11,6 +12,7 @@ import { edge } from './common/edge.js';
 import { problem, PROBLEM_JSON } from './common/error.filter.js';
 import { ApiError, ERRORS } from './common/errors.js';
 import { PinoLoggerService } from './common/logger.js';
+import { config } from './config.js';
 import { Database } from './database/database.js';
 import { VERSION } from './version.js';
 
@@ -25,6 +27,7 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   );
   app.disable('x-powered-by');
   app.disable('etag');
+  app.set('trust proxy', config.trustProxy);
   app.use(edge);
   const database = app.get(Database);
   app.use((request: Request, _: Response, next: NextFunction) =>
@@ -40,15 +43,23 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   return app;
 }
 
+const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that can be read');
+const NON_HTTP: Record<string, ApiError> = {
+  HPE_HEADER_OVERFLOW: new ApiError(
+    'headers_too_large',
+    `the headers are over the limit of ${maxHeaderSize} bytes`,
+  ),
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiError('request_timeout', 'the request took too long to arrive'),
+};
+
 /** What cannot be read as HTTP reaches no middleware: it is refused in the form of all other errors, by hand. */
 function refuseNonHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const id = randomUUID();
-  const body = JSON.stringify(
-    problem(new ApiError('invalid_request', 'the request is no HTTP that can be read'), id),
-  );
+  const refusal = NON_HTTP[error.code ?? ''] ?? UNREADABLE;
+  const body = JSON.stringify(problem(refusal, id));
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nx-request-id: ${id}\r\ncontent-type: ${PROBLEM_JSON}\r\n` +
+    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\nx-request-id: ${id}\r\ncontent-type: ${PROBLEM_JSON}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );
 }

@@ -20,12 +20,14 @@ it('takes what it is given, and an empty variable for an absent one', () => {
     WIRE_DIALECT: 'weave',
     LOG_FORMAT: 'pretty',
     DATA_DIR: '',
+    TRUST_PROXY: '10.0.0.0/8, ::1',
   };
   expect(loadConfig(env)).toMatchObject({
     port: 0,
     host: '0.0.0.0',
     wireDialect: 'weave',
     logFormat: 'pretty',
+    trustProxy: ['10.0.0.0/8', '::1'],
     dataDir: './data',
   });
 });
@@ -39,6 +41,10 @@ it.each([
   ['MAX_BODY_BYTES', '10'],
   ['WIRE_DIALECT', 'Weave'],
   ['LOG_LEVEL', 'loud'],
+  ['TRUST_PROXY', 'yes'],
+  ['TRUST_PROXY', '10.0.0.0/33'],
+  ['TRUST_PROXY', '::1, 10.0.0/8'],
+  ['RATE_LIMIT_REQUESTS_PER_MINUTE', '1.5'],
   ['LOG_FORMAT', 'xml'],
   ['DATABASE_URL', 'mysql://x'],
   ['POSTGRES_SETTINGS', 'work_mem'],

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /** A setting with a value that the service cannot start with; the message names the variable. */
 export class InvalidSetting extends Error {}
 
@@ -28,6 +30,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       1024,
       1024 * MIB,
     ]),
+    /** How many proxies, or which ones, are believed what they say of a client's address. */
+    trustProxy: proxies(setting),
+    /** What each key may send in a minute; 0 is no limit. */
+    rateLimitRequestsPerMinute: integer(setting, 'RATE_LIMIT_REQUESTS_PER_MINUTE', 0, [0, 1e9]),
+    rateLimitBytesPerMinute: integer(setting, 'RATE_LIMIT_BYTES_PER_MINUTE', 0, [0, 1e15]),
     /** A trainer that is not heard of for this long has lost its job. */
     trainerLeaseSeconds: integer(setting, 'TRAINER_LEASE_SECONDS', 60, [1, DAY_SECONDS]),
     /** How often a trainer is asked to report, and how often lost ones are looked for. */
@@ -86,6 +93,28 @@ function oneOf<const T extends string>(setting: Setting, name: string, values: T
       `${name} must be one of ${[...new Set(values)].join(', ')}, got "${text}"`,
     );
   return value;
+}
+
+function proxies(setting: Setting): number | string[] {
+  const text = setting('TRUST_PROXY') ?? '0';
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const networks = text.split(',').map((network) => network.trim());
+  if (!networks.every(isNetwork))
+    throw new InvalidSetting(
+      `TRUST_PROXY must be a number of proxies, or addresses and CIDRs with commas between, got "${text}"`,
+    );
+  return networks;
+}
+
+function isNetwork(text: string): boolean {
+  const [address, bits = '0', ...rest] = text.split('/');
+  const version = isIP(address!);
+  return (
+    version > 0 &&
+    rest.length === 0 &&
+    /^\d{1,3}$/.test(bits) &&
+    Number(bits) <= (version === 4 ? 32 : 128)
+  );
 }
 
 /** The value itself is never part of the message: it holds a password. */

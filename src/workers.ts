@@ -2,14 +2,14 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from './common/logger.js';
-import { isMetricsRequest } from './operations/all-metrics.js';
+import { answer, answerWorkers } from './common/primary.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;
 
 /**
  * `WORKERS` processes that share the port: the primary opens the database, hands each its address, replaces those that
- * die, and answers what only it can know (metrics of all of them). It serves no request itself.
+ * die, and answers what only it can know (metrics of all of them, what each key and address has used of its limits). It serves no request itself.
  */
 export class Workers {
   private readonly aggregator = new AggregatorRegistry();
@@ -19,9 +19,10 @@ export class Workers {
     private readonly count: number,
     private readonly databaseUrl: string,
   ) {
-    cluster.on('message', (worker, message: unknown) => {
-      if (isMetricsRequest(message)) void this.answerMetrics(worker, message.id);
-    });
+    answer('metrics', () =>
+      this.aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`),
+    );
+    answerWorkers();
     cluster.on('exit', (worker, code, signal) => {
       if (this.isStopping) return;
       logger.error(`worker ${worker.process.pid} ended with ${signal ?? code}: starting another`);
@@ -61,12 +62,5 @@ export class Workers {
         reject(new Error('a worker could not start; its message stands above')),
       );
     });
-  }
-
-  private async answerMetrics(worker: Worker, id: number): Promise<void> {
-    const text = await this.aggregator
-      .clusterMetrics()
-      .catch((error: Error) => `# ${error.message}\n`);
-    if (worker.isConnected()) worker.send({ skein: 'metrics', id, text });
   }
 }

@@ -3,7 +3,14 @@ import { gunzipSync } from 'node:zlib';
 import { ROLES, type Role } from '../src/auth/api-key.entity.js';
 import { newSecret } from '../src/auth/secret.js';
 import { basic, startApp, type TestApp } from './support/app.js';
-import { type Operation, OPERATIONS, PUBLIC, type Sent } from './support/operations.js';
+import {
+  type Operation,
+  OPERATIONS,
+  PUBLIC,
+  type Scheme,
+  SCHEMES,
+  type Sent,
+} from './support/operations.js';
 import { contents, plant, type Planted } from './support/planted.js';
 
 const OWN = 'acme/demo';
@@ -66,11 +73,15 @@ function anAddress(): string {
 }
 
 /** Sends a request to a route; the text of the answer is inflated. */
-async function ask(route: string, { params = {}, body, headers }: Sent, authorization?: string) {
+async function ask(
+  route: string,
+  { params = {}, query = '', body, headers }: Sent,
+  authorization?: string,
+) {
   const [method, pattern] = route.split(' ') as [string, string];
   const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
   const isForm = body instanceof FormData;
-  const response = await fetch(app.url + path, {
+  const response = await fetch(app.url + path + query, {
     method,
     headers: {
       ...(!isForm && { 'content-type': 'application/json' }),
@@ -87,7 +98,7 @@ async function ask(route: string, { params = {}, body, headers }: Sent, authoriz
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
-const authorizationOf = (scheme: Operation['scheme'], secret: string) =>
+const authorizationOf = (scheme: Scheme, secret: string) =>
   scheme === 'basic' ? basic(secret) : `Bearer ${secret}`;
 
 const covers = (scope: string, project: string) =>
@@ -113,9 +124,20 @@ function shown(operation: Operation, key: Key): Planted[] {
   );
 }
 
+/** A route, by one of the schemes that it takes. */
+interface Case {
+  route: string;
+  scheme: Scheme;
+  operation: Operation;
+}
+
+const CASES: Case[] = Object.entries(OPERATIONS).flatMap(([route, operation]) =>
+  operation.schemes.map((scheme) => ({ route, scheme, operation })),
+);
+
 /** The answer to a key: its status, and in words what must not be. */
-async function cell(route: string, operation: Operation, key: Key, sent: Sent): Promise<unknown> {
-  const { status, text } = await ask(route, sent, authorizationOf(operation.scheme, key.secret));
+async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): Promise<unknown> {
+  const { status, text } = await ask(route, sent, authorizationOf(scheme, key.secret));
   const mayShow = shown(operation, key);
   const leaked = planted.find((one) => !mayShow.includes(one) && text.includes(one.marker));
   if (leaked) return `${status}, with what is in ${leaked.project}: ${text}`;
@@ -157,8 +179,9 @@ it.each(Object.entries(PUBLIC))('%s answers %i to anybody', async (route, expect
   expect(planted.filter(({ marker }) => text.includes(marker))).toEqual([]);
 });
 
-describe.each(Object.entries(OPERATIONS))('%s', (route, operation) => {
-  const { scheme, elsewhere } = operation;
+describe.each(CASES)('$route by $scheme', (one) => {
+  const { route, scheme, operation } = one;
+  const { schemes, elsewhere } = operation;
   const expected = (list: Key[]) =>
     Object.fromEntries(list.map((key) => [key.name, declared(operation, key)]));
 
@@ -166,27 +189,34 @@ describe.each(Object.entries(OPERATIONS))('%s', (route, operation) => {
     const sent = await operation.build(own, app);
     const before = await contents(app);
     const refused = keys.filter((key) => !isAllowed(operation, key));
-    expect(
-      await answers(refused, async (key) => [key.name, await cell(route, operation, key, sent)]),
-    ).toEqual(expected(refused));
+    expect(await answers(refused, async (key) => [key.name, await cell(one, key, sent)])).toEqual(
+      expected(refused),
+    );
 
-    const otherScheme = scheme === 'basic' ? 'bearer' : 'basic';
-    const headers: [string, string | undefined][] = [
-      ['no header', undefined],
+    const inAddress = `?access_token=${app.key}`;
+    const unknown = authorizationOf(scheme, newSecret());
+    const headers: [name: string, header?: string, query?: string][] = [
+      ['no header'],
       ['the key without a scheme', app.key],
-      ['the other scheme', authorizationOf(otherScheme, app.key)],
+      ['the key in the address', undefined, inAddress],
+      ['the key in the address, and an unknown one in the header', unknown, inAddress],
+      ...SCHEMES.filter((other) => !schemes.includes(other)).map((other): [string, string] => [
+        'the other scheme',
+        authorizationOf(other, app.key),
+      ]),
       ...Object.entries(badKeys).map(([name, secret]): [string, string] => [
         name,
         authorizationOf(scheme, secret),
       ]),
     ];
     expect(
-      await answers(headers, async ([name, header]) => {
-        const { status, challenge, text } = await ask(route, sent, header);
+      await answers(headers, async ([name, header, query]) => {
+        const { status, challenge, text } = await ask(route, { ...sent, query }, header);
         const leaked = planted.some(({ marker }) => text.includes(marker));
-        return [name, [status, challenge?.split(' ')[0]?.toLowerCase(), leaked]];
+        const named = SCHEMES.filter((each) => challenge?.toLowerCase().includes(`${each} realm`));
+        return [name, [status, named, leaked]];
       }),
-    ).toEqual(Object.fromEntries(headers.map(([name]) => [name, [401, scheme, false]])));
+    ).toEqual(Object.fromEntries(headers.map(([name]) => [name, [401, schemes, false]])));
     expect(await contents(app)).toEqual(before);
   });
 
@@ -195,7 +225,7 @@ describe.each(Object.entries(OPERATIONS))('%s', (route, operation) => {
     expect(
       await answers(allowed, async (key) => [
         key.name,
-        await cell(route, operation, key, await operation.build(own, app)),
+        await cell(one, key, await operation.build(own, app)),
       ]),
     ).toEqual(expected(allowed));
   });

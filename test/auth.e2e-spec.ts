@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
-import { PUBLIC } from '../src/auth/access.js';
+import { EitherGuard, PUBLIC } from '../src/auth/access.js';
 import { AccessGuard, ROLE } from '../src/auth/access.guard.js';
 import { BasicGuard } from '../src/auth/basic.strategy.js';
 import { BearerGuard } from '../src/auth/bearer.strategy.js';
@@ -43,7 +43,7 @@ describe('authentication', () => {
           (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
         );
         const isGuarded =
-          [BasicGuard, BearerGuard].includes(guards[0]) &&
+          [BasicGuard, BearerGuard, EitherGuard].includes(guards[0]) &&
           guards[1] === BodyGuard &&
           guards[2] === AccessGuard;
         const role = reflector.getAllAndOverride(ROLE, [handler, metatype!]);
@@ -140,13 +140,18 @@ describe('authentication', () => {
     afterAll(() => agent.destroy());
 
     /** The status of an answer, and whether the connection was used before. */
-    const ask = async (authorization: string, path = '/call/read', method = 'POST') => {
+    const ask = async (
+      authorization: string | undefined,
+      path = '/call/read',
+      method = 'POST',
+      sentBody: object = body,
+    ) => {
       const sent = request(app.url + path, {
         agent,
         method,
-        headers: { authorization, 'content-type': 'application/json' },
+        headers: { ...(authorization && { authorization }), 'content-type': 'application/json' },
       });
-      sent.end(method === 'POST' ? JSON.stringify(body) : undefined);
+      sent.end(method === 'POST' ? JSON.stringify(sentBody) : undefined);
       const [answer] = (await once(sent, 'response')) as [IncomingMessage];
       await once(answer.resume(), 'end');
       return [answer.statusCode, sent.reusedSocket];
@@ -164,6 +169,40 @@ describe('authentication', () => {
       expect(await ask(basic(reader), models, 'GET')).toEqual([401, true]);
       expect(await ask(`Bearer ${reader}`, models, 'GET')).toEqual([200, true]);
       expect(await ask(`Bearer ${reader}`)).toEqual([401, true]);
+    });
+
+    it('a key counts in the header only, and for the request that held it', async () => {
+      const key = await app.aKey('admin');
+      const routes = [
+        ['Basic', 'POST', '/call/read'],
+        ['Bearer', 'GET', models],
+        ['Bearer', 'POST', '/v1/preview/trainer/claims'],
+      ] as const;
+      const headers: [string | undefined, string | undefined][] = [
+        [undefined, undefined],
+        ['Basic', basic(key)],
+        ['Basic, unknown key', basic(newSecret())],
+        ['Bearer', `Bearer ${key}`],
+        ['Bearer, unknown key', `Bearer ${newSecret()}`],
+        ['Digest', `Digest ${key}`],
+      ];
+      const wrong: unknown[] = [];
+      for (const [scheme, method, path] of routes)
+        for (const [name, authorization] of headers)
+          for (const place of ['nowhere', 'query', 'body'] as const) {
+            const to = place === 'query' ? `${path}?access_token=${key}` : path;
+            const sent = {
+              ...body,
+              worker_id: 'w',
+              ...(place === 'body' && { access_token: key }),
+            };
+            const [status] = await ask(authorization, to, method, sent);
+            const [next, isReused] = await ask(undefined, path, method, sent);
+            const isTaken = status === 200 || status === 204;
+            if (isTaken !== (name === scheme) || next !== 401 || !isReused)
+              wrong.push([path, name, place, status, next, isReused]);
+          }
+      expect(wrong).toEqual([]);
     });
 
     it('a key that is revoked or expires is refused in the next request', async () => {
@@ -235,6 +274,17 @@ describe('authentication', () => {
       expect((await app.post('/keys/revoke', { id }, { key: admin })).status).toBe(404);
     });
 
+    it('of a key that expires expire with it at the latest', async () => {
+      const expires_at = '2100-01-01T00:00:00Z';
+      const { secret } = (await create({ role: 'admin', expires_at })).body;
+      expect((await create({ expires_at }, secret)).status).toBe(200);
+      for (const later of [{}, { expires_at: null }, { expires_at: '2100-01-01T00:00:01Z' }])
+        expect(await create(later, secret)).toMatchObject({
+          status: 403,
+          body: { detail: expect.stringContaining('expires_at') },
+        });
+    });
+
     it('are for admins', async () => {
       const writer = await app.aKey('writer');
       for (const path of ['/keys/create', '/keys/list', '/keys/revoke'])
@@ -268,5 +318,7 @@ describe('authentication', () => {
     expect(limited.body).toMatchObject({ code: 'rate_limited' });
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
     expect((await read({ authorization: basic(app.key) })).status).toBe(200);
+    expect((await read({ authorization: basic(await app.aKey()) })).status).toBe(200);
+    expect((await read({})).status).toBe(401);
   });
 });

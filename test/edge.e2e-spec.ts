@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -57,6 +58,24 @@ describe('the edge', () => {
     expect(answer).toMatch(
       /^HTTP\/1\.1 400 [^]*x-request-id: [\da-f-]{36}[^]*"code":"invalid_request"/,
     );
+  });
+
+  it('refuses headers over the limit by 431', async () => {
+    const answer = await fetch(`${app.url}/health`, { headers: { long: 'x'.repeat(17_000) } });
+    expect([answer.status, await answer.json()]).toEqual([
+      431,
+      expect.objectContaining({ code: 'headers_too_large', status: 431 }),
+    ]);
+  });
+
+  it('answers 408 to a request that takes too long', async () => {
+    const server = app.app.getHttpServer();
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const [connection] = await once(server, 'connection');
+    const late = Object.assign(new Error('Request timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+    server.emit('clientError', late, connection); // as Node does after 5 minutes
+    const answer = Buffer.concat(await socket.toArray()).toString();
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout[^]*"code":"request_timeout"/);
   });
 
   it('answers 404 for what is not there', async () => {

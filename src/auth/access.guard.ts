@@ -4,12 +4,16 @@ import type { Caller } from './caller.js';
 
 export const ROLE = 'role';
 
-/** Refuses a request whose body names a project outside the key's scopes. Runs behind `BodyGuard`. */
+/**
+ * Refuses a request whose body names a project outside the key's scopes, or whose key was revoked while the body came.
+ * Runs behind `BodyGuard`.
+ */
 @Injectable()
 export class AccessGuard implements CanActivate {
-  canActivate(context: ExecutionContext): boolean {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
     const caller = request.user as Caller;
+    await caller.assertValid();
     for (const project of request.projects ?? []) caller.assertReaches(project);
     return true;
   }

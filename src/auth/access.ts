@@ -3,8 +3,9 @@ import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
 import { BodyGuard } from '../common/body.guard.js';
 import type { Role } from './api-key.entity.js';
 import { AccessGuard, ROLE } from './access.guard.js';
-import { BasicGuard } from './basic.strategy.js';
-import { BearerGuard } from './bearer.strategy.js';
+import { BASIC_CHALLENGE, BasicGuard } from './basic.strategy.js';
+import { BEARER_CHALLENGE, BearerGuard } from './bearer.strategy.js';
+import { keyGuard } from './key.guard.js';
 
 /*
  * What a controller declares. The guards run in the order given: who is it, may this role do it; then the body is read
@@ -19,6 +20,12 @@ export const BasicAuth = () =>
 /** Every route of the controller needs `Authorization: Bearer`, with an API key as the token. */
 export const BearerAuth = () =>
   applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
+
+export const EitherGuard = keyGuard(['basic', 'bearer'], `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`);
+
+/** Every route of the controller takes either scheme. */
+export const EitherAuth = () =>
+  applyDecorators(UseGuards(EitherGuard, BodyGuard, AccessGuard), ApiBasicAuth(), ApiBearerAuth());
 
 /** The least role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);

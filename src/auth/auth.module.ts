@@ -1,7 +1,5 @@
 import { Global, Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { ApiKey } from './api-key.entity.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { FailedAttempts } from './failed-attempts.js';
@@ -9,20 +7,22 @@ import { Idempotency } from './idempotency.js';
 import { IdempotencySweeper } from './idempotency.sweeper.js';
 import { KeysController } from './keys.controller.js';
 import { KeysService } from './keys.service.js';
+import { RateLimits } from './rate-limits.js';
 
-/** Global, because the guards that controllers of every feature declare need the failed attempts counted in one place. */
+/** Global, because controllers of every feature declare its guards. */
 @Global()
 @Module({
-  imports: [PassportModule, TypeOrmModule.forFeature([ApiKey])],
+  imports: [PassportModule],
   controllers: [KeysController],
   providers: [
     KeysService,
     BasicStrategy,
     BearerStrategy,
     FailedAttempts,
+    RateLimits,
     Idempotency,
     IdempotencySweeper,
   ],
-  exports: [KeysService, FailedAttempts, Idempotency],
+  exports: [KeysService, RateLimits, Idempotency],
 })
 export class AuthModule {}

@@ -3,28 +3,40 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { BasicStrategy as HttpBasic } from 'passport-http';
 import type { Caller } from './caller.js';
+import { addressOf } from './failed-attempts.js';
 import { keyGuard } from './key.guard.js';
 import { KeysService } from './keys.service.js';
+
+export const BASIC_CHALLENGE = 'Basic realm="skein", charset="UTF-8"';
 
 /** Any user name, an API key as the password. */
 @Injectable()
 export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   constructor(private readonly keys: KeysService) {
-    super();
+    super({ passReqToCallback: true });
   }
 
   /** passport-http wants a user name; ours may be empty, since the key says who it is. */
   override authenticate(request: Request, options?: object): void {
     const { authorization } = request.headers;
-    const decoded = Buffer.from(authorization?.split(' ')[1] ?? '', 'base64').toString();
-    if (decoded.startsWith(':'))
-      request.headers.authorization = `Basic ${Buffer.from(`-${decoded}`).toString('base64')}`;
-    super.authenticate(request as never, options);
+    const [scheme, encoded = ''] = authorization?.split(' ') ?? [];
+    const decoded = Buffer.from(encoded, 'base64').toString();
+    const named = decoded.startsWith(':')
+      ? `${scheme} ${Buffer.from(`-${decoded}`).toString('base64')}`
+      : authorization;
+    super.authenticate(
+      { headers: { authorization: named }, address: addressOf(request) } as never,
+      options,
+    );
   }
 
-  validate(_userName: string, password: string): Promise<Caller | null> {
-    return this.keys.verify(password);
+  validate(
+    { address }: { address: string },
+    _userName: string,
+    password: string,
+  ): Promise<Caller | null> {
+    return this.keys.verify(password, { address, challenge: BASIC_CHALLENGE });
   }
 }
 
-export const BasicGuard = keyGuard('basic', 'Basic realm="skein", charset="UTF-8"');
+export const BasicGuard = keyGuard('basic', BASIC_CHALLENGE);

@@ -1,7 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { InvalidSetting } from '../config.js';
+import { Database } from '../database/database.js';
 import { withAdvisoryLock } from '../database/migrate.js';
-import { ApiKey } from './api-key.entity.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { isSecret } from './secret.js';
 
@@ -24,7 +25,7 @@ export async function firstKey(
   dataSource: DataSource,
   given: string | undefined,
 ): Promise<string | null> {
-  const keys = new KeysService(dataSource.getRepository(ApiKey));
+  const keys = new KeysService(new Database(dataSource), new FailedAttempts());
   return withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
     if (await keys.hasAny()) return null;
     const { secret } = await keys.create(

@@ -2,7 +2,10 @@ import type { Role } from './api-key.entity.js';
 import { Caller, covers, isScope } from './caller.js';
 
 const callerOf = (role: Role) =>
-  new Caller({ id: 'id', userName: 'ada', role, scopes: ['*'], expiresAt: null });
+  new Caller(
+    { id: 'id', userName: 'ada', role, scopes: ['*'], expiresAt: null },
+    { challenge: 'Basic', isActive: async () => true },
+  );
 
 it.each<[string, string, boolean]>([
   ['*', 'a/b', true],

@@ -6,15 +6,24 @@ import type { ApiKey, Role } from './api-key.entity.js';
 
 const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
+/** What the caller's key is now, and the challenge of the scheme it came by. */
+interface Credential {
+  challenge: string;
+  isActive: () => Promise<boolean>;
+}
+
 /** Who sends a request: the key behind it, without its secret. */
 export class Caller {
   readonly keyId: string;
   readonly userName: string;
   readonly role: Role;
   readonly scopes: readonly string[];
-  private readonly expiresAt: Date | null;
+  readonly expiresAt: Date | null;
 
-  constructor(key: Pick<ApiKey, 'id' | 'userName' | 'role' | 'scopes' | 'expiresAt'>) {
+  constructor(
+    key: Pick<ApiKey, 'id' | 'userName' | 'role' | 'scopes' | 'expiresAt'>,
+    private readonly credential: Credential,
+  ) {
     this.keyId = key.id;
     this.userName = key.userName;
     this.role = key.role;
@@ -24,6 +33,18 @@ export class Caller {
 
   isExpired(): boolean {
     return this.expiresAt !== null && this.expiresAt.getTime() <= Date.now();
+  }
+
+  /**
+   * For requests that wait, stream or upload: to be asked before each thing they take or store. Costs at most one
+   * look-up a key, 2 s and process, so it may be asked often.
+   * @throws ApiError `unauthenticated` when the key has been revoked or has expired meanwhile.
+   */
+  async assertValid(): Promise<void> {
+    if (!(await this.credential.isActive()))
+      throw new ApiError('unauthenticated', 'the key has been revoked or has expired', {
+        headers: { 'WWW-Authenticate': this.credential.challenge },
+      });
   }
 
   /** A trainer key has no rank among the others; an admin may do everything. */

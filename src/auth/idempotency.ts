@@ -1,17 +1,34 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { ApiError } from '../common/errors.js';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { ApiError, unavailable } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { Database } from '../database/database.js';
 import { sql } from '../query/sql.js';
 import type { Caller } from './caller.js';
+import { seal, unseal } from './seal.js';
 
-const HEADERS = ['idempotency-key', 'x-weave-retry-id'];
+interface Options {
+  /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
+  unless?: (body: never) => boolean;
+  /** The answer holds a secret: what is kept of it can be read with the caller's key only. */
+  isSecret?: boolean;
+}
 
-/** Says in the API's description that the route takes an `Idempotency-Key`; `Idempotency.once` is what it does. */
-export const IdempotencyHeader = () =>
+const OPTIONS = 'idempotent';
+
+/** The API's description says that the route takes an `Idempotency-Key`. */
+const IdempotencyHeader = () =>
   ApiHeader({
     name: 'Idempotency-Key',
     required: false,
@@ -20,34 +37,56 @@ export const IdempotencyHeader = () =>
     schema: { type: 'string', maxLength: 256 },
   });
 
+/** The route takes an `Idempotency-Key`, and its handler runs once for each key. */
+export const Idempotent = (options: Options = {}) =>
+  applyDecorators(SetMetadata(OPTIONS, options), UseInterceptors(Idempotency), IdempotencyHeader());
+
 /**
- * Writes that may carry an `Idempotency-Key`. The key, the write and its answer are committed in one transaction, so a
- * resend gets the first answer and the write never happens twice.
+ * The same for a handler that calls `Idempotency.once` or `answeredOnce` itself: one that reads the body itself, or one
+ * so busy that an interceptor is a cost, which Nest runs for requests without a key too.
+ */
+export const IdempotentItself = IdempotencyHeader;
+
+/**
+ * Runs a handler under the request's `Idempotency-Key`, if it has one. The key, the write and its answer are committed in
+ * one transaction, so a resend gets the first answer and the write never happens twice.
  */
 @Injectable()
-export class Idempotency {
+export class Idempotency implements NestInterceptor {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Runs the write of a request with a validated body, under its key if it has one. A write that is harmless to repeat
-   * (an upsert by the client's own ids) costs no key.
-   */
-  async once<T>(request: Request, write: () => Promise<T>, isHarmless = false): Promise<T> {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
+    if (idempotencyKey(request) === undefined) return next.handle();
+    const options: Options = Reflect.getMetadata(OPTIONS, context.getHandler());
+    if (options.unless?.(request.body as never)) return next.handle();
+    return from(this.once(request, () => lastValueFrom(next.handle()), options));
+  }
+
+  /** Runs the write of a request, whose body is validated, under its key if it has one. A harmless one costs no key. */
+  async once<T>(
+    request: Request,
+    write: () => Promise<T>,
+    { isHarmless = false, isSecret = false } = {},
+  ): Promise<T> {
     const key = idempotencyKey(request);
     if (key === undefined || isHarmless) return write();
     const keyed: KeyedWrite = {
       key,
-      project: request.projects[0] ?? '',
-      caller: request.user as Caller,
-      hash: createHash('sha256').update(`${request.path}\n${request.bodyText}`).digest(),
+      project: request.projects?.[0] ?? '',
+      caller: request.user!,
+      hash: createHash('sha256')
+        .update(`${request.originalUrl}\n${request.bodyText ?? ''}`)
+        .digest(),
+      ...(isSecret && { secret: passwordOf(request) }),
     };
     return answeredOnce(this.database, keyed, write);
   }
 }
 
-/** The key a request carries; undefined when it carries none. */
+/** What the header `Idempotency-Key` says; undefined when there is none. */
 export function idempotencyKey(request: Request): string | undefined {
-  const key = HEADERS.map((name) => request.headers[name]).find((value) => value !== undefined);
+  const key = request.headers['idempotency-key'];
   if (key !== undefined && !isId(key))
     throw new ApiError(
       'invalid_request',
@@ -56,42 +95,124 @@ export function idempotencyKey(request: Request): string | undefined {
   return key;
 }
 
+/** The key that a caller with the scheme Basic sent. */
+function passwordOf({ headers: { authorization = '' } }: Request): string {
+  return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
+}
+
 /** A write under an idempotency key. */
 export interface KeyedWrite {
   key: string;
   project: string;
   caller: Caller;
-  /** SHA-256 of path and body. */
+  /** SHA-256 of address and body. */
   hash: Buffer;
+  /** Seals the answer that is kept. */
+  secret?: string;
 }
 
-/** Runs the write in one transaction with its key, or answers what it answered the first time. */
-export function answeredOnce<T>(
+/** A write that is under way in this process, and how many requests wait for its answer. */
+interface UnderWay {
+  hash: Buffer;
+  answer: Promise<unknown>;
+  waiting: number;
+}
+
+const underWay = new Map<string, UnderWay>();
+
+/** So many requests wait for one write, and so long, before they are answered 503. */
+const MAX_WAITING = 256;
+const WAIT_MS = 5000;
+/** So long a request waits for the write of another process; it holds a connection meanwhile. */
+const LOCK_WAIT_MS = 2000;
+
+const stillUnderWay = (cause?: unknown) =>
+  unavailable('another request with this Idempotency-Key is under way', cause);
+
+/**
+ * Runs the write in one transaction with its key, or answers what it answered the first time. A resend that comes while
+ * the write is under way in this process waits in memory and takes its answer, or its failure: it needs no connection.
+ */
+export async function answeredOnce<T>(
   database: Database,
-  { key, project, caller, hash }: KeyedWrite,
+  write: KeyedWrite,
+  work: () => Promise<T>,
+  transaction: Transaction<T> = (run) => database.transaction(run),
+): Promise<T> {
+  const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
+  const first = underWay.get(name);
+  if (first) return answerOf(first, write) as Promise<T>;
+  const answer = transaction(() => keyedWrite(database, write, work));
+  underWay.set(name, { hash: write.hash, answer, waiting: 0 });
+  try {
+    return await answer;
+  } finally {
+    underWay.delete(name);
+  }
+}
+
+async function answerOf(first: UnderWay, { hash, caller }: KeyedWrite): Promise<unknown> {
+  if (!first.hash.equals(hash)) throw otherBody();
+  if (first.waiting >= MAX_WAITING) throw stillUnderWay();
+  first.waiting++;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(stillUnderWay()), WAIT_MS);
+  });
+  try {
+    const answer = await Promise.race([first.answer, late]);
+    await caller.assertValid();
+    return answer;
+  } finally {
+    first.waiting--;
+    clearTimeout(timer);
+  }
+}
+
+type Transaction<T> = (run: () => Promise<T>) => Promise<T>;
+
+async function keyedWrite<T>(
+  database: Database,
+  { key, project, caller, hash, secret }: KeyedWrite,
   work: () => Promise<T>,
 ): Promise<T> {
   const isThisOne = sql`project_id = ${project} AND api_key_id = ${caller.keyId} AND key = ${key}`;
-  return database.transaction(async () => {
-    // A second request with the key waits here until the first one's transaction has ended.
-    const claimed = await database.query(sql`
+  const [{ before } = {}] = await database.query<{ before: string }>(sql`
+      SELECT current_setting('lock_timeout') AS before,
+        set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true)`);
+  // A second request with the key, of another process, waits here until the first one's transaction has ended.
+  const claimed = await database
+    .query(
+      sql`
       INSERT INTO idempotency_keys AS known (project_id, api_key_id, key, body_hash)
       VALUES (${project}, ${caller.keyId}, ${key}, ${hash})
       ON CONFLICT (project_id, api_key_id, key) DO UPDATE
         SET body_hash = excluded.body_hash, response = NULL, created_at = now()
         WHERE known.created_at < now() - interval '24 hours'
-      RETURNING 1`);
-    if (claimed.length === 0) {
-      const [first] = await database.query<{ body_hash: Buffer; response: T }>(
-        sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
-      );
-      if (first && first.body_hash.equals(hash)) return first.response;
-      throw new ApiError('conflict', 'the Idempotency-Key was used with another body');
-    }
-    const answer = await work();
-    await database.query(
-      sql`UPDATE idempotency_keys SET response = ${JSON.stringify(answer)}::json WHERE ${isThisOne}`,
+      RETURNING 1`,
+    )
+    .catch((error: { code?: unknown }) => {
+      throw error.code === LOCK_NOT_AVAILABLE ? stillUnderWay(error) : error;
+    });
+  await caller.assertValid();
+  if (claimed.length === 0) {
+    const [first] = await database.query<{ body_hash: Buffer; response: never }>(
+      sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
     );
-    return answer;
-  });
+    if (!first?.body_hash.equals(hash)) throw otherBody();
+    return (secret ? JSON.parse(unseal(first.response, secret)) : first.response) as T;
+  }
+  await database.query(sql`SELECT set_config('lock_timeout', ${before}, true)`);
+  const answer = await work();
+  const text = JSON.stringify(answer);
+  const kept = secret ? JSON.stringify(seal(text, secret)) : text;
+  await database.query(
+    sql`UPDATE idempotency_keys SET response = ${kept}::json WHERE ${isThisOne}`,
+  );
+  return answer;
 }
+
+/** The SQLSTATE of a wait that `lock_timeout` ended. */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const otherBody = () => new ApiError('conflict', 'the Idempotency-Key was used with another body');

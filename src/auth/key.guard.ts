@@ -5,39 +5,41 @@ import type { Request } from 'express';
 import { ApiError } from '../common/errors.js';
 import type { Role } from './api-key.entity.js';
 import { ROLE } from './access.guard.js';
-import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
+import { RateLimits } from './rate-limits.js';
+
+type Scheme = 'basic' | 'bearer';
 
 /**
- * The Passport guard of one scheme: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
- * many failures of an address 429, a role too low for the route's `@Allow()` 403.
+ * The Passport guard of a scheme, or of several: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
+ * many failures of an address, or a key over its rate, 429, a role too low for the route's `@Allow()` 403.
  */
-export function keyGuard(strategy: 'basic' | 'bearer', challenge: string): Type<IAuthGuard> {
-  class KeyGuard extends AuthGuard(strategy) {
+export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
+  // a header that one guard has let in on a connection is no answer to another guard
+  const prefix = `${String(strategies)} `;
+  class KeyGuard extends AuthGuard(strategies) {
     @Inject() private readonly reflector!: Reflector;
     @Inject() private readonly keys!: KeysService;
-    @Inject() private readonly failedAttempts!: FailedAttempts;
+    @Inject() private readonly limits!: RateLimits;
 
     override async canActivate(context: ExecutionContext): Promise<boolean> {
       const request = context.switchToHttp().getRequest<Request>();
-      // Only the header counts: the Bearer strategy would also take a token from the address, where logs see it.
       const { authorization } = request.headers;
       if (authorization)
         request.user = await this.keys.callerOn(
           request.socket,
-          `${strategy} ${authorization}`,
+          prefix + authorization,
           async () => {
             await super.canActivate(context);
             return request.user;
           },
         );
       const caller = request.user;
-      if (!caller) {
-        await this.failedAttempts.count(request.ip ?? '');
+      if (!caller)
         throw new ApiError('unauthenticated', UNAUTHENTICATED, {
           headers: { 'WWW-Authenticate': challenge },
         });
-      }
+      if (this.limits.areOn) await this.limits.admit(request, caller);
       const role = this.reflector.getAllAndOverride<Role>(ROLE, [
         context.getHandler(),
         context.getClass(),

@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util';
 import { validate } from '../common/validation.js';
 import { dateOf } from '../common/dto.js';
 import { command, withDatabase } from '../command.js';
+import { Database } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
-import { ApiKey } from './api-key.entity.js';
+import type { ApiKey } from './api-key.entity.js';
 import { CreateKeyDto } from './keys.dto.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
@@ -107,7 +109,7 @@ async function run(): Promise<void> {
   if (!chosen) throw new Error(USAGE);
   await withDatabase(async (dataSource) => {
     await migrate(dataSource);
-    await chosen(new KeysService(dataSource.getRepository(ApiKey)));
+    await chosen(new KeysService(new Database(dataSource), new FailedAttempts()));
   });
 }
 

@@ -5,6 +5,7 @@ import { ApiError } from '../common/errors.js';
 import { Allow, BasicAuth } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
 import { Caller, CallerParam, covers } from './caller.js';
+import { Idempotent } from './idempotency.js';
 import {
   CreatedKeyDto,
   CreateKeyDto,
@@ -15,7 +16,7 @@ import {
 } from './keys.dto.js';
 import { KeysService } from './keys.service.js';
 
-/** Admins issue, list and revoke keys, none of which reaches further than their own. */
+/** Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. */
 @ApiTags('keys')
 @BasicAuth()
 @Allow('admin')
@@ -26,7 +27,14 @@ export class KeysController {
   /** Issues a key. The secret is in this answer and nowhere else. */
   @Post('create')
   @HttpCode(HttpStatus.OK)
+  @Idempotent({ isSecret: true })
   create(@Body() body: CreateKeyDto, @CallerParam() caller: Caller): Promise<CreatedKeyDto> {
+    const expiresAt = body.expires_at ? dateOf(body.expires_at) : null;
+    if (caller.expiresAt && !(expiresAt && expiresAt <= caller.expiresAt))
+      throw new ApiError(
+        'forbidden',
+        `expires_at must not be later than ${caller.expiresAt.toISOString()}, when the key itself expires`,
+      );
     const outside = body.scopes.find((scope) => !isWithin(caller, scope));
     if (outside !== undefined)
       throw new ApiError('forbidden', `the scope ${outside} is outside the key's own scopes`);
@@ -34,7 +42,7 @@ export class KeysController {
       userName: body.user,
       role: body.role,
       scopes: body.scopes,
-      expiresAt: body.expires_at ? dateOf(body.expires_at) : null,
+      expiresAt,
     });
   }
 
@@ -49,6 +57,7 @@ export class KeysController {
   /** Revokes a key. It stops working everywhere within 5 s. */
   @Post('revoke')
   @HttpCode(HttpStatus.OK)
+  @Idempotent()
   async revoke(@Body() { id }: RevokeKeyDto, @CallerParam() caller: Caller): Promise<KeyDto> {
     const key = await this.keys.find(id);
     if (!key || !isVisible(caller, key)) throw new ApiError('not_found', `there is no key ${id}`);

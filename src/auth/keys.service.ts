@@ -1,17 +1,20 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
 import { LRUCache } from 'lru-cache';
-import { IsNull, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { ApiKey, type Role } from './api-key.entity.js';
+import { Database } from '../database/database.js';
+import type { ApiKey, Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
+import { FailedAttempts } from './failed-attempts.js';
+import { allKeys, anyKey, keyById, keyInsert, keyRevoke, keysBySecrets } from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 
 /** How long a key is believed, and then again a connection: together under the 5 s in which a revoked key is refused. */
 const CACHE_MS = 2000;
 const CACHED_KEYS = 10_000;
+/** How long the cache goes by one reading of the clock: each reading sets a timer, which a busy server would notice. */
+const CLOCK_MS = 100;
 
 /** What is needed to make a key. */
 export interface NewKey {
@@ -32,21 +35,30 @@ interface Known {
  * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
  * most one look-up a key and process in that time; concurrent look-ups of one key share it. For as long
  * again a connection is believed that the header it sent is the same caller's, so that it is not taken apart for each
- * request. An unknown secret is not kept: guesses must not push out good keys. It costs a look-up by index, also past the
- * limit of failed attempts, because a good key behind the same address must still be found.
+ * request. An unknown secret is not kept: guesses must not push out good keys.
  */
 @Injectable()
 export class KeysService {
-  private readonly cache = new LRUCache<string, ApiKey>({
+  private readonly cache = new LRUCache<string, ApiKey, string | undefined>({
     max: CACHED_KEYS,
     ttl: CACHE_MS,
-    fetchMethod: async (secretHash) =>
-      (await this.keys.findOneBy({ secretHash: Buffer.from(secretHash, 'base64') })) ?? undefined,
+    ttlResolution: CLOCK_MS,
+    noDeleteOnStaleGet: true,
+    // A revocation clears the cache: who waits for a look-up gets its answer all the same, and it is not kept.
+    ignoreFetchAbort: true,
+    // A secret that was a key a while ago is no guess, whatever the address it comes from has tried.
+    fetchMethod: (secretHash, stale, { context: address }) =>
+      stale || address === undefined
+        ? this.findBySecret(secretHash)
+        : this.attempts.find(secretHash, address, (hashes) => this.findBySecrets(hashes)),
   });
 
   private known = new WeakMap<Socket, Known>();
 
-  constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
+  constructor(
+    private readonly database: Database,
+    private readonly attempts: FailedAttempts,
+  ) {}
 
   /** Who sends a request with this header over the connection; what `authenticate` finds is kept with the connection. */
   async callerOn(
@@ -62,15 +74,50 @@ export class KeysService {
     return caller;
   }
 
-  /** Null for a secret that is no valid key; which of the reasons it was is not told. */
-  async verify(secret: string): Promise<Caller | null> {
-    if (!isSecret(secret)) return null;
+  /**
+   * Null for a secret that is no valid key; which of the reasons it was is not told.
+   * @throws ApiError `rate_limited` when the address has failed too often.
+   */
+  async verify(
+    secret: string,
+    { address, challenge }: { address: string; challenge: string },
+  ): Promise<Caller | null> {
+    if (!isSecret(secret)) {
+      await this.attempts.count(address);
+      return null;
+    }
     const secretHash = hashOf(secret);
-    const key = await this.cache.fetch(secretHash.toString('base64'));
+    const name = secretHash.toString('base64');
+    const key = await this.cache.fetch(name, { context: address });
     if (!key || !timingSafeEqual(key.secretHash, secretHash)) return null;
-    if (key.revokedAt) return null;
-    const caller = new Caller(key);
-    return caller.isExpired() ? null : caller;
+    if (!isActive(key)) {
+      await this.attempts.count(address);
+      return null;
+    }
+    return new Caller(key, { challenge, isActive: () => this.isStillActive(name) });
+  }
+
+  /**
+   * A transaction looks up by itself, on the connection it has: if it waited for a look-up that waits for a connection,
+   * transactions that hold all connections would wait for each other. It leaves the cache to the look-ups of others.
+   */
+  private async isStillActive(secretHash: string): Promise<boolean> {
+    const key =
+      this.cache.get(secretHash) ??
+      (await (this.database.inTransaction
+        ? this.findBySecret(secretHash)
+        : this.cache.fetch(secretHash, { context: undefined })));
+    return key !== undefined && isActive(key);
+  }
+
+  private async findBySecret(secretHash: string): Promise<ApiKey | undefined> {
+    return (await this.findBySecrets([secretHash])).get(secretHash);
+  }
+
+  private async findBySecrets(secretHashes: string[]): Promise<Map<string, ApiKey>> {
+    const hashes = secretHashes.map((text) => Buffer.from(text, 'base64'));
+    const keys = await this.database.query<ApiKey>(keysBySecrets(hashes));
+    return new Map(keys.map((key) => [key.secretHash.toString('base64'), key]));
   }
 
   /** The answer holds the secret, which is stored nowhere. */
@@ -79,38 +126,33 @@ export class KeysService {
     secret = newSecret(),
   ): Promise<{ id: string; secret: string }> {
     const id = uuidv7();
-    await this.keys.insert({
-      id,
-      userName,
-      role,
-      scopes,
-      expiresAt,
-      secretHash: hashOf(secret),
-      hint: hintOf(secret),
-    });
+    const [secretHash, hint] = [hashOf(secret), hintOf(secret)];
+    await this.database.query(
+      keyInsert({ id, userName, role, scopes, expiresAt, secretHash, hint }),
+    );
     return { id, secret };
   }
 
   list(): Promise<ApiKey[]> {
-    return this.keys.find({ order: { id: 'ASC' } });
+    return this.database.query<ApiKey>(allKeys());
   }
 
   /** False when there is no such key, or it was revoked before. */
   async revoke(id: string): Promise<boolean> {
-    const { affected } = await this.keys.update(
-      { id, revokedAt: IsNull() },
-      { revokedAt: new Date() },
-    );
+    const revoked = await this.database.query(keyRevoke(id));
     this.cache.clear();
     this.known = new WeakMap();
-    return affected === 1;
+    return revoked.length === 1;
   }
 
-  find(id: string): Promise<ApiKey | null> {
-    return this.keys.findOneBy({ id });
+  async find(id: string): Promise<ApiKey | null> {
+    return (await this.database.query<ApiKey>(keyById(id)))[0] ?? null;
   }
 
   async hasAny(): Promise<boolean> {
-    return this.keys.exists();
+    return (await this.database.query(anyKey())).length > 0;
   }
 }
+
+const isActive = ({ revokedAt, expiresAt }: ApiKey) =>
+  !revokedAt && (!expiresAt || expiresAt.getTime() > Date.now());

@@ -12,7 +12,7 @@ import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
 import {
   CallEndBodyDto,
@@ -54,10 +54,10 @@ export class CallsV2Controller {
   @Post('call/start')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, request.bodyText, request.user!);
-    return this.idempotency.once(request, write, typeof start.id === 'string');
+    return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
   }
 
   /** Records the end of a call that has started; 404 when it has not. */

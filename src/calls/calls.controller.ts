@@ -11,8 +11,8 @@ import {
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
 import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
@@ -44,10 +44,10 @@ export class CallsController {
   @Post('call/start')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, request.bodyText, request.user!);
-    return this.idempotency.once(request, write, typeof start.id === 'string');
+    return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
   }
 
   /** Records the end of a call. May be repeated and may come before the start. */
@@ -67,13 +67,15 @@ export class CallsController {
   @Post('call/upsert_batch')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @IdempotentItself()
   async upsertBatch(
     @Body() { batch }: UpsertBatchDto,
     @Req() request: Request,
   ): Promise<UpsertBatchAnswerDto> {
     const write = () => this.calls.upsertBatch(batch, request.bodyText, request.user!);
-    return { res: await this.idempotency.once(request, write, hasOwnIds(batch)) };
+    return {
+      res: await this.idempotency.once(request, write, { isHarmless: hasOwnIds(batch) }),
+    };
   }
 
   /** One call by its id; `{"call": null}` when there is none. */
@@ -118,6 +120,7 @@ export class CallsController {
   @Post('call/update')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @Idempotent()
   async update(@Body() body: CallUpdateDto): Promise<object> {
     await this.calls.update(body);
     return {};
@@ -127,9 +130,9 @@ export class CallsController {
   @Post('calls/delete')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
-  delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
-    return this.idempotency.once(request, () => this.calls.delete(body));
+  @Idempotent()
+  delete(@Body() body: CallsDeleteDto): Promise<CallsDeletedDto> {
+    return this.calls.delete(body);
   }
 }
 

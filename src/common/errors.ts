@@ -13,9 +13,11 @@ export const ERRORS = {
   forbidden: { status: 403, title: 'The key does not allow this' },
   not_found: { status: 404, title: 'There is nothing here' },
   conflict: { status: 409, title: 'The request contradicts what is stored' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
   too_large: { status: 413, title: 'Something is over its limit' },
   unsupported_media_type: { status: 415, title: 'The body has a form that is not understood' },
-  rate_limited: { status: 429, title: 'Too many attempts' },
+  headers_too_large: { status: 431, title: 'The headers are over their limit' },
+  rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'The service cannot answer now' },
 } as const;

@@ -52,7 +52,10 @@ export function jsonArray(
   return streamed(batches, request, frame, 'application/json');
 }
 
-/** A client that leaves ends the source at once, also while the first row is still being looked for. */
+/**
+ * A client that leaves ends the source at once, also while the first row is still being looked for. A key that is
+ * revoked meanwhile gets no further batch.
+ */
 async function streamed(
   batches: Readable,
   request: Request,
@@ -63,8 +66,19 @@ async function streamed(
   const response = request.res!;
   if (response.destroyed) leave();
   else response.once('close', leave);
+  batches.on('error', () => {}); // fails the wait, or the frame; also while neither listens
   await once(batches, 'readable');
-  pipeline(batches, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's
+  const assertValid = async () => request.user!.assertValid();
+  await assertValid();
+  if (batches.errored) throw batches.errored;
+  const watched = new Transform({
+    objectMode: true,
+    highWaterMark: 1,
+    transform(batch: Batch, _, done) {
+      assertValid().then(() => done(null, batch), done);
+    },
+  });
+  pipeline(batches, watched, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's
   return new StreamableFile(frame, { type });
 }
 

@@ -11,7 +11,8 @@ import {
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Idempotent } from '../auth/idempotency.js';
+import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import {
   CostExplainDto,
@@ -27,18 +28,15 @@ import { CostsService } from './costs.service.js';
 @BasicAuth()
 @Controller('cost')
 export class CostsController {
-  constructor(
-    private readonly costs: CostsService,
-    private readonly idempotency: Idempotency,
-  ) {}
+  constructor(private readonly costs: CostsService) {}
 
   /** Stores price records of a project. They price every call that starts from their effective date on. */
   @Post('create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
-  create(@Body() body: CostsCreateDto, @Req() request: Request): Promise<CostsCreatedDto> {
-    return this.idempotency.once(request, () => this.costs.create(body, request.bodyText));
+  @Idempotent()
+  create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
+    return this.costs.create(body, text);
   }
 
   /** Lists the price records of a project. Built-in prices are not among them. */
@@ -54,6 +52,7 @@ export class CostsController {
   @Post('purge')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @Idempotent()
   async purge(@Body() body: CostsPurgeDto): Promise<object> {
     await this.costs.purge(body);
     return {};

@@ -11,7 +11,9 @@ import {
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent } from '../auth/idempotency.js';
+import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementSpans, valueAt } from '../common/json-text.js';
 import {
@@ -32,39 +34,39 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @BasicAuth()
 @Controller('feedback')
 export class FeedbackController {
-  constructor(
-    private readonly feedback: FeedbackService,
-    private readonly idempotency: Idempotency,
-  ) {}
+  constructor(private readonly feedback: FeedbackService) {}
 
   /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
   @Post('create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @Idempotent({ unless: hasOwnId })
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackCreatedDto })
-  create(@Body() body: FeedbackCreateDto, @Req() request: Request): Promise<string> {
-    const write = () => this.feedback.create(body, request.bodyText, request.user!);
-    return this.idempotency.once(request, write, typeof body.id === 'string');
+  create(
+    @Body() body: FeedbackCreateDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.create(body, text, caller);
   }
 
   /** Attaches up to 1000 pieces of feedback: all of them, or none when one is refused. */
   @Post('batch/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @Idempotent({ unless: ({ batch }: FeedbackBatchDto) => batch.every(hasOwnId) })
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackBatchCreatedDto })
-  createAll(@Body() { batch }: FeedbackBatchDto, @Req() request: Request): Promise<string> {
-    const write = async () => {
-      const list = valueAt(request.bodyText, 'batch');
-      const texts = elementSpans(list, 0).map((span) => list.slice(...span));
-      const created = await this.feedback.createAll(batch, texts, request.user!);
-      return `{"res":[${created.join(',')}]}`;
-    };
-    const haveOwnIds = batch.every(({ id }) => typeof id === 'string');
-    return this.idempotency.once(request, write, haveOwnIds);
+  async createAll(
+    @Body() { batch }: FeedbackBatchDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    const list = valueAt(text, 'batch');
+    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+    const created = await this.feedback.createAll(batch, texts, caller);
+    return `{"res":[${created.join(',')}]}`;
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
@@ -81,6 +83,7 @@ export class FeedbackController {
   @Post('purge')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @Idempotent()
   async purge(@Body() body: FeedbackPurgeDto): Promise<object> {
     await this.feedback.purge(body);
     return {};
@@ -90,11 +93,19 @@ export class FeedbackController {
   @Post('replace')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
+  @Idempotent()
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackCreatedDto })
-  replace(@Body() body: FeedbackReplaceDto, @Req() request: Request): Promise<string> {
-    const write = () => this.feedback.replace(body, request.bodyText, request.user!);
-    return this.idempotency.once(request, write);
+  replace(
+    @Body() body: FeedbackReplaceDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.replace(body, text, caller);
   }
+}
+
+/** The second one of an id changes nothing. */
+function hasOwnId({ id }: FeedbackCreateDto): boolean {
+  return typeof id === 'string';
 }

@@ -30,8 +30,11 @@ export class FilesController {
   @Allow('reader')
   @ApiProduces(BYTES)
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
-  async readFile(@Body() query: FileContentDto): Promise<StreamableFile> {
-    const { bytes, length } = await this.files.content(query);
+  async readFile(
+    @Body() query: FileContentDto,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    const { bytes, length } = await this.files.content(query, caller);
     return new StreamableFile(bytes, { type: BYTES, length });
   }
 }

@@ -60,8 +60,14 @@ export class FilesService {
     const upload = this.uploads.begin();
     if (form.fields.has('project_id')) upload.projectId = projectOf(form, caller);
     try {
-      const sizeBytes = await this.stage(upload, [first.value as Buffer, second.value], chunks);
+      const sizeBytes = await this.stage(
+        upload,
+        [first.value as Buffer, second.value],
+        chunks,
+        caller,
+      );
       await form.isComplete;
+      await caller.assertValid();
       const projectId = projectOf(form, caller);
       const digest = digestOf(hash, form);
       await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
@@ -77,17 +83,20 @@ export class FilesService {
     upload: StagedUpload,
     head: Buffer[],
     rest: AsyncIterable<Buffer>,
+    caller: Caller,
   ): Promise<number> {
     let sizeBytes = 0;
     let index = 0;
     let part = head;
-    const store = () =>
-      upload.store(async () => {
+    const store = async () => {
+      await caller.assertValid();
+      await upload.store(async () => {
         for (const bytes of part) {
           await this.database.query(insertChunkQuery(upload.projectId, upload.id, index++, bytes));
           sizeBytes += bytes.length;
         }
       });
+    };
     for await (const bytes of rest) {
       if (part.length === CHUNKS_AT_ONCE) {
         await store();
@@ -119,6 +128,7 @@ export class FilesService {
     caller: Caller,
   ): Promise<FileCreatedDto> {
     await form.isComplete;
+    await caller.assertValid();
     const projectId = projectOf(form, caller);
     const digest = digestOf(hash, form);
     await this.database.query(
@@ -131,10 +141,10 @@ export class FilesService {
    * The bytes, and how many there are. Each chunk is a query of its own: no connection waits for a slow client, and what
    * is stored never changes.
    */
-  async content({
-    project_id,
-    digest,
-  }: FileContentDto): Promise<{ bytes: Readable; length: number }> {
+  async content(
+    { project_id, digest }: FileContentDto,
+    caller: Caller,
+  ): Promise<{ bytes: Readable; length: number }> {
     const [file] = await this.database.query<{
       upload_id: string;
       size_bytes: number;
@@ -146,6 +156,7 @@ export class FilesService {
     async function* chunks(first: Buffer | null) {
       if (first) yield first;
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
+        await caller.assertValid();
         const [chunk] = await database.runFor(key, () =>
           database.long(() =>
             database.query<{ bytes: Buffer }>(chunkQuery(project_id, file!.upload_id, index)),

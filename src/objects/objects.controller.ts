@@ -12,7 +12,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Idempotent } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { valueAt } from '../common/json-text.js';
@@ -38,14 +38,13 @@ export class ObjectsController {
   constructor(
     private readonly objects: ObjectsService,
     private readonly refs: RefsService,
-    private readonly idempotency: Idempotency,
   ) {}
 
   /** Publishes a value under a name. One that is there already becomes the latest version again. */
-  // No Idempotency-Key: the content address makes a repeated request find what the first one stored.
   @Post('obj/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @Idempotent()
   createObject(
     @Body() { obj }: ObjectCreateBodyDto,
     @BodyText() text: string,
@@ -68,9 +67,12 @@ export class ObjectsController {
   @Post('obj/delete')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
-  deleteObject(@Body() body: ObjectDeleteDto, @Req() request: Request): Promise<ObjectsDeletedDto> {
-    return this.idempotency.once(request, () => this.objects.delete(body));
+  @Idempotent()
+  deleteObject(
+    @Body() body: ObjectDeleteDto,
+    @CallerParam() caller: Caller,
+  ): Promise<ObjectsDeletedDto> {
+    return this.objects.delete(body, caller);
   }
 
   /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */

@@ -60,12 +60,13 @@ export class ObjectsService {
     const [latest] = await this.database.query<Index>(
       latestIndexQuery(projectId, objectId, digest),
     );
-    const { version_index } = latest ?? (await this.publish(version));
+    const { version_index } = latest ?? (await this.publish(version, caller));
     return { digest, object_id: objectId, version_index };
   }
 
-  private publish(version: NewVersion): Promise<Index> {
+  private publish(version: NewVersion, caller: Caller): Promise<Index> {
     return this.locked(version.projectId, version.objectId, async () => {
+      await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
       const [published] = await this.database.query<Index>(publishQuery(version));
       return published!;
@@ -106,8 +107,12 @@ export class ObjectsService {
   }
 
   /** Deletes all versions named, or none. @throws ApiError `not_found` when one of them is not there. */
-  delete({ project_id, object_id, digests }: ObjectDeleteDto): Promise<ObjectsDeletedDto> {
+  delete(
+    { project_id, object_id, digests }: ObjectDeleteDto,
+    caller: Caller,
+  ): Promise<ObjectsDeletedDto> {
     return this.locked(project_id, object_id, async () => {
+      await caller.assertValid();
       const meant = digests ? await this.meant(project_id, object_id, digests) : null;
       const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
       if (!digests && deleted.length === 0)

@@ -17,7 +17,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, EitherAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.guard.js';
 import { isProjectId } from '../common/dto.js';
@@ -27,7 +27,7 @@ import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './
 const PROTOBUF = 'application/x-protobuf';
 
 @ApiTags('otel')
-@BasicAuth()
+@EitherAuth()
 @Controller()
 export class OtelController {
   constructor(private readonly otel: OtelService) {}
@@ -68,6 +68,7 @@ export class OtelController {
     const bytes = await readBytes(request, response);
     if (!isProtobuf) assertUtf8(bytes);
     const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
+    await caller.assertValid();
     const partialSuccess = await this.otel.export(spans, project, caller);
     return isProtobuf
       ? new StreamableFile(responseProtobuf(partialSuccess), { type: PROTOBUF })

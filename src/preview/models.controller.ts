@@ -15,7 +15,7 @@ import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BearerAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotency, IdempotencyHeader } from '../auth/idempotency.js';
+import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
@@ -34,19 +34,15 @@ import { LogDto } from './training-jobs.dto.js';
 @BearerAuth()
 @Controller('v1/preview/models')
 export class ModelsController {
-  constructor(
-    private readonly models: ModelsService,
-    private readonly idempotency: Idempotency,
-  ) {}
+  constructor(private readonly models: ModelsService) {}
 
   /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
   @Post()
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  @IdempotencyHeader()
-  create(@Body() body: ModelCreateDto, @Req() request: Request): Promise<ModelDto> {
-    const write = () => this.models.create(body, request.user!);
-    return this.idempotency.once(request, write, body.return_existing === true);
+  @Idempotent({ unless: ({ return_existing }: ModelCreateDto) => return_existing === true })
+  create(@Body() body: ModelCreateDto, @CallerParam() caller: Caller): Promise<ModelDto> {
+    return this.models.create(body, caller);
   }
 
   /** The models that the key reaches, the oldest first. */
@@ -61,6 +57,7 @@ export class ModelsController {
   /** Deletes a model with its checkpoints and trajectories; training jobs that have not ended are cancelled. */
   @Delete(':id')
   @Allow('writer')
+  @Idempotent()
   delete(@Param('id') id: string, @CallerParam() caller: Caller): Promise<ModelDeletedDto> {
     return this.models.delete(id, caller);
   }
@@ -81,6 +78,7 @@ export class ModelsController {
   /** Deletes checkpoints of the steps named; the latest one stays. */
   @Delete(':id/checkpoints')
   @Allow('writer')
+  @Idempotent()
   deleteCheckpoints(
     @Param('id') id: string,
     @Body() { steps }: CheckpointsDeleteDto,
@@ -93,6 +91,7 @@ export class ModelsController {
   @Post(':model_id/log')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @IdempotentItself()
   @ApiBody({ type: LogDto })
   @ApiOkResponse({ schema: { example: {} } })
   log(

@@ -119,6 +119,7 @@ export class QueueService {
       tokenHash: hashOf(token),
     });
     for (let tries = 1; ; tries++) {
+      await caller.assertValid();
       try {
         const [row] = await this.database.query<ClaimedRow>(query);
         return row ? claimedJson(row, token) : null;
@@ -144,16 +145,18 @@ export class QueueService {
     await this.find(holder.jobId, caller);
     const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(holder));
     if (!job) throw leaseLost();
-    const chunks = this.payloadOf(job, this.database.key);
+    const chunks = this.payloadOf(job, caller, this.database.key);
     return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
   }
 
   private async *payloadOf(
     { project_id, batch_id }: JobRow,
+    caller: Caller,
     key: () => string,
   ): AsyncGenerator<Buffer> {
     const { database } = this;
     for (let seq = -1; ;) {
+      await caller.assertValid();
       const query = payloadChunks(project_id, batch_id, seq);
       // They are asked for in the context of the connection.
       const chunks = await database.runFor(key, () =>

@@ -15,6 +15,7 @@ import { ApiBody, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BearerAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
+import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
 import { PageQueryDto } from './models.dto.js';
 import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
@@ -38,6 +39,7 @@ export class TrainingJobsController {
   @Post('training-jobs')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @IdempotentItself()
   @ApiBody({ type: TrainingJobCreateDto })
   create(@Req() request: Request, @CallerParam() caller: Caller): Promise<TrainingJobCreatedDto> {
     return this.jobs.create(request, caller);
@@ -68,6 +70,7 @@ export class TrainingJobsController {
   @Post('training-jobs/:id/cancel')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @Idempotent()
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: TrainingJobDto })
   cancel(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {

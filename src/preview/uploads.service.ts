@@ -72,16 +72,18 @@ export class UploadsService {
     use: (upload: Upload) => Promise<T>,
   ): Promise<T> {
     const key = idempotencyKey(request);
-    const upload = await this.read(request, projectOf);
+    const upload = await this.read(request, caller, projectOf);
     let isKept = false;
     try {
-      const work = () => use(upload);
-      const answer = await this.database.long(async () => {
-        if (!key) return work();
+      const work = () => caller.assertValid().then(() => use(upload));
+      const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
+      const keyed = async (name: string) => {
         const project = (await projectOf(upload.reader)) ?? '';
         const hash = createHash('sha256').update(request.path).update(upload.bodySha256).digest();
-        return answeredOnce(this.database, { key, caller, project, hash }, work);
-      }, STATEMENT_MS.bulk);
+        const write = { key: name, caller, project, hash };
+        return answeredOnce(this.database, write, work, transaction);
+      };
+      const answer = await (key ? keyed(key) : transaction(work));
       isKept = upload.isKept;
       return answer;
     } finally {
@@ -89,11 +91,13 @@ export class UploadsService {
     }
   }
 
-  private async read(request: Request, projectOf: ProjectOf): Promise<Upload> {
+  private async read(request: Request, caller: Caller, projectOf: ProjectOf): Promise<Upload> {
     const staging = new Staging(this.database, this.uploads.begin(), projectOf);
     try {
-      for await (const chunk of bodyOf(request, config.maxTrainingBodyBytes))
+      for await (const chunk of bodyOf(request, config.maxTrainingBodyBytes)) {
+        await caller.assertValid();
         await staging.write(chunk);
+      }
       return await staging.end();
     } catch (error) {
       await staging.stop();

@@ -18,13 +18,18 @@ import { previewOf } from './preview.js';
 export interface Sent {
   /** Of the placeholders of the route. */
   params?: Record<string, string>;
+  /** With its question mark. */
+  query?: string | undefined;
   /** JSON, unless it is a form. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
+export const SCHEMES = ['basic', 'bearer'] as const;
+export type Scheme = (typeof SCHEMES)[number];
+
 export interface Operation {
-  scheme: 'basic' | 'bearer';
+  schemes: Scheme[];
   /** The least role. */
   role: Role;
   /** What a key is answered whose scopes hold other projects only: a refusal, or an answer without this project. */
@@ -53,12 +58,12 @@ export const PUBLIC: Record<string, 200 | 404> = {
 };
 
 type Build = Operation['build'];
-type Rest = Omit<Operation, 'build' | 'role' | 'scheme'>;
+type Rest = Omit<Operation, 'build' | 'role'>;
 type Row = (build: Build, rest?: Partial<Rest>) => Operation;
 
 const rows =
-  (scheme: Operation['scheme'], role: Role, common: Rest): Row =>
-  (build, rest) => ({ scheme, role, ...common, ...rest, build });
+  (scheme: Scheme, role: Role, common: Omit<Rest, 'schemes'>): Row =>
+  (build, rest) => ({ schemes: [scheme], role, ...common, ...rest, build });
 
 /** Most operations name the project in their body, so that one elsewhere is refused by name. */
 const reads = rows('basic', 'reader', { elsewhere: 403, isShowing: true });
@@ -256,8 +261,8 @@ export const OPERATIONS: Record<string, Operation> = {
     body: { ...aFeedback(planted), feedback_id: fresh() },
   })),
 
-  'POST /otel/v1/traces': writes(spans),
-  'POST /v1/traces': writes(spans),
+  'POST /otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  'POST /v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
   // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
   'POST /graphql': counts(
     (planted) => ({

@@ -1,0 +1,57 @@
+import { EventEmitter } from 'node:events';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { ApiError } from '../common/errors.js';
+import { config } from '../config.js';
+import type { Caller } from './caller.js';
+import { Rate } from './rate.js';
+
+/** Bytes of a body without a length are counted in steps of so many. */
+const STEP_BYTES = 1024 * 1024;
+
+const rateOf = (name: string, perMinute: number) =>
+  perMinute === 0 ? null : new Rate(name, perMinute);
+
+const requests = rateOf('requests', config.rateLimitRequestsPerMinute);
+const bytes = rateOf('bytes', config.rateLimitBytesPerMinute);
+
+/**
+ * Requests, and bytes of bodies as they are received, that each key may send in a minute. It is asked before a body is
+ * read, so what it refuses has changed nothing and may be sent again. A body without Content-Length is counted as it
+ * comes: it passes when the key has bytes left, and what it brings too much is waited for by the next request.
+ */
+@Injectable()
+export class RateLimits {
+  readonly areOn = requests !== null || bytes !== null;
+
+  /** @throws ApiError `rate_limited` */
+  async admit(request: Request, { keyId }: Caller): Promise<void> {
+    if (requests)
+      refuseFor(await requests.take(keyId), `${config.rateLimitRequestsPerMinute} requests`);
+    if (!bytes) return;
+    const length = Number(request.headers['content-length'] ?? 0);
+    refuseFor(await bytes.take(keyId, length), `${config.rateLimitBytesPerMinute} bytes`);
+    if (request.headers['transfer-encoding']) countBody(request, keyId, bytes);
+  }
+}
+
+function refuseFor(ms: number, limit: string): void {
+  if (ms === 0) return;
+  throw new ApiError('rate_limited', `the key is limited to ${limit} a minute`, {
+    headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
+  });
+}
+
+function countBody(request: Request, keyId: string, rate: Rate): void {
+  let received = 0;
+  const count = () => {
+    void rate.add(keyId, received);
+    received = 0;
+  };
+  // Readable's own `on('data')` would make the body flow before there is anyone to take it.
+  EventEmitter.prototype.on.call(request, 'data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received >= STEP_BYTES) count();
+  });
+  request.once('close', count);
+}
