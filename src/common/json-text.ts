@@ -216,7 +216,7 @@ export function hasOpaqueEscapes(text: string): boolean {
   return false;
 }
 
-function skipString(text: string, at: number): number {
+export function skipString(text: string, at: number): number {
   let i = at + 1;
   for (;;) {
     const loopEnd = Math.min(i + SHORT_RUN, text.length);

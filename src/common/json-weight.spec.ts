@@ -1,0 +1,91 @@
+import {
+  MAX_BODY_DEPTH,
+  MAX_CONTAINERS,
+  MAX_PARSED_WEIGHT,
+  MAX_SCALARS,
+  MAX_SHAPES,
+  MAX_SHORT_STRINGS,
+  parsedBytes,
+  parseLight,
+} from './json-weight.js';
+
+const MIB = 1024 * 1024;
+const listOf = (length: number, element: (i: number) => string) =>
+  `[${Array.from({ length }, (_, i) => element(i)).join(',')}]`;
+/** More than the estimate remembers, so that each repetition counts as new. */
+const words = listOf(100_000, (i) => `,"${i}"`)
+  .slice(1, -1)
+  .replaceAll(',,', ',');
+
+describe('the estimate of what a JSON text takes when it is parsed', () => {
+  it.each<[string, number, (count: number) => string]>([
+    ['objects', MAX_CONTAINERS, (count) => listOf(count - 1, () => '{}')],
+    ['arrays', MAX_CONTAINERS, (count) => listOf(count - 1, () => '[]')],
+    ['values', MAX_SCALARS, (count) => `[1${',1'.repeat(count)}]`],
+    ['different keys', MAX_SHAPES, (count) => listOf(count, (i) => `{"k${i}":1}`)],
+    [
+      'different keys of one object',
+      MAX_SHAPES,
+      (count) => `{${listOf(count, (i) => `"k${i}" :1`).slice(1, -1)}}`,
+    ],
+    [
+      'different short strings',
+      MAX_SHORT_STRINGS,
+      (count) => `["0"${words.repeat(count / 100_000)}]`,
+    ],
+  ])('refuses too many %s, and names the limit', (_, limit, textOf) => {
+    expect(() => parsedBytes(textOf(limit * 0.9))).not.toThrow();
+    expect(() => parsedBytes(textOf(limit * 1.2))).toThrow(
+      expect.objectContaining({
+        code: 'too_large',
+        message: expect.stringContaining(`limit of ${limit} `),
+      }),
+    );
+  });
+
+  it('refuses a text that is nested too deep, before it is parsed', () => {
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+    expect(() => parsedBytes(nested(MAX_BODY_DEPTH))).not.toThrow();
+    expect(() => parsedBytes(nested(MAX_BODY_DEPTH + 1))).toThrow('10000 levels');
+  });
+
+  it.each<[string, string]>([
+    ['32 MiB of embeddings', listOf(2_600_000, (i) => `0.0${i + 10_000_000}`)],
+    ['32 MiB of digits', listOf(16_000_000, () => '1')],
+    ['a million rows', listOf(1_000_000, (i) => `{"id":${i},"q":"what is ${i}?"}`)],
+    ['a vocabulary', `{${listOf(199_000, (i) => `"token ${i}":${i}`).slice(1, -1)}}`],
+    ['a text of 32 MiB', `["${'\\"quoted\\" {[:,'.repeat(2_000_000)}"]`],
+  ])('passes %s, within the least budget', (_, text) => {
+    const forLargeBodies = (12 * 32 * MIB * 7) / 8;
+    expect(parsedBytes(text) + 3 * text.length).toBeLessThan(forLargeBodies);
+  });
+
+  it('looks for structure outside strings only', () => {
+    const plain = parsedBytes(`["${'x'.repeat(10_000)}"]`);
+    expect(parsedBytes(`["${'{[,:'.repeat(2500)}"]`)).toBe(plain);
+    expect(parsedBytes(`["${'\\"[{,'.repeat(2000)}"]`)).toBe(plain);
+  });
+
+  it.each<[string, (i: number) => string]>([
+    ['objects', () => '{}'],
+    ['nested arrays', () => '[[[[]]]]'],
+    ['doubles', () => '1.5'],
+    ['strings', (i) => `"${i + 10_000_000}"`],
+    ['objects of keys of their own', (i) => `{"k${i}":1}`],
+    ['objects with numbers as keys', () => '{"999999999":1}'],
+    ['objects of one shape', () => '{"a":1,"b":2}'],
+  ])('is no less than what %s take', (_, element) => {
+    const text = Buffer.from(listOf(100_000, element)).toString('latin1');
+    const before = process.memoryUsage().heapUsed;
+    const value = JSON.parse(text);
+    const taken = process.memoryUsage().heapUsed - before;
+    expect(value).toHaveLength(100_000);
+    expect(parsedBytes(text)).toBeGreaterThan(taken * 0.9);
+  });
+
+  it('lets a part of a body pass that is heavy and short, not one that is heavy and long', () => {
+    const objects = (bytes: number) => listOf(bytes / 3, () => '{}');
+    expect(parseLight(objects(60_000))).toHaveLength(20_000);
+    expect(() => parseLight(objects(MIB))).toThrow(`limit of ${MAX_PARSED_WEIGHT} bytes`);
+  });
+});
