@@ -11,8 +11,10 @@ import {
   Min,
   ValidateBy,
   ValidateNested,
+  type ValidationArguments,
   ArrayMaxSize,
 } from 'class-validator';
+import { ApiError } from './errors.js';
 import { PROJECT_RULE } from './validation.js';
 
 /** Largest value of `limit`, `offset` and other counts: PostgreSQL's `int4`. */
@@ -145,6 +147,26 @@ function daysOf(year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
+
+/**
+ * At most so many entries; stands before rules that look at each of them. A list that brings data to store is too large
+ * then, not malformed. @throws ApiError `too_large`
+ */
+export const MaxItems = (max: number) =>
+  ValidateBy({
+    name: 'maxItems',
+    constraints: [max],
+    validator: {
+      validate(list, { property } = {} as ValidationArguments) {
+        if (Array.isArray(list) && list.length > max)
+          throw new ApiError(
+            'too_large',
+            `${property} holds ${list.length} items, over the limit of ${max}`,
+          );
+        return true;
+      },
+    },
+  });
 
 /** Free-form JSON object: kept as the text it was sent as, never copied. */
 export const IsJsonObject = () =>

@@ -12,16 +12,27 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsJsonObject, IsProjectId, IsText, MAX_INT, PageDto, SortBy } from '../common/dto.js';
+import {
+  IsJsonObject,
+  IsProjectId,
+  IsText,
+  MAX_INT,
+  MaxItems,
+  PageDto,
+  SortBy,
+} from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
 import { ROW_DIGEST } from './row-digests.js';
 
 const MAX_LISTED = 1000;
+/** Rows of a table; what a request brings is bounded by its body as well. */
+export const MAX_ROWS = 2_000_000;
 
 export class TableDto {
   @IsProjectId() project_id!: string;
   /** JSON objects. Kept as sent, save that equal rows of a project are stored once. */
   @IsArray()
+  @MaxItems(MAX_ROWS)
   @IsObject({ each: true, message: 'must be a JSON object' })
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   rows!: object[];
@@ -42,6 +53,7 @@ export class TableFromDigestsDto {
   @IsProjectId() project_id!: string;
   /** Of rows that the project holds, in the order of the table. */
   @IsArray()
+  @MaxItems(MAX_ROWS)
   @Matches(ROW_DIGEST, { each: true, message: 'must have 43 letters and digits' })
   @ApiProperty({ type: 'array', items: { type: 'string', pattern: ROW_DIGEST.source } })
   row_digests!: string[];
@@ -78,6 +90,7 @@ export class TableUpdateDto {
   @IsText(256) base_digest!: string;
   /** Done one after the other, each on what the one before left. */
   @IsArray()
+  @MaxItems(MAX_ROWS)
   @ValidateNested({ each: true })
   @Type(() => TableUpdateItemDto)
   updates!: TableUpdateItemDto[];

@@ -8,19 +8,20 @@ import { Database } from '../database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { isLarge, largeDigest } from './large-digest.js';
 import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';
-import type {
-  TableCreatedDto,
-  TableDigestDto,
-  TableDto,
-  TableFromDigestsDto,
-  TableQueryDto,
-  TablesStatsDto,
-  TablesStatsQueryDto,
-  TableStatsDto,
-  TableStatsQueryDto,
-  TableUpdateDto,
-  TableUpdatedDto,
-  TableUpdateItemDto,
+import {
+  MAX_ROWS,
+  type TableCreatedDto,
+  type TableDigestDto,
+  type TableDto,
+  type TableFromDigestsDto,
+  type TableQueryDto,
+  type TablesStatsDto,
+  type TablesStatsQueryDto,
+  type TableStatsDto,
+  type TableStatsQueryDto,
+  type TableUpdateDto,
+  type TableUpdatedDto,
+  type TableUpdateItemDto,
 } from './tables.dto.js';
 import {
   insertRowsQuery,
@@ -32,8 +33,6 @@ import {
   unknownRowQuery,
 } from './tables.query.js';
 
-/** Rows of a table; what a request brings is bounded by its body as well. */
-export const MAX_ROWS = 2_000_000;
 /** Inserts and pops of one `/table/update`; appends are bounded by the body. */
 export const MAX_EDITS = 10_000;
 
