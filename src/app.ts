@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { randomUUID } from 'node:crypto';
-import { maxHeaderSize, STATUS_CODES } from 'node:http';
+import { maxHeaderSize, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -18,6 +18,8 @@ import { VERSION } from './version.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
+/** How often late heads are looked for. */
+const CHECK_EVERY_MS = 5000;
 
 /** The whole service over one data source, ready to listen. */
 export async function createApp(dataSource: DataSource): Promise<NestExpressApplication> {
@@ -33,7 +35,7 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   app.use((request: Request, _: Response, next: NextFunction) =>
     database.runFor(() => request.user?.keyId ?? '', next),
   );
-  app.getHttpServer().keepAliveTimeout = KEEP_ALIVE_MS;
+  limitTimes(app.getHttpServer());
   app.getHttpServer().on('clientError', refuseNonHttp);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
@@ -43,13 +45,26 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   return app;
 }
 
+/** A head is short, so it has a deadline. Bodies have their own (`common/inflated.ts`): a large one may take long. */
+function limitTimes(server: Server): void {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.headersTimeout = config.bodyTimeoutSeconds * 1000;
+  server.requestTimeout = 0;
+  // Read when the server begins to listen; types know it as an option only.
+  Object.assign(server, { connectionsCheckingInterval: CHECK_EVERY_MS });
+}
+
 const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that can be read');
+/** By the codes of Node's errors. */
 const NON_HTTP: Record<string, ApiError> = {
   HPE_HEADER_OVERFLOW: new ApiError(
     'headers_too_large',
     `the headers are over the limit of ${maxHeaderSize} bytes`,
   ),
-  ERR_HTTP_REQUEST_TIMEOUT: new ApiError('request_timeout', 'the request took too long to arrive'),
+  ERR_HTTP_REQUEST_TIMEOUT: new ApiError(
+    'request_timeout',
+    `the head of the request took over ${config.bodyTimeoutSeconds} seconds`,
+  ),
 };
 
 /** What cannot be read as HTTP reaches no middleware: it is refused in the form of all other errors, by hand. */

@@ -354,8 +354,8 @@ describe('POST /file/create', () => {
       const waiting = upload(someBytes(3 * CHUNK));
       for (const answer of await Promise.all(answers))
         expect(answer).toMatchObject({
-          status: 400,
-          body: { code: 'invalid_request', detail: 'the upload has stalled' },
+          status: 408,
+          body: { code: 'request_timeout', detail: 'the body comes too slowly' },
         });
       expect((await waiting).status).toBe(200);
       files.stalledAfterMs = usual;

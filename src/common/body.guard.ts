@@ -6,10 +6,20 @@ import {
   Injectable,
 } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import type { Request, Response } from 'express';
-import express from 'express';
+import type { Request } from 'express';
 import { config } from '../config.js';
+import { holdOf } from './body-budget.js';
+import { ByteBuffer } from './byte-buffer.js';
 import { ApiError, invalidRequest } from './errors.js';
+import {
+  declaredBytes,
+  encodingOf,
+  HELD_RATE,
+  inflaterBytes,
+  readInflated,
+  tooLarge,
+} from './inflated.js';
+import { parsedBytes } from './json-weight.js';
 import { type Dto, validate } from './validation.js';
 
 declare module 'http' {
@@ -29,7 +39,8 @@ export const BodyText = createParamDecorator(
 
 /**
  * Reads, inflates, parses and validates the body of a route that takes one, by the DTO of its `@Body()` parameter.
- * It is a guard, and stands behind the one that authenticates: who has no key sends no 32 MiB.
+ * It is a guard, and stands behind the one that authenticates: a caller without a key cannot make the service read a
+ * body, and what a body takes of the memory for bodies is counted for its key.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
@@ -38,9 +49,7 @@ export class BodyGuard implements CanActivate {
     if (!dto) return true;
     const request = context.switchToHttp().getRequest<Request>();
     assertJson(request);
-    request.bodyText = utf8(
-      await readBytes(request, context.switchToHttp().getResponse<Response>()),
-    );
+    request.bodyText = await jsonText(request, await readBytes(request));
     request.body = parseJson(request.bodyText);
     const { violations, projects } = validate(dto, request.body);
     if (violations.length > 0) throw invalidRequest(violations);
@@ -77,21 +86,49 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
     );
 }
 
-const read = express.raw({ type: () => true, limit: config.maxBodyBytes });
+/** While a body is read, some of its bytes are there twice: in chunks that wait, or in the room that grew too small. */
+const RAW_WEIGHT = 2;
 
 /** The body, inflated. The limit, `MAX_BODY_BYTES`, counts inflated bytes, and stops the inflating. */
-export async function readBytes(request: Request, response: Response): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    read(request, response, (error?: unknown) => (error ? reject(bodyError(error)) : resolve()));
+export async function readBytes(request: Request): Promise<Buffer> {
+  const limit = config.maxBodyBytes;
+  const encoding = encodingOf(request);
+  const declared = declaredBytes(request, encoding);
+  if (declared !== undefined && declared > limit) throw tooLarge(limit);
+  const hold = holdOf(request);
+  const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
+  if (waiting) await waiting;
+  // Most bodies came with their head, in one packet.
+  if (declared !== undefined && request.complete) return (request.read() as Buffer) ?? NOTHING;
+  // Chunks are copied: one of a single byte costs some hundred bytes while it is kept.
+  const body = new ByteBuffer(declared);
+  let heldBytes = declared ?? 0;
+  await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
+    body.append(chunk);
+    if (body.length <= heldBytes) return undefined;
+    const more = body.length - heldBytes + HELD_AHEAD;
+    heldBytes += more;
+    return hold.add(more * RAW_WEIGHT);
   });
-  return (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+  return body.bytes;
 }
 
-/** The text of a body that is to be JSON. */
-export function utf8(bytes: Buffer): string {
+/** Bytes that a body of unknown length holds before they come, so that small chunks do not ask one by one. */
+const HELD_AHEAD = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** The text of a body that is to be JSON; what its parsed copy will take is held. */
+export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
   assertUtf8(bytes);
-  if (isAscii(bytes)) return bytes.toString('latin1'); // the same text, without decoding
-  return bytes.toString('utf8');
+  const isPlain = isAscii(bytes);
+  const hold = holdOf(request);
+  const bytesPerCharacter = isPlain ? 1 : 2;
+  const waiting = hold.add(bytes.length * bytesPerCharacter);
+  if (waiting) await waiting;
+  const text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding
+  const parsing = hold.add(parsedBytes(text, bytesPerCharacter));
+  if (parsing) await parsing;
+  return text;
 }
 
 /** @throws ApiError `invalid_json` when the body is empty or not UTF-8. */
@@ -109,14 +146,6 @@ export function mediaTypeOf(request: Request): [type: string, charset: string] {
     type.trim(),
     charset.find((name) => name !== undefined)?.replace(/^utf8$/, 'utf-8') ?? 'utf-8',
   ];
-}
-
-/** An error of zlib means that the body does not inflate; the others carry the status they mean. */
-export function bodyError(error: unknown): unknown {
-  const { code } = error as { code?: unknown };
-  if (typeof code === 'string' && /^Z_|^ERR_(BROTLI|_?PADDING)|^ERR__ERROR/.test(code))
-    return new ApiError('invalid_json', 'the body does not inflate by its Content-Encoding');
-  return error;
 }
 
 /** `JSON.parse`, with the refusal that a client sees. */

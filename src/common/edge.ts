@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import { Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { bodyBudget, endHold } from './body-budget.js';
+import { letGoBy } from './inflated.js';
 import { logger } from './logger.js';
 
 declare module 'http' {
@@ -22,6 +24,17 @@ const durations = new Histogram({
   registers: [metrics],
 });
 
+metrics.registerMetric(
+  new Gauge({
+    name: 'skein_body_bytes',
+    help: 'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
+    registers: [],
+    collect() {
+      this.set(bodyBudget.held);
+    },
+  }),
+);
+
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
 let isDraining = false;
@@ -31,7 +44,10 @@ export function startDraining(): void {
   isDraining = true;
 }
 
-/** First of all: gives the request its id, and measures and logs it (level `debug`) when its answer has ended. */
+/**
+ * First of all: gives the request its id; when its answer has ended, measures and logs it (level `debug`), gives its
+ * memory back, and lets the rest of it go by.
+ */
 export function edge(request: Request, response: Response, next: NextFunction): void {
   const sent = request.headers['x-request-id'];
   request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
@@ -40,6 +56,8 @@ export function edge(request: Request, response: Response, next: NextFunction): 
   if (isDraining) response.setHeader('connection', 'close');
   const started = performance.now();
   response.once('close', () => {
+    endHold(request, response);
+    if (!request.complete) letGoBy(request);
     const seconds = (performance.now() - started) / 1000;
     const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
     const { method } = request;

@@ -13,7 +13,10 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
-    if (response.destroyed) return; // nobody is there to be told
+    if (response.destroyed) {
+      response.end(); // nobody is there to be told; it shows that the handler is done
+      return;
+    }
     const error = toApiError(thrown);
     // What a service refuses on purpose has no cause: a probe that is not ready is no entry each time.
     const cause = thrown instanceof ApiError ? error.cause : thrown;

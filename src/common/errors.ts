@@ -79,9 +79,9 @@ export function toApiError(error: unknown): ApiError {
   return fromForeign(error);
 }
 
-/** What Express, its body reader, the driver or PostgreSQL throw. */
+/** What Express, the driver or PostgreSQL throw. */
 function fromForeign(error: unknown): ApiError {
-  const { code, status, limit, message } = (error ?? {}) as ForeignError;
+  const { code, status, message } = (error ?? {}) as ForeignError;
   if (message?.startsWith('timeout exceeded when trying to connect'))
     return unavailable(
       'the database cannot be reached, or all connections to it are in use',
@@ -91,8 +91,6 @@ function fromForeign(error: unknown): ApiError {
   if (code === 'ERR_STRING_TOO_LONG')
     return new ApiError('too_large', 'the answer has a row of over 512 MiB', { cause: error });
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
-  if (status === 413)
-    return new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
   if (typeof status === 'number' && status < 500) return fromStatus(status, message ?? '');
   return new ApiError('internal', INTERNAL, { cause: error });
 }
@@ -100,7 +98,6 @@ function fromForeign(error: unknown): ApiError {
 interface ForeignError {
   code?: unknown;
   status?: number;
-  limit?: number;
   message?: string;
 }
 

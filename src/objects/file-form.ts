@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import busboy from 'busboy';
 import type { Request } from 'express';
+import { holdOf } from '../common/body-budget.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
+import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../common/inflated.js';
 
 /** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };
@@ -13,65 +14,63 @@ export interface Form {
   isComplete: Promise<void>;
 }
 
+/** What a form holds while it passes: chunks of the file, and what busboy keeps of a part. */
+const FORM_BYTES = 1024 * 1024;
+
 /**
  * Reads a multipart body with one part `file`, which `take` consumes while it arrives: what it does not read is not
- * received. When the client leaves or sends nothing for `stalledAfterMs`, or the body is broken, the file ends with an
- * error. Whoever fails, the rest of the
- * body is read off and dropped, so that the answer reaches the client.
- * @throws ApiError `unsupported_media_type`, `invalid_request`, or what `take` throws.
+ * received. When the body ends early, is broken or comes too slowly, the file ends with an error.
+ * @throws ApiError as `readInflated`, or what `take` throws.
  */
 export async function readFileForm<T>(
   request: Request,
   take: (file: Readable, form: Form) => Promise<T>,
-  stalledAfterMs: number,
+  limits: { limit: number; timeoutMs: number },
 ): Promise<T> {
   const parser = formParser(request);
-  const source = inflated(request);
+  await holdOf(request).set(FORM_BYTES + inflaterBytes(encodingOf(request)));
   const fields = new Map<string, string>();
+  const failure = new AbortController();
+  const fail = (error: unknown) => failure.abort(error);
   let taken: Promise<T> | undefined;
-  const isComplete = new Promise<void>((resolve, reject) => {
-    const fail = (error: Error) => reject(unreadable(error.message));
+  const isParsed = new Promise<void>((resolve, reject) => {
+    failure.signal.addEventListener('abort', () => reject(failure.signal.reason));
     parser.on('field', (name, value) => fields.set(name, value));
     parser.on('file', (name, file) => {
       file.on('error', () => {}); // also reaches take, or the parser
       if (name === 'file' && !taken) {
         taken = take(file, { fields, isComplete });
-        taken.catch(reject);
+        taken.catch(fail);
         return;
       }
       file.resume();
-      if (name === 'file') reject(invalidRequest([{ path: 'file', message: 'must be one file' }]));
+      if (name === 'file') fail(invalidRequest([{ path: 'file', message: 'must be one file' }]));
     });
-    const idle = setTimeout(() => {
-      // who is not read from, or has sent everything, is not to blame
-      if (parser.writableLength > 0 || request.complete) idle.refresh();
-      else reject(new ApiError('invalid_request', 'the upload has stalled'));
-    }, stalledAfterMs);
-    const goesOn = () => idle.refresh();
-    source.on('data', goesOn);
-    parser.on('drain', goesOn);
-    parser.once('close', () => {
-      source.off('data', goesOn);
-      clearTimeout(idle);
-      resolve();
-    });
-    parser.on('error', fail);
-    source.on('error', fail);
-    request.once('close', () => {
-      if (!request.complete) reject(unreadable('it ended early'));
-    });
-    source.pipe(parser);
+    parser.on('error', (error: Error) => fail(unreadable(error.message)));
+    parser.once('close', resolve);
   });
+  const isRead = readInflated(
+    request,
+    { ...limits, rate: STREAMED_RATE, signal: failure.signal },
+    (chunk) => (parser.write(chunk) ? undefined : drained(parser)),
+  ).then(() => void parser.end());
+  isRead.catch((error: unknown) => fail(ofForm(error)));
+  const isComplete = isParsed.then(() => isRead);
   try {
     await isComplete;
     if (!taken) throw invalidRequest([{ path: 'file', message: 'is required' }]);
     return await taken;
   } finally {
-    source.unpipe(parser);
     parser.destroy();
-    source.resume();
   }
 }
+
+const drained = (parser: busboy.Busboy) =>
+  new Promise<void>((resolve) => parser.once('drain', resolve));
+
+/** A form that does not inflate is no JSON, but it was not meant to be. */
+const ofForm = (error: unknown) =>
+  error instanceof ApiError && error.code === 'invalid_json' ? unreadable(error.message) : error;
 
 function formParser(request: Request): busboy.Busboy {
   if (!/^multipart\/form-data *(;|$)/i.test(request.headers['content-type'] ?? ''))
@@ -84,21 +83,6 @@ function formParser(request: Request): busboy.Busboy {
   } catch (error) {
     throw unreadable((error as Error).message);
   }
-}
-
-const DECODERS: Record<string, (() => NodeJS.ReadWriteStream & Readable) | undefined> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-  br: createBrotliDecompress,
-};
-
-function inflated(request: Request): Readable {
-  const encoding = request.headers['content-encoding'] ?? 'identity';
-  if (encoding === 'identity') return request;
-  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]!() : undefined;
-  if (!decoder)
-    throw new ApiError('unsupported_media_type', `unsupported content encoding "${encoding}"`);
-  return request.pipe(decoder);
 }
 
 const unreadable = (reason: string) =>

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
+import { config } from '../config.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { type StagedUpload, StagedUploads } from '../database/staged-uploads.js';
@@ -21,6 +22,8 @@ import {
 } from './files.query.js';
 
 export const MAX_FILE_BYTES = 100 * 1024 * 1024;
+/** The whole multipart body: the file, a few fields, and what else a client writes between them. */
+const MAX_FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024;
 export const CHUNK_BYTES = 256 * 1024;
 /** Chunks that are stored in one transaction. */
 const CHUNKS_AT_ONCE = 4;
@@ -32,7 +35,7 @@ const CHUNKS_AT_ONCE = 4;
 @Injectable()
 export class FilesService {
   /** A client that sends nothing for so long, while it is listened to, is taken for gone. */
-  stalledAfterMs = 20_000;
+  stalledAfterMs = config.bodyTimeoutSeconds * 1000;
 
   constructor(
     private readonly database: Database,
@@ -41,13 +44,10 @@ export class FilesService {
 
   /** Takes the multipart body of the request. */
   create(request: Request, caller: Caller): Promise<FileCreatedDto> {
-    const { database } = this;
-    const { key } = database; // the parts of the form come in the context of the connection
-    return readFileForm(
-      request,
-      (file, form) => database.runFor(key, () => this.store(file, form, caller)),
-      this.stalledAfterMs,
-    );
+    return readFileForm(request, (file, form) => this.store(file, form, caller), {
+      limit: MAX_FORM_BYTES,
+      timeoutMs: this.stalledAfterMs,
+    });
   }
 
   private async store(file: Readable, form: Form, caller: Caller): Promise<FileCreatedDto> {

@@ -11,6 +11,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
+import { holdOf } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementTexts, valueAt } from '../common/json-text.js';
@@ -30,6 +31,11 @@ import {
 } from './tables.dto.js';
 import { TablesService } from './tables.service.js';
 
+/** Memory for each row: its text, its digest as text and bytes, its place in the map of different rows. */
+const ROW_BYTES = 600;
+/** Memory for each digest of a row that is stored already: the array that PostgreSQL gets, and the joined bytes. */
+const DIGEST_BYTES = 200;
+
 // No Idempotency-Key: tables and rows are found by what they hold, so a repeated request stores nothing new.
 @ApiTags('tables')
 @BasicAuth()
@@ -41,11 +47,13 @@ export class TablesController {
   @Post('create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  createTable(
+  async createTable(
     @Body() { table }: TableCreateDto,
     @BodyText() text: string,
     @CallerParam() caller: Caller,
+    @Req() request: Request,
   ): Promise<TableCreatedDto> {
+    await holdOf(request).add(table.rows.length * ROW_BYTES);
     return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'), caller);
   }
 
@@ -53,11 +61,13 @@ export class TablesController {
   @Post('update')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  updateTable(
+  async updateTable(
     @Body() body: TableUpdateDto,
     @BodyText() text: string,
     @CallerParam() caller: Caller,
+    @Req() request: Request,
   ): Promise<TableUpdatedDto> {
+    await holdOf(request).add(body.updates.length * ROW_BYTES);
     return this.tables.update(body, elementTexts(text, 'updates'), caller);
   }
 
@@ -65,7 +75,11 @@ export class TablesController {
   @Post('create_from_digests')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
-  createTableFromDigests(@Body() body: TableFromDigestsDto): Promise<TableDigestDto> {
+  async createTableFromDigests(
+    @Body() body: TableFromDigestsDto,
+    @Req() request: Request,
+  ): Promise<TableDigestDto> {
+    await holdOf(request).add(body.row_digests.length * DIGEST_BYTES);
     return this.tables.createFromDigests(body);
   }
 

@@ -5,7 +5,6 @@ import {
   HttpStatus,
   Post,
   Req,
-  Res,
   StreamableFile,
 } from '@nestjs/common';
 import {
@@ -16,15 +15,18 @@ import {
   ApiProduces,
   ApiTags,
 } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Request } from 'express';
 import { Allow, EitherAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
+import { holdOf } from '../common/body-budget.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.guard.js';
 import { isProjectId } from '../common/dto.js';
 import { OtelService } from './otel.service.js';
 import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
 
 const PROTOBUF = 'application/x-protobuf';
+/** Bytes of memory for each byte of spans, which are decoded one by one. */
+const DECODED_WEIGHT = 8;
 
 @ApiTags('otel')
 @EitherAuth()
@@ -58,15 +60,15 @@ export class OtelController {
   })
   async traces(
     @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
     @Headers('project_id') project: string | undefined,
     @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
     if (isProjectId(project)) caller.assertReaches(project);
     const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
     if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
-    const bytes = await readBytes(request, response);
+    const bytes = await readBytes(request);
     if (!isProtobuf) assertUtf8(bytes);
+    await holdOf(request).add(bytes.length * DECODED_WEIGHT);
     const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
     await caller.assertValid();
     const partialSuccess = await this.otel.export(spans, project, caller);

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
+import { parseLight } from '../common/json-weight.js';
 import { Turn } from '../common/turn.js';
 import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
 
@@ -141,7 +142,7 @@ const textOf = (bytes: Uint8Array) =>
 
 /** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
 const parsed = (text: string): Json =>
-  Object(JSON.parse(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
+  Object(parseLight(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
 
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;

@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { v7 as uuidv7 } from 'uuid';
 import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
+import { parseLight } from '../common/json-weight.js';
 import { BodyCutter } from './body-chunks.js';
-import { ByteBuffer } from './byte-buffer.js';
+import { ByteBuffer } from '../common/byte-buffer.js';
 import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
 import { LogMetrics } from './log-metrics.js';
 import {
@@ -137,6 +138,11 @@ export class TrajectoryReader implements ScanListener {
     this.cutter.cut();
   }
 
+  /** Bytes of texts that are to be parsed when they are complete. */
+  get heldBytes(): number {
+    return this.trajectory.length + this.shell.length + this.member.length;
+  }
+
   /** What is ready to be stored: first the repeals, which are of rows taken before. */
   take() {
     const { rows, repealed } = this;
@@ -174,7 +180,7 @@ export class TrajectoryReader implements ScanListener {
       this.leave(this.path.pop()!, end);
     } else if (this.capture === this.member) {
       const text = this.captured(end);
-      this.members.set(this.name, { text, value: JSON.parse(text) });
+      this.members.set(this.name, { text, value: parseLight(text) });
     } else if (!this.capture && this.path.at(-1) === 'turn') this.captureOn(this.trajectory, end);
   }
 
@@ -219,7 +225,7 @@ export class TrajectoryReader implements ScanListener {
   private endTrajectory(text: string): void {
     const { groupIndex, trajectoryIndex, numTokens, receivedAt } = this;
     const place = `trajectory_groups[${groupIndex}].trajectories[${trajectoryIndex}]`;
-    const trajectory = JSON.parse(text) as Trajectory;
+    const trajectory = parseLight(text) as Trajectory;
     refuse(trajectoryViolation(trajectory, place));
     const { reward = 0, start_time, metrics } = trajectory;
     this.groupTrajectories!.push({ reward, metrics });
@@ -238,7 +244,7 @@ export class TrajectoryReader implements ScanListener {
   }
 
   private endGroup(text: string): void {
-    const group = JSON.parse(text) as Group;
+    const group = parseLight(text) as Group;
     refuse(groupViolation(group, `trajectory_groups[${this.groupIndex}]`));
     this.metrics.add(group, this.groupTrajectories ?? []);
   }

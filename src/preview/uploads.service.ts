@@ -5,12 +5,15 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Caller } from '../auth/caller.js';
 import { answeredOnce, idempotencyKey } from '../auth/idempotency.js';
+import { holdOf } from '../common/body-budget.js';
+import { assertJson } from '../common/body.guard.js';
+import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../common/inflated.js';
+import { MAX_PARSED_WEIGHT } from '../common/json-weight.js';
 import { config } from '../config.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { type StagedUpload, StagedUploads } from '../database/staged-uploads.js';
 import type { BodyChunk } from './body-chunks.js';
-import { bodyOf } from './request-body.js';
 import { TrajectoryReader, type TrajectoryRow } from './trajectory-reader.js';
 import {
   type Batch,
@@ -30,6 +33,11 @@ const LEVEL = { level: 1 };
 /** Bytes of documents, and rows, of one INSERT. */
 const MAX_ROW_BYTES = 1024 * 1024;
 const MAX_ROWS = 200;
+
+/** What a body takes of memory while it passes, besides what its reader keeps of it. */
+const PASSING_BYTES = 2 * 1024 * 1024;
+/** A trajectory that is being received, with its text and parsed copy to come. */
+const HELD_WEIGHT = 2 + MAX_PARSED_WEIGHT;
 
 /** A body on its way in, or received and not yet kept. */
 export interface Upload {
@@ -93,13 +101,22 @@ export class UploadsService {
 
   private async read(request: Request, caller: Caller, projectOf: ProjectOf): Promise<Upload> {
     const staging = new Staging(this.database, this.uploads.begin(), projectOf);
+    let writing = Promise.resolve();
     try {
-      for await (const chunk of bodyOf(request, config.maxTrainingBodyBytes)) {
+      assertJson(request);
+      const hold = holdOf(request);
+      const passing = PASSING_BYTES + inflaterBytes(encodingOf(request));
+      await hold.set(passing);
+      const takeChunk = async (chunk: Buffer) => {
         await caller.assertValid();
         await staging.write(chunk);
-      }
+        await hold.set(passing + staging.heldBytes * HELD_WEIGHT);
+      };
+      const reading = { limit: config.maxTrainingBodyBytes, rate: STREAMED_RATE };
+      await readInflated(request, reading, (chunk) => (writing = takeChunk(chunk)));
       return await staging.end();
     } catch (error) {
+      await writing.catch(() => {}); // a client that left does not wait for it
       await staging.stop();
       await staging.upload.discard();
       throw error;
@@ -147,6 +164,11 @@ class Staging {
     readonly upload: StagedUpload,
     private readonly projectOf: ProjectOf,
   ) {}
+
+  /** Bytes of the body that are kept until the trajectory under way has ended. */
+  get heldBytes(): number {
+    return this.reader.heldBytes;
+  }
 
   async write(chunk: Buffer): Promise<void> {
     this.bodyBytes += chunk.length;
