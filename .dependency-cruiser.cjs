@@ -1,4 +1,4 @@
-const FEATURES = 'feedback|objects|costs|calls|threads|preview|otel|graphql';
+const FEATURES = 'feedback|objects|costs|calls|threads|preview|otel|graphql|retention';
 
 /** The import rules of docs/architecture.md, as errors. */
 module.exports = {
@@ -22,7 +22,7 @@ module.exports = {
     {
       name: 'shared-knows-no-feature',
       severity: 'error',
-      from: { path: '^src/(common|query|database|auth)/|^src/config[.]ts$' },
+      from: { path: '^src/(common|query|database|auth|audit|erasing)/|^src/config[.]ts$' },
       to: { path: `^src/(${FEATURES})/` },
     },
     {

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { AuditEvent } from './src/audit/audit-event.entity.js';
 import { ApiKey } from './src/auth/api-key.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { Call } from './src/calls/call.entity.js';
@@ -9,8 +10,10 @@ import { SESSION } from './src/database/limits.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
 import { Objects1764100000000 } from './src/database/migrations/1764100000000-objects.js';
 import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bounds.js';
+import { Erasing1764800000000 } from './src/database/migrations/1764800000000-erasing.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
+import { Erasing } from './src/erasing/erasing.entity.js';
 import { FileChunk } from './src/objects/file-chunk.entity.js';
 import { File } from './src/objects/file.entity.js';
 import { ObjectVersion } from './src/objects/object-version.entity.js';
@@ -30,6 +33,7 @@ import { TrainingJob } from './src/preview/training-job.entity.js';
 import { TrainingJobEvent } from './src/preview/training-job-event.entity.js';
 import { TrajectoryBatch } from './src/preview/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/preview/trajectory.entity.js';
+import { RetentionPolicy } from './src/retention/retention-policy.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -41,6 +45,9 @@ export function dataSourceOptions(url: string, session = SESSION) {
     url,
     entities: [
       ApiKey,
+      AuditEvent,
+      Erasing,
+      RetentionPolicy,
       IdempotencyKey,
       Call,
       Thread,
@@ -69,6 +76,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Preview1764400000000,
       Plans1764600000000,
       Bounds1764700000000,
+      Erasing1764800000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -2,15 +2,18 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { AuthModule } from './auth/auth.module.js';
+import { AuditModule } from './audit/audit.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import { ErasingModule } from './erasing/erasing.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { OtelModule } from './otel/otel.module.js';
+import { RetentionModule } from './retention/retention.module.js';
 import { ThreadsModule } from './threads/threads.module.js';
 import { PreviewModule } from './preview/preview.module.js';
 
@@ -22,7 +25,9 @@ export class AppModule {
       module: AppModule,
       imports: [
         DatabaseModule.forDataSource(dataSource),
+        AuditModule,
         AuthModule,
+        ErasingModule,
         OperationsModule,
         CallsModule,
         ObjectsModule,
@@ -32,6 +37,7 @@ export class AppModule {
         OtelModule,
         GraphqlModule,
         PreviewModule,
+        RetentionModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -62,6 +62,11 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       1,
       30 * DAY_SECONDS,
     ]),
+    /** How often what projects no longer keep is looked for. */
+    retentionIntervalSeconds: integer(setting, 'RETENTION_INTERVAL_SECONDS', 3600, [
+      1,
+      DAY_SECONDS,
+    ]),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',

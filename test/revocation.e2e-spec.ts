@@ -222,7 +222,7 @@ describe('a key that is revoked', () => {
       app.app
         .get(Database)
         .transaction(async () => (await Promise.all([first(), keys.verify(key, from)]))[1]);
-    const forget = () => keys.revoke(randomUUID());
+    const forget = () => keys.revoke(randomUUID(), { keyId: null, userName: 'test' });
     await forget();
     expect(await together(() => caller.assertValid())).toMatchObject(verified);
     await forget();

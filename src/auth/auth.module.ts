@@ -1,5 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { PassportModule } from '@nestjs/passport';
+import { AuditModule } from '../audit/audit.module.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { FailedAttempts } from './failed-attempts.js';
@@ -12,7 +13,7 @@ import { RateLimits } from './rate-limits.js';
 /** Global, because controllers of every feature declare its guards. */
 @Global()
 @Module({
-  imports: [PassportModule],
+  imports: [PassportModule, AuditModule],
   controllers: [KeysController],
   providers: [
     KeysService,

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { InvalidSetting } from '../config.js';
+import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
 import { withAdvisoryLock } from '../database/migrate.js';
 import { FailedAttempts } from './failed-attempts.js';
@@ -25,11 +26,13 @@ export async function firstKey(
   dataSource: DataSource,
   given: string | undefined,
 ): Promise<string | null> {
-  const keys = new KeysService(new Database(dataSource), new FailedAttempts());
+  const database = new Database(dataSource);
+  const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
   return withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
     if (await keys.hasAny()) return null;
     const { secret } = await keys.create(
       { userName: 'admin', role: 'admin', scopes: ['*'] },
+      { keyId: null, userName: 'first start' },
       given,
     );
     return given === undefined ? secret : null;

@@ -1,10 +1,13 @@
 import 'reflect-metadata';
+import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { validate } from '../common/validation.js';
 import { dateOf } from '../common/dto.js';
 import { command, withDatabase } from '../command.js';
 import { Database } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
+import type { Actor } from '../audit/audit.query.js';
+import { KeyUses } from '../audit/key-uses.js';
 import type { ApiKey } from './api-key.entity.js';
 import { CreateKeyDto } from './keys.dto.js';
 import { FailedAttempts } from './failed-attempts.js';
@@ -15,6 +18,19 @@ npm run keys -- list
 npm run keys -- revoke <id>
 
 A scope is *, <entity>/* or <entity>/<project>. Works beside a running server.`;
+
+/** Whom the audit names: the operating system's user, who in a container may have a number only. */
+function operator(): Actor {
+  return { keyId: null, userName: `command line: ${osUser()}` };
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -33,12 +49,15 @@ async function create(keys: KeysService, options: Options): Promise<void> {
         .join('\n'),
     );
   const valid = request as CreateKeyDto;
-  const { id, secret } = await keys.create({
-    userName: valid.user,
-    role: valid.role,
-    scopes: valid.scopes,
-    expiresAt: valid.expires_at ? dateOf(valid.expires_at) : null,
-  });
+  const { id, secret } = await keys.create(
+    {
+      userName: valid.user,
+      role: valid.role,
+      scopes: valid.scopes,
+      expiresAt: valid.expires_at ? dateOf(valid.expires_at) : null,
+    },
+    operator(),
+  );
   say(`id      ${id}\nsecret  ${secret}   (shown this once)`);
 }
 
@@ -71,7 +90,7 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
 async function revoke(keys: KeysService, id: string | undefined): Promise<void> {
   if (!id || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
     throw new Error('revoke takes the id of a key');
-  if (!(await keys.revoke(id))) throw new Error(`there is no active key ${id}`);
+  if (!(await keys.revoke(id, operator()))) throw new Error(`there is no active key ${id}`);
   say(`revoked ${id}; it stops working within 5 s`);
 }
 
@@ -109,7 +128,8 @@ async function run(): Promise<void> {
   if (!chosen) throw new Error(USAGE);
   await withDatabase(async (dataSource) => {
     await migrate(dataSource);
-    await chosen(new KeysService(new Database(dataSource), new FailedAttempts()));
+    const database = new Database(dataSource);
+    await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)));
   });
 }
 

@@ -38,12 +38,10 @@ export class KeysController {
     const outside = body.scopes.find((scope) => !isWithin(caller, scope));
     if (outside !== undefined)
       throw new ApiError('forbidden', `the scope ${outside} is outside the key's own scopes`);
-    return this.keys.create({
-      userName: body.user,
-      role: body.role,
-      scopes: body.scopes,
-      expiresAt,
-    });
+    return this.keys.create(
+      { userName: body.user, role: body.role, scopes: body.scopes, expiresAt },
+      caller,
+    );
   }
 
   /** Lists the keys whose scopes are all within the caller's own, the oldest first. */
@@ -61,7 +59,7 @@ export class KeysController {
   async revoke(@Body() { id }: RevokeKeyDto, @CallerParam() caller: Caller): Promise<KeyDto> {
     const key = await this.keys.find(id);
     if (!key || !isVisible(caller, key)) throw new ApiError('not_found', `there is no key ${id}`);
-    await this.keys.revoke(id);
+    await this.keys.revoke(id, caller);
     return shown((await this.keys.find(id)) ?? key);
   }
 }

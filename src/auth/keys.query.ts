@@ -18,4 +18,4 @@ export const keyInsert = (key: Omit<ApiKey, 'createdAt' | 'revokedAt'>): Sql => 
   VALUES (${key.id}, ${key.userName}, ${key.role}, ${key.scopes}, ${key.secretHash}, ${key.hint}, ${key.expiresAt})`;
 
 export const keyRevoke = (id: string): Sql =>
-  sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL RETURNING id`;
+  sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL RETURNING id, scopes`;

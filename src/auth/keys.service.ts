@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidv7 } from 'uuid';
+import { type Actor, eventInsert } from '../audit/audit.query.js';
+import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
 import type { ApiKey, Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
@@ -58,6 +60,7 @@ export class KeysService {
   constructor(
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
+    private readonly uses: KeyUses,
   ) {}
 
   /** Who sends a request with this header over the connection; what `authenticate` finds is kept with the connection. */
@@ -70,7 +73,9 @@ export class KeysService {
     if (known?.header === header && known.until > Date.now() && !known.caller.isExpired())
       return known.caller;
     const caller = await authenticate();
-    if (caller) this.known.set(socket, { header, caller, until: Date.now() + CACHE_MS });
+    if (!caller) return undefined;
+    this.known.set(socket, { header, caller, until: Date.now() + CACHE_MS });
+    this.uses.note(caller);
     return caller;
   }
 
@@ -123,13 +128,20 @@ export class KeysService {
   /** The answer holds the secret, which is stored nowhere. */
   async create(
     { userName, role, scopes, expiresAt = null }: NewKey,
+    by: Actor,
     secret = newSecret(),
   ): Promise<{ id: string; secret: string }> {
     const id = uuidv7();
     const [secretHash, hint] = [hashOf(secret), hintOf(secret)];
-    await this.database.query(
-      keyInsert({ id, userName, role, scopes, expiresAt, secretHash, hint }),
-    );
+    const detail = { user: userName, role, scopes, expires_at: expiresAt };
+    await this.database.transaction(async () => {
+      await this.database.query(
+        keyInsert({ id, userName, role, scopes, expiresAt, secretHash, hint }),
+      );
+      await this.database.query(
+        eventInsert({ action: 'keys.create', by, target: id, scopes, detail }),
+      );
+    });
     return { id, secret };
   }
 
@@ -138,11 +150,17 @@ export class KeysService {
   }
 
   /** False when there is no such key, or it was revoked before. */
-  async revoke(id: string): Promise<boolean> {
-    const revoked = await this.database.query(keyRevoke(id));
+  async revoke(id: string, by: Actor): Promise<boolean> {
+    const isRevoked = await this.database.transaction(async () => {
+      const [revoked] = await this.database.query<Pick<ApiKey, 'scopes'>>(keyRevoke(id));
+      if (!revoked) return false;
+      const { scopes } = revoked;
+      await this.database.query(eventInsert({ action: 'keys.revoke', by, target: id, scopes }));
+      return true;
+    });
     this.cache.clear();
     this.known = new WeakMap();
-    return revoked.length === 1;
+    return isRevoked;
   }
 
   async find(id: string): Promise<ApiKey | null> {

@@ -131,8 +131,8 @@ export class CallsController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @Idempotent()
-  delete(@Body() body: CallsDeleteDto): Promise<CallsDeletedDto> {
-    return this.calls.delete(body);
+  delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
+    return this.calls.delete(body, request.user!);
   }
 }
 

@@ -205,6 +205,24 @@ export class CallsQueryDto extends PageDto {
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
 }
 
+/** Exactly one of `call_ids`, `filter` with or without `query` (or `query` alone), and `before`. */
+export class CallsPurgeDto {
+  @IsProjectId() project_id!: string;
+  /** These calls and their descendants in the same trace. */
+  @IsOptional()
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayMaxSize(MAX_LISTED)
+  @IsId({ each: true })
+  call_ids?: string[] | null;
+  /** The calls that match, also those that were deleted before. */
+  @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  /** The calls that started before this; those without a start, by their end. */
+  @IsOptional() @IsDateTime() before?: string | null;
+}
+
 export class CallsStatsDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;

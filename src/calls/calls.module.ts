@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CostsModule } from '../costs/costs.module.js';
+import { CallsErasingController } from './calls-erasing.controller.js';
+import { CallsErasingService } from './calls-erasing.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallsWriter } from './calls.writer.js';
@@ -8,8 +10,8 @@ import { CallsV2Controller } from './calls-v2.controller.js';
 /** Recording calls, and reading them back as they were sent. */
 @Module({
   imports: [CostsModule],
-  controllers: [CallsController, CallsV2Controller],
-  providers: [CallsService, CallsWriter],
-  exports: [CallsService],
+  controllers: [CallsController, CallsErasingController, CallsV2Controller],
+  providers: [CallsService, CallsErasingService, CallsWriter],
+  exports: [CallsService, CallsErasingService],
 })
 export class CallsModule {}

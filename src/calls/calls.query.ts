@@ -156,8 +156,11 @@ export interface CallRows {
 }
 
 /** The calls of a project that can be seen and match. */
-const matching = ({ project_id, filter, query }: CallsStatsDto) =>
-  allOf(visibleIn(project_id), filter && isFiltered(filter), query && compile(query, QUERYABLE));
+const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
+
+/** What a filter and a query say of the call `c`, also of one that is deleted or has not started. */
+export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query'>): Sql =>
+  allOf(filter && isFiltered(filter), query && compile(query, QUERYABLE));
 
 const visibleIn = (projectId: string) =>
   sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
@@ -175,12 +176,17 @@ export class CallsService {
     await this.database.query(updateQuery(project_id, call_id, display_name ?? null));
   }
 
-  async delete({ project_id, call_ids }: CallsDeleteDto): Promise<CallsDeletedDto> {
-    const [row] = await this.database.long(
-      () => this.database.query<CallsDeletedDto>(deleteQuery(project_id, call_ids)),
-      STATEMENT_MS.bulk,
-    );
-    return row!;
+  async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
+    return this.database.long(async () => {
+      const [row] = await this.database.query<CallsDeletedDto>(deleteQuery(project_id, call_ids));
+      const { num_deleted } = row!;
+      const detail = { call_ids, num_deleted };
+      if (num_deleted > 0)
+        await this.database.query(
+          eventInsert({ action: 'calls.delete', by, projectId: project_id, detail }),
+        );
+      return row!;
+    }, STATEMENT_MS.bulk);
   }
 }
 

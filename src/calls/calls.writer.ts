@@ -34,6 +34,11 @@ export class CallsWriter implements OnApplicationShutdown {
     metrics.registerMetric(this.gauge());
   }
 
+  /** Starts and ends of calls that wait for the database. */
+  get waitingRows(): number {
+    return this.group.waitingRows;
+  }
+
   /** Resolves when the write is committed. @throws Busy when too many wait. */
   async store(write: CallWrite, keyId: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);

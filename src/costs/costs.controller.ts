@@ -53,8 +53,8 @@ export class CostsController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @Idempotent()
-  async purge(@Body() body: CostsPurgeDto): Promise<object> {
-    await this.costs.purge(body);
+  async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
+    await this.costs.purge(body, request.user!);
     return {};
   }
 

@@ -2,6 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../audit/audit.query.js';
+import type { Caller } from '../auth/caller.js';
 import { invalidRequest, type Violation } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { memberSpans, valueAt } from '../common/json-text.js';
@@ -58,8 +60,14 @@ export class CostsService {
     return this.database.stream(costsQuery(request));
   }
 
-  async purge(request: CostsPurgeDto): Promise<void> {
-    await this.database.long(() => this.database.query(purgeQuery(request)), STATEMENT_MS.bulk);
+  async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
+    await this.database.long(async () => {
+      const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      if (purged!.num_purged > 0)
+        await this.database.query(
+          eventInsert({ action: 'cost.purge', by, projectId: request.project_id, detail: purged! }),
+        );
+    }, STATEMENT_MS.bulk);
   }
 
   /** How the costs of calls come about, as JSON text. */

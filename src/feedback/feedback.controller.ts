@@ -84,8 +84,8 @@ export class FeedbackController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @Idempotent()
-  async purge(@Body() body: FeedbackPurgeDto): Promise<object> {
-    await this.feedback.purge(body);
+  async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
+    await this.feedback.purge(body, request.user!);
     return {};
   }
 

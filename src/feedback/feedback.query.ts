@@ -153,7 +153,8 @@ export const countQuery = (request: FeedbackQueryDto): Sql =>
   sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
 
 export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
-  sql`DELETE FROM feedback f WHERE ${matching(request)}`;
+  sql`WITH gone AS (DELETE FROM feedback f WHERE ${matching(request)} RETURNING 1)
+    SELECT count(*)::int AS num_purged FROM gone`;
 
 export const deleteQuery = (projectId: string, id: string): Sql =>
-  sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id}`;
+  sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import {
@@ -79,7 +80,17 @@ export class FeedbackService {
   async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
     const [row] = await this.rowsOf([{ body, text, path: '' }], caller);
     return this.database.transaction(async () => {
-      await this.database.query(deleteQuery(body.project_id, body.feedback_id));
+      const [gone] = await this.database.query(deleteQuery(body.project_id, body.feedback_id));
+      if (gone)
+        await this.database.query(
+          eventInsert({
+            action: 'feedback.replace',
+            by: caller,
+            projectId: body.project_id,
+            target: body.feedback_id,
+            detail: { by: row!.id },
+          }),
+        );
       return this.store(row!);
     });
   }
@@ -93,8 +104,19 @@ export class FeedbackService {
     return { rows, totalCount: count!.total_count };
   }
 
-  async purge(request: FeedbackPurgeDto): Promise<void> {
-    await this.database.long(() => this.database.query(purgeQuery(request)), STATEMENT_MS.bulk);
+  async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
+    await this.database.long(async () => {
+      const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      if (purged!.num_purged > 0)
+        await this.database.query(
+          eventInsert({
+            action: 'feedback.purge',
+            by,
+            projectId: request.project_id,
+            detail: purged!,
+          }),
+        );
+    }, STATEMENT_MS.bulk);
   }
 
   /** The rows to be stored. All of them are judged, before a transaction holds a connection. */

@@ -78,6 +78,9 @@ export class ObjectDeleteDto {
   digests?: string[] | null;
 }
 
+/** As `ObjectDeleteDto`; versions that were deleted before are meant too. */
+export class ObjectsPurgeDto extends ObjectDeleteDto {}
+
 export class ObjectsDeletedDto {
   num_deleted!: number;
 }

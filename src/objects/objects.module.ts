@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
+import { ObjectsErasingController } from './objects-erasing.controller.js';
+import { ObjectsErasingService } from './objects-erasing.service.js';
 import { ObjectsController } from './objects.controller.js';
 import { ObjectsService } from './objects.service.js';
 import { RefsService } from './refs.service.js';
@@ -9,8 +11,8 @@ import { TablesService } from './tables.service.js';
 
 /** What SDKs publish before they trace: versions of objects and ops, the tables and files that these refer to. */
 @Module({
-  controllers: [ObjectsController, TablesController, FilesController],
-  providers: [ObjectsService, RefsService, TablesService, FilesService],
+  controllers: [ObjectsController, ObjectsErasingController, TablesController, FilesController],
+  providers: [ObjectsService, ObjectsErasingService, RefsService, TablesService, FilesService],
   exports: [ObjectsService],
 })
 export class ObjectsModule {}

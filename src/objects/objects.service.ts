@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
@@ -118,6 +119,16 @@ export class ObjectsService {
       if (!digests && deleted.length === 0)
         throw new ApiError('not_found', `there is no object ${object_id}`);
       await this.database.query(promoteQuery(project_id, object_id));
+      const detail = { ...(digests && { digests }), num_deleted: deleted.length };
+      await this.database.query(
+        eventInsert({
+          action: 'objs.delete',
+          by: caller,
+          projectId: project_id,
+          target: object_id,
+          detail,
+        }),
+      );
       return { num_deleted: deleted.length };
     });
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { Database } from '../database/database.js';
@@ -95,6 +96,16 @@ export class ModelsService {
       const ids = batches.map((batch) => batch.id);
       await this.database.query(chunksDelete(project_id, ids));
       await this.database.query(trajectoriesDelete(project_id, ids));
+      const detail = { num_checkpoints: checkpoints.length, num_batches: batches.length };
+      await this.database.query(
+        eventInsert({
+          action: 'models.delete',
+          by: caller,
+          projectId: project_id,
+          target: id,
+          detail,
+        }),
+      );
       return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
     }, STATEMENT_MS.bulk);
   }
@@ -113,10 +124,23 @@ export class ModelsService {
     caller: Caller,
   ): Promise<CheckpointsDeletedDto> {
     const { project_id } = await this.find(id, caller);
-    const deleted = await this.database.query<{ step: number }>(
-      checkpointsDelete(project_id, id, steps),
-    );
-    const gone = new Set(deleted.map(({ step }) => step));
+    const gone = await this.database.transaction(async () => {
+      const deleted = await this.database.query<{ step: number }>(
+        checkpointsDelete(project_id, id, steps),
+      );
+      const detail = { steps: deleted.map(({ step }) => step) };
+      if (deleted.length > 0)
+        await this.database.query(
+          eventInsert({
+            action: 'checkpoints.delete',
+            by: caller,
+            projectId: project_id,
+            target: id,
+            detail,
+          }),
+        );
+      return new Set(detail.steps);
+    });
     return {
       deleted_count: gone.size,
       not_found_steps: [...new Set(steps)].filter((step) => !gone.has(step)),

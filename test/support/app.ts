@@ -31,7 +31,7 @@ export async function startApp(env: Record<string, string> = {}) {
   const keys = app.get(KeysService);
 
   const aKey = async (role: Role = 'writer', scopes = ['*'], userName = 'ada') =>
-    (await keys.create({ userName, role, scopes })).secret;
+    (await keys.create({ userName, role, scopes }, { keyId: null, userName: 'test' })).secret;
   const key = await aKey('admin');
 
   return {

@@ -176,6 +176,22 @@ export const OPERATIONS: Record<string, Operation> = {
     { elsewhere: 404 },
   ),
 
+  'POST /audit/query': administers(() => ({ body: {} }), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+  }),
+  'POST /retention/set': administers(withBody(() => ({ calls_days: null, payload_days: 36_500 }))),
+  'POST /retention/read': counts(onlyProject),
+  'POST /calls/purge': administers(async (planted, app) => ({
+    body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
+  })),
+  'POST /objs/purge': administers(async ({ project }, app) => {
+    const obj = { project_id: project, object_id: fresh(), val: 1 };
+    await app.post('/obj/create', { obj });
+    return { body: { project_id: project, object_id: obj.object_id } };
+  }),
+
   'POST /call/start': writes((planted) => ({ body: newStart(planted) })),
   'POST /call/end': writes(async (planted, app) => ({ body: await newEnd(planted, app) })),
   // each item is refused by itself: see the tests of what stands inside requests
@@ -328,4 +344,7 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /v1/preview/trainer/jobs/:id/fail': trains(
     endsJob({ error_message: 'no', retryable: false }),
   ),
+
+  // the last one, since it leaves nothing that another could ask for
+  'POST /project/delete': administers(onlyProject),
 };

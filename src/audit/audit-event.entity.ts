@@ -1,0 +1,28 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. */
+@Entity('audit_events')
+@Index('audit_events_created_idx', ['createdAt', 'id'])
+@Index('audit_events_use_idx', { synchronize: false })
+export class AuditEvent {
+  /** Empty for what concerns no single project. */
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'audit_events_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'audit_events_pkey' }) id!: string;
+  @Column('timestamptz', { name: 'created_at', default: () => 'clock_timestamp()' })
+  createdAt!: Date;
+  @Column({ type: 'text', collation: 'C' }) action!: string;
+  /** The key that acted; null for the command line and for the first start. */
+  @Column('uuid', { name: 'key_id', nullable: true }) keyId!: string | null;
+  /** Of the key, or of the operating system. */
+  @Column({ type: 'text', name: 'user_name', collation: 'C' }) userName!: string;
+  /** The id or name of what it was done to. */
+  @Column({ type: 'text', nullable: true, collation: 'C' }) target!: string | null;
+  /** Of the key that the event is about: who may see it. */
+  @Column({ type: 'text', array: true, nullable: true, collation: 'C' }) scopes!: string[] | null;
+  @Column('json') detail!: unknown;
+}

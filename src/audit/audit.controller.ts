@@ -1,0 +1,31 @@
+import {
+  Body,
+  Controller,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { jsonArray } from '../common/json-rows.js';
+import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
+import { AuditService } from './audit.service.js';
+
+@ApiTags('audit')
+@BasicAuth()
+@Allow('admin')
+@Controller('audit')
+export class AuditController {
+  constructor(private readonly audit: AuditService) {}
+
+  /** Who made, revoked and used keys, deleted or purged, and set retention, as far as the key's scopes reach. */
+  @Post('query')
+  @HttpCode(HttpStatus.OK)
+  @ApiOkResponse({ type: AuditEventsDto })
+  async query(@Body() query: AuditQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.audit.query(query, request.user!.scopes), request, 'events');
+  }
+}

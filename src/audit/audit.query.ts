@@ -1,0 +1,117 @@
+import { v7 as uuidv7 } from 'uuid';
+import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { allOf, sql, type Sql } from '../query/sql.js';
+import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
+
+export const ACTIONS = [
+  'keys.create',
+  'keys.revoke',
+  'keys.use',
+  'calls.delete',
+  'calls.purge',
+  'objs.delete',
+  'objs.purge',
+  'feedback.purge',
+  'feedback.replace',
+  'cost.purge',
+  'models.delete',
+  'checkpoints.delete',
+  'project.delete',
+  'erasing.end',
+  'retention.set',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
+/** Who acts: a key, or a user of the operating system. */
+export interface Actor {
+  keyId: string | null;
+  userName: string;
+}
+
+/**
+ * One event, to be inserted in the transaction of what it tells of. `target` and `detail` say what was done to what: ids, names of objects, counts. Neither a secret nor a value
+ * of a client's own stands in them, because events outlive what they tell of.
+ */
+export interface NewEvent {
+  action: Action;
+  by: Actor;
+  /** Absent when it concerns no single project. */
+  projectId?: string;
+  target?: string;
+  /** Of the key that the event is about: who may see it. */
+  scopes?: readonly string[];
+  detail?: object;
+}
+
+export const eventInsert = ({
+  action,
+  by,
+  projectId,
+  target,
+  scopes,
+  detail,
+}: NewEvent): Sql => sql`
+  INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
+  VALUES (${projectId ?? ''}, ${uuidv7()}, ${action}, ${by.keyId}, ${by.userName}, ${target ?? null},
+    ${scopes ?? null}::text[], ${JSON.stringify(detail ?? {})}::json)`;
+
+/** The first use of a key on a day, if no process has noted it: an index allows one. */
+export const useInsert = (event: NewEvent): Sql =>
+  sql`${eventInsert(event)} ON CONFLICT DO NOTHING`;
+
+const EVENT: Columns = {
+  id: column.text(sql`a.id`, { isNotNull: true }),
+  created_at: column.time(sql`a.created_at`, { isNotNull: true }),
+  action: column.text(sql`a.action`, { isNotNull: true }),
+  project_id: column.text(sql`nullif(a.project_id, '')`),
+  key_id: column.text(sql`a.key_id`),
+  user: column.text(sql`a.user_name`, { isNotNull: true }),
+  target: column.text(sql`a.target`),
+  detail: column.json(sql`a.detail`, sql`false`),
+};
+/** An id is an `uuid`, whose order is that of its text. */
+const SORTABLE: Columns = {
+  created_at: EVENT['created_at']!,
+  id: column.number(sql`a.id`, { isNotNull: true }),
+};
+
+const NEWEST_FIRST = [
+  { field: 'created_at', direction: 'desc' },
+  { field: 'id', direction: 'desc' },
+] as const;
+
+/** The events that scopes show, each as JSON text; by default the newest first. */
+export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): Sql {
+  const { project_id, filter, sort_by, limit, offset } = request;
+  return sql`SELECT row_to_json(t)::text AS json FROM (
+    SELECT ${select(EVENT, Object.keys(EVENT))} FROM audit_events a
+    WHERE ${allOf(
+      project_id && sql`a.project_id = ${project_id}`,
+      isShown(scopes),
+      filter && isFiltered(filter),
+    )}
+    ${orderBy(SORTABLE, sort_by?.length ? sort_by : NEWEST_FIRST, 'id')}
+    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) t`;
+}
+
+const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
+  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
+
+const isFiltered = (filter: AuditFilterDto): Sql =>
+  allOf(
+    isOneOf(sql`a.action`, filter.actions),
+    isOneOf(sql`a.key_id::text`, filter.key_ids),
+    isOneOf(sql`a.user_name`, filter.users),
+    isOneOf(sql`a.target`, filter.targets),
+    filter.after && sql`a.created_at > ${filter.after}::timestamptz`,
+    filter.before && sql`a.created_at < ${filter.before}::timestamptz`,
+  );
+
+/** An event of a project that the scopes reach, or about a key whose scopes all lie within them. */
+function isShown(scopes: readonly string[]): Sql | null {
+  if (scopes.includes('*')) return null;
+  const covers = (inner: Sql) =>
+    sql`(${inner} = ANY(${scopes}::text[]) OR split_part(${inner}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
+  return sql`(CASE WHEN a.project_id <> '' THEN ${covers(sql`a.project_id`)}
+    ELSE a.scopes IS NOT NULL AND NOT EXISTS (SELECT FROM unnest(a.scopes) s (scope) WHERE NOT ${covers(sql`s.scope`)}) END)`;
+}

@@ -1,0 +1,16 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../database/database.js';
+import type { AuditQueryDto } from './audit.dto.js';
+import { eventsQuery } from './audit.query.js';
+
+/** Who did what. Events are recorded by `eventInsert`, in the transaction of what they tell of. */
+@Injectable()
+export class AuditService {
+  constructor(private readonly database: Database) {}
+
+  /** The events that the scopes show, as `jsonArray` takes them. */
+  query(request: AuditQueryDto, scopes: readonly string[]): Promise<Readable> {
+    return this.database.stream(eventsQuery(request, scopes));
+  }
+}

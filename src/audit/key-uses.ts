@@ -1,0 +1,30 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Database } from '../database/database.js';
+import { type Actor, useInsert } from './audit.query.js';
+
+const MAX_KEYS = 10_000;
+
+/**
+ * Records the first use of a key on a day (UTC). A process asks the database once a key and day; the event is written
+ * beside the request, which neither waits for it nor fails with it, so that reads work where writes do not.
+ */
+@Injectable()
+export class KeyUses {
+  private readonly logger = new Logger('audit');
+  /** The day that a key was last noted on, by its id. */
+  private readonly days = new LRUCache<string, string>({ max: MAX_KEYS });
+
+  constructor(private readonly database: Database) {}
+
+  note(key: Actor & { keyId: string; scopes: readonly string[] }): void {
+    const day = new Date().toISOString().slice(0, '2026-01-31'.length);
+    if (this.days.get(key.keyId) === day) return;
+    this.days.set(key.keyId, day);
+    const event = { action: 'keys.use', by: key, target: key.keyId, scopes: key.scopes } as const;
+    this.database.query(useInsert(event)).catch((error: unknown) => {
+      this.days.delete(key.keyId); // tried again with its next connection
+      this.logger.warn(error);
+    });
+  }
+}

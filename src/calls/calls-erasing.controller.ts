@@ -1,0 +1,33 @@
+import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { ErasedDto } from '../erasing/erasings.dto.js';
+import { ErasingsService } from '../erasing/erasings.service.js';
+import { CallsPurgeDto } from './calls.dto.js';
+import { CallsErasingService } from './calls-erasing.service.js';
+
+@ApiTags('erasing')
+@BasicAuth()
+@Controller('calls')
+export class CallsErasingController {
+  constructor(
+    private readonly calls: CallsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases calls for good, with the feedback on them, also those that were deleted before. What takes longer than some
+   * seconds goes on in the background: the same request with the same Idempotency-Key says how far it is.
+   */
+  @Post('purge')
+  @HttpCode(HttpStatus.OK)
+  @Allow('admin')
+  @IdempotentItself()
+  async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
+    const begin = () => this.calls.begin(body, request.user!);
+    return this.erasings.erase(body.project_id, await this.idempotency.once(request, begin));
+  }
+}

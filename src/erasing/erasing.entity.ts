@@ -1,0 +1,34 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/**
+ * An erasing that is under way, or has ended within the last day. What it is to erase is kept only while it is under
+ * way: once it has ended, nothing of what is gone stands in it.
+ */
+@Entity('erasings')
+@Index('erasings_open_idx', ['touchedAt'], { where: 'ended_at IS NULL' })
+@Index('erasings_ended_idx', ['endedAt'], { where: 'ended_at IS NOT NULL' })
+export class Erasing {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'erasings_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'erasings_pkey' }) id!: string;
+  /** Who knows the next step: the name under which it was registered. */
+  @Column({ type: 'text', collation: 'C' }) kind!: string;
+  /** What is to be erased, as its kind reads it. */
+  @Column('json', { nullable: true }) request!: unknown;
+  /** Ids of what is to be erased, where it was looked up when the erasing began. */
+  @Column({ type: 'text', array: true, nullable: true, collation: 'C' }) targets!: string[] | null;
+  /** How far it is. */
+  @Column('json', { nullable: true }) cursor!: unknown;
+  /** Rows erased so far, by what they were. */
+  @Column('json', { default: '{}' }) counts!: unknown;
+  @Column('uuid', { name: 'key_id' }) keyId!: string;
+  @Column({ type: 'text', name: 'user_name', collation: 'C' }) userName!: string;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  /** When its last step ended. */
+  @Column('timestamptz', { name: 'touched_at', default: () => 'now()' }) touchedAt!: Date;
+  @Column('timestamptz', { name: 'ended_at', nullable: true }) endedAt!: Date | null;
+}

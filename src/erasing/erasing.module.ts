@@ -1,0 +1,15 @@
+import { Global, Module } from '@nestjs/common';
+import { ErasingsController } from './erasings.controller.js';
+import { ErasingsService } from './erasings.service.js';
+import { ErasingsSweeper } from './erasings.sweeper.js';
+import { Pace } from './pace.js';
+import { ProjectErasing } from './project-erasing.js';
+
+/** Erasing for good, in small batches. Global, because features register how what they hold is erased. */
+@Global()
+@Module({
+  controllers: [ErasingsController],
+  providers: [ErasingsService, ErasingsSweeper, Pace, ProjectErasing],
+  exports: [ErasingsService, Pace],
+})
+export class ErasingModule {}

@@ -1,0 +1,40 @@
+import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
+import { ErasingsService } from './erasings.service.js';
+import { ProjectErasing } from './project-erasing.js';
+
+@ApiTags('erasing')
+@BasicAuth()
+@Controller('project')
+export class ErasingsController {
+  constructor(
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases a project with all that it holds. What takes longer than some seconds goes on in the background: the same
+   * request with the same Idempotency-Key says how far it is.
+   */
+  @Post('delete')
+  @HttpCode(HttpStatus.OK)
+  @Allow('admin')
+  @IdempotentItself()
+  async deleteProject(
+    @Body() { project_id: projectId }: ProjectDeleteDto,
+    @Req() request: Request,
+  ): Promise<ErasedDto> {
+    const erasure = {
+      projectId,
+      kind: ProjectErasing.kind,
+      request: {},
+      event: { action: 'project.delete' as const, target: projectId },
+    };
+    const begin = () => this.erasings.begin(erasure, request.user!);
+    return this.erasings.erase(projectId, await this.idempotency.once(request, begin));
+  }
+}

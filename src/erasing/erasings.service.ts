@@ -1,0 +1,163 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
+import { type Action, eventInsert } from '../audit/audit.query.js';
+import type { Caller } from '../auth/caller.js';
+import { metrics } from '../common/edge.js';
+import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
+import type { ErasedDto } from './erasings.dto.js';
+import {
+  type Counts,
+  endedErasingsDelete,
+  erasingEnd,
+  erasingInsert,
+  erasingLock,
+  erasingMove,
+  erasingPutOff,
+  type ErasingRow,
+  erasingState,
+  leftErasings,
+} from './erasings.query.js';
+import { Pace } from './pace.js';
+
+/** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
+const ANSWER_AFTER_MS = 5000;
+
+const ERASED = 'skein_erased_rows_total';
+
+/** What one batch has erased, and where the next one begins: null when there is nothing left. */
+export interface Step {
+  cursor: object | null;
+  counts: Counts;
+}
+
+/** What is to be erased. */
+export interface NewErasure {
+  projectId: string;
+  kind: string;
+  request: object;
+  targets?: readonly string[] | null;
+  /** What the audit says of it. */
+  event: { action: Action; target?: string; detail?: object };
+}
+
+/**
+ * Erases in small batches, each a short transaction. An erasing is a row that says what is to go and how far it is; each
+ * batch locks the row, does one step of its kind, and moves the row's cursor in the same transaction. So nothing is lost
+ * or done twice when the process dies, and whoever finds the row left behind goes on.
+ */
+@Injectable()
+export class ErasingsService {
+  private readonly logger = new Logger('erasing');
+  private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
+  private readonly erased = new Counter({
+    name: ERASED,
+    help: 'Rows erased for good, by what they were and what erased them.',
+    labelNames: ['what', 'by'],
+    registers: [],
+  });
+
+  constructor(
+    private readonly database: Database,
+    private readonly pace: Pace,
+  ) {
+    metrics.removeSingleMetric(ERASED);
+    metrics.registerMetric(this.erased);
+  }
+
+  /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
+  register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
+    this.steps.set(kind, step);
+  }
+
+  /** Counts in `/metrics` what was erased. */
+  count(by: 'request' | 'retention', counts: Counts): void {
+    for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
+  }
+
+  /** Writes down what is to be erased, and who wants it. Nothing is erased yet. */
+  async begin(
+    { projectId, event, targets = null, ...rest }: NewErasure,
+    by: Caller,
+  ): Promise<string> {
+    const id = uuidv7();
+    await this.database.transaction(async () => {
+      await this.database.query(erasingInsert({ ...rest, projectId, id, targets, by }));
+      const detail = { erasing_id: id, ...event.detail };
+      await this.database.query(eventInsert({ ...event, by, projectId, detail }));
+    });
+    return id;
+  }
+
+  /** Erases for some seconds, then says how far it is; what is left is done in the background. */
+  async erase(projectId: string, id: string): Promise<ErasedDto> {
+    const deadline = performance.now() + ANSWER_AFTER_MS;
+    let isDone = false;
+    while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
+    if (!isDone) void this.goOn(projectId, id);
+    const [state] = await this.database.query<{ is_done: boolean; counts: Counts }>(
+      erasingState(projectId, id),
+    );
+    return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
+  }
+
+  /** Takes over erasings that nobody has in hand, and forgets those that ended a day ago. */
+  async takeOver(): Promise<void> {
+    const left = await this.database.query<{ project_id: string; id: string }>(leftErasings());
+    for (const { project_id, id } of left) await this.goOn(project_id, id);
+    await this.database.query(endedErasingsDelete());
+  }
+
+  /** Erases to the end, or until the process ends. One that fails is tried again later. */
+  private async goOn(projectId: string, id: string): Promise<void> {
+    try {
+      while (!(await this.batch(projectId, id)));
+    } catch (error) {
+      if (this.pace.signal.aborted) return;
+      this.logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
+      await this.database.query(erasingPutOff(projectId, id)).catch(() => {});
+    }
+  }
+
+  /** True when the erasing has ended. */
+  private async batch(projectId: string, id: string): Promise<boolean> {
+    const done = await this.pace.run(() =>
+      this.database.long(() => this.step(projectId, id), STATEMENT_MS.bulk),
+    );
+    if (done) this.count('request', done.counts);
+    return !done?.cursor;
+  }
+
+  private async step(projectId: string, id: string): Promise<Step | null> {
+    const [erasing] = await this.database.query<ErasingRow & Record<string, unknown>>(
+      erasingLock(projectId, id),
+    );
+    if (!erasing) return null;
+    const step = this.steps.get(erasing.kind);
+    if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);
+    const done = await step(erasing);
+    const counts = sumOf(erasing.counts, done.counts);
+    if (done.cursor) await this.database.query(erasingMove(projectId, id, done.cursor, counts));
+    else await this.end(erasing, counts);
+    return done;
+  }
+
+  private async end(erasing: ErasingRow, counts: Counts): Promise<void> {
+    const { project_id: projectId, id, key_id, user_name } = erasing;
+    await this.database.query(erasingEnd(projectId, id, counts));
+    const by = { keyId: key_id, userName: user_name };
+    const detail = { num_erased: counts };
+    await this.database.query(
+      eventInsert({ action: 'erasing.end', by, projectId, target: id, detail }),
+    );
+  }
+}
+
+/** Both counts, added up. */
+export function sumOf(one: Counts, other: Counts): Counts {
+  const sum = { ...one };
+  for (const [what, rows] of Object.entries(other))
+    if (rows > 0) sum[what] = (sum[what] ?? 0) + rows;
+  return sum;
+}

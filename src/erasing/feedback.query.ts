@@ -1,0 +1,30 @@
+import { config } from '../config.js';
+import { sql, type Sql } from '../query/sql.js';
+
+/** Feedback that goes in one transaction: what it is on goes when none of it is left. */
+export const MAX_FEEDBACK = 1000;
+
+/** Refs of either dialect: the one in force may have been another one when they were stored. */
+const SCHEMES = ['svc', 'weave'] satisfies (typeof config.wireDialect)[];
+
+/** The refs to items of a project: `call/<id>`, `object/<name>:<digest>`. */
+export const refsOf = (projectId: string, items: readonly string[]): string[] =>
+  SCHEMES.flatMap((scheme) => items.map((item) => `${scheme}:///${projectId}/${item}`));
+
+/**
+ * Erases feedback on the items behind refs, or on a part of them: as much as goes in one transaction. It is locked in the
+ * order in which batches of feedback are stored.
+ */
+export const feedbackErase = (projectId: string, refs: readonly string[]): Sql => sql`
+  WITH doomed AS MATERIALIZED (
+    SELECT f.id FROM unnest(${refs}::text[]) r (ref) CROSS JOIN LATERAL (
+      SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref = r.ref
+      UNION ALL
+      SELECT f.id FROM feedback f
+      WHERE f.project_id = ${projectId} AND f.ref > r.ref || '/' AND f.ref < r.ref || '0') f
+    LIMIT ${MAX_FEEDBACK}::bigint
+  ), locked AS MATERIALIZED (
+    SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.id IN (SELECT id FROM doomed)
+    ORDER BY f.id FOR UPDATE
+  )
+  DELETE FROM feedback f USING locked l WHERE f.project_id = ${projectId} AND f.id = l.id RETURNING 1`;

@@ -1,0 +1,64 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Database } from '../database/database.js';
+
+/** Others are looked after first, but not for ever: then one more batch is done. */
+const MAX_YIELD_MS = 1000;
+const LOOK_MS = 20;
+
+/**
+ * The pace of work in the background: one batch at a time in a process, whoever it is for; a rest as long as the batch
+ * took, so that it takes half of one connection at most; and a longer one while writes wait.
+ */
+@Injectable()
+export class Pace implements OnModuleDestroy {
+  private readonly stop = new AbortController();
+  private lane: Promise<unknown> = Promise.resolve();
+  private readonly queues: (() => number)[] = [];
+
+  constructor(private readonly database: Database) {}
+
+  /** Aborted when the process ends. */
+  get signal(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  /** `waiting` says how many writes wait. */
+  yieldTo(waiting: () => number): void {
+    this.queues.push(waiting);
+  }
+
+  /** Runs a batch when it is its turn. */
+  async run<T>(batch: () => Promise<T>): Promise<T> {
+    const turn = this.lane.then(async () => {
+      this.signal.throwIfAborted();
+      const started = performance.now();
+      const result = await batch();
+      return { result, ms: performance.now() - started };
+    });
+    this.lane = turn.then(({ ms }) => this.rest(ms)).catch(() => {});
+    return (await turn).result;
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stop.abort();
+    await this.lane;
+  }
+
+  private async rest(ms: number): Promise<void> {
+    await this.pause(ms);
+    for (let waited = 0; waited < MAX_YIELD_MS && this.doWritesWait(); waited += LOOK_MS)
+      await this.pause(LOOK_MS);
+  }
+
+  private pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: this.signal, ref: false }).catch(() => {});
+  }
+
+  private doWritesWait(): boolean {
+    return (
+      !this.signal.aborted &&
+      (this.database.pool.waitingCount > 0 || this.queues.some((waiting) => waiting() > 0))
+    );
+  }
+}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Database } from '../database/database.js';
+import type { Counts, ErasingRow } from './erasings.query.js';
+import { ErasingsService, type Step } from './erasings.service.js';
+import {
+  type Key,
+  lastKeyQuery,
+  type ProjectTable,
+  rowsDelete,
+  uploadsDelete,
+} from './project.query.js';
+
+/** The audit outlives what it tells of, and the row of the erasing is its own. */
+const KEPT = ['audit_events', 'erasings'];
+/** Statistics follow from the calls: the refresher takes them away, exactly (docs/adr/0030-thread-statistics.md). */
+const DERIVED = ['threads', 'thread_marks'];
+/** Nothing is added to an upload without its row, so these go first. */
+const UPLOADS = 'uploads';
+
+interface Cursor {
+  /** The last key that each table had when the erasing began. */
+  lastKeys: Record<string, Key>;
+  /** The table at hand, and the key up to which it is empty. */
+  table: string;
+  after: Key | null;
+}
+
+/**
+ * Erases all that a project holds. The tables are those of the entities, so that a new one is never forgotten. What is
+ * written while the project is erased may stay or go.
+ */
+@Injectable()
+export class ProjectErasing {
+  static readonly kind = 'project';
+  private readonly tables: ProjectTable[];
+
+  constructor(
+    dataSource: DataSource,
+    private readonly database: Database,
+    erasings: ErasingsService,
+  ) {
+    this.tables = tablesOf(dataSource);
+    erasings.register(ProjectErasing.kind, (erasing) => this.step(erasing));
+  }
+
+  private async step({ project_id, cursor, created_at }: ErasingRow): Promise<Step> {
+    if (!cursor) return this.begin(project_id);
+    const { lastKeys, table: name, after } = cursor as Cursor;
+    const index = this.tables.findIndex((table) => table.name === name);
+    const table = this.tables[index];
+    if (!table) throw new Error(`this version knows no table ${name}`);
+    const until = lastKeys[name];
+    const [batch] = until
+      ? await this.database.query<{ rows: number; last: Key | null }>(
+          rowsDelete(table, project_id, { after, until, before: created_at }),
+        )
+      : [];
+    const counts: Counts = batch ? { [name]: batch.rows } : {};
+    if (batch?.last) return { cursor: { lastKeys, table: name, after: batch.last }, counts };
+    const next = this.tables[index + 1];
+    return { cursor: next ? { lastKeys, table: next.name, after: null } : null, counts };
+  }
+
+  /** Ends the uploads under way, and notes where the tables end: what comes behind has come since. */
+  private async begin(projectId: string): Promise<Step> {
+    const uploads = await this.database.query(uploadsDelete(projectId));
+    const lastKeys: Record<string, Key> = {};
+    for (const table of this.tables) {
+      const [last] = await this.database.query<{ key: Key }>(lastKeyQuery(table, projectId));
+      if (last) lastKeys[table.name] = last.key;
+    }
+    return {
+      cursor: { lastKeys, table: this.tables[0]!.name, after: null } satisfies Cursor,
+      counts: { [UPLOADS]: uploads.length },
+    };
+  }
+}
+
+function tablesOf({ entityMetadatas }: DataSource): ProjectTable[] {
+  return entityMetadatas
+    .filter(
+      ({ tableName, primaryColumns }) =>
+        primaryColumns[0]?.databaseName === 'project_id' &&
+        ![...KEPT, ...DERIVED, UPLOADS].includes(tableName),
+    )
+    .map(({ tableName, primaryColumns, columns }) => ({
+      name: tableName,
+      key: primaryColumns
+        .slice(1)
+        .map(({ databaseName, type }) => ({ name: databaseName, type: String(type) })),
+      documents: columns
+        .filter(({ type }) => ['json', 'jsonb', 'bytea'].includes(String(type)))
+        .map(({ databaseName }) => databaseName),
+    }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

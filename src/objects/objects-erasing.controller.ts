@@ -1,0 +1,33 @@
+import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { ErasedDto } from '../erasing/erasings.dto.js';
+import { ErasingsService } from '../erasing/erasings.service.js';
+import { ObjectsPurgeDto } from './objects.dto.js';
+import { ObjectsErasingService } from './objects-erasing.service.js';
+
+@ApiTags('erasing')
+@BasicAuth()
+@Controller('objs')
+export class ObjectsErasingController {
+  constructor(
+    private readonly objects: ObjectsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases versions of an object for good, with the feedback on them: all that are named, or none; without names, all of
+   * them. Tables and files that they refer to stay.
+   */
+  @Post('purge')
+  @HttpCode(HttpStatus.OK)
+  @Allow('admin')
+  @IdempotentItself()
+  async purge(@Body() body: ObjectsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
+    const begin = () => this.objects.begin(body, request.user!);
+    return this.erasings.erase(body.project_id, await this.idempotency.once(request, begin));
+  }
+}

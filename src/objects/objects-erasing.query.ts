@@ -1,0 +1,24 @@
+import { sql, type Sql } from '../query/sql.js';
+
+const named = (projectId: string, objectId: string) =>
+  sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
+
+/** Versions that words mean, live or deleted: a digest may mean several. One row with a null for a word that means none. */
+export const versionsMeant = (projectId: string, objectId: string, words: string[]): Sql => sql`
+  SELECT w.word, v.version_index FROM unnest(${words}::text[]) AS w (word)
+  LEFT JOIN object_versions v ON ${named(projectId, objectId)}
+    AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest))`;
+
+export const allVersions = (projectId: string, objectId: string): Sql =>
+  sql`SELECT v.version_index FROM object_versions v WHERE ${named(projectId, objectId)}`;
+
+/** The digests that no version is left of when these are gone. */
+export const lastDigests = (projectId: string, objectId: string, indexes: number[]): Sql => sql`
+  SELECT DISTINCT v.digest FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[])
+    AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = v.project_id AND o.object_id = v.object_id
+      AND o.digest = v.digest AND o.version_index <> ALL(${indexes}::int[]))`;
+
+export const versionsErase = (projectId: string, objectId: string, indexes: number[]): Sql => sql`
+  DELETE FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[]) RETURNING 1`;

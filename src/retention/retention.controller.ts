@@ -1,0 +1,31 @@
+import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotent } from '../auth/idempotency.js';
+import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
+import { RetentionService } from './retention.service.js';
+
+@ApiTags('erasing')
+@BasicAuth()
+@Controller('retention')
+export class RetentionController {
+  constructor(private readonly retention: RetentionService) {}
+
+  /** Sets how long a project keeps calls, and their payloads. What is older is erased in the background. */
+  @Post('set')
+  @HttpCode(HttpStatus.OK)
+  @Allow('admin')
+  @Idempotent()
+  set(@Body() body: RetentionDto, @Req() request: Request): Promise<RetentionAnswerDto> {
+    return this.retention.set(body, request.user!);
+  }
+
+  /** How long a project keeps calls, and their payloads. */
+  @Post('read')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
+    return this.retention.read(project_id);
+  }
+}

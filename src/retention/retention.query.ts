@@ -1,0 +1,38 @@
+import { sql, type Sql } from '../query/sql.js';
+import type { RetentionAnswerDto } from './retention.dto.js';
+
+export const policyQuery = (projectId: string): Sql => sql`
+  SELECT project_id, calls_days, payload_days FROM retention_policies WHERE project_id = ${projectId}`;
+
+export const policySet = ({ project_id, calls_days, payload_days }: RetentionAnswerDto): Sql => sql`
+  INSERT INTO retention_policies (project_id, calls_days, payload_days)
+  VALUES (${project_id}, ${calls_days}, ${payload_days})
+  ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
+    payload_cursor = NULL, walk_started_at = now()`;
+
+/** A policy, and the instants before which something is to go; null where nothing is. */
+export interface Due {
+  project_id: string;
+  calls_before: string | null;
+  payloads_before: string | null;
+  payload_cursor: { id: string; started: string | null } | null;
+}
+
+export const duePolicies = (): Sql => sql`
+  SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
+    (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
+  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
+
+/** Begins the walks over payloads anew that began a day ago. */
+export const walksRestart = (): Sql => sql`
+  UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
+  WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;
+
+export const walkMove = (projectId: string, cursor: object): Sql => sql`
+  UPDATE retention_policies SET payload_cursor = ${JSON.stringify(cursor)}::json WHERE project_id = ${projectId}`;
+
+/** "retain" in ASCII. Who holds it, to the end of its transaction, is the only one to sweep. */
+const SWEEP_LOCK = '125779852814702';
+
+export const sweepLock = (): Sql =>
+  sql`SELECT pg_try_advisory_xact_lock(${SWEEP_LOCK}::bigint) AS is_locked`;

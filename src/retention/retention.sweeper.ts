@@ -1,0 +1,128 @@
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type BeforeCursor,
+  type Candidate,
+  CallsErasingService,
+  FIRST_CALLS,
+} from '../calls/calls-erasing.service.js';
+import { logger } from '../common/logger.js';
+import { config } from '../config.js';
+import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
+import type { Counts } from '../erasing/erasings.query.js';
+import { ErasingsService, sumOf } from '../erasing/erasings.service.js';
+import { Pace } from '../erasing/pace.js';
+import { type Due, duePolicies, sweepLock, walkMove, walksRestart } from './retention.query.js';
+
+/** Another process sweeps. */
+const TAKEN = Symbol('taken');
+
+/**
+ * Erases what projects no longer keep, batch by batch. Every process of every replica runs one; one of them at a time
+ * erases, and the others leave it to that one.
+ */
+@Injectable()
+export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy {
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | null = null;
+
+  constructor(
+    private readonly database: Database,
+    private readonly calls: CallsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly pace: Pace,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
+    this.timer = setInterval(() => void look(), config.retentionIntervalSeconds * 1000).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Applies every policy once. */
+  async sweep(): Promise<void> {
+    await this.database.query(walksRestart());
+    const due = await this.database.query<Due & Record<string, unknown>>(duePolicies());
+    for (const policy of due) {
+      const started = performance.now();
+      const erased = await this.apply(policy);
+      if (Object.keys(erased).length > 0)
+        logger.info(
+          {
+            project_id: policy.project_id,
+            erased,
+            duration_ms: Math.round(performance.now() - started),
+          },
+          'retention has erased what a project no longer keeps',
+        );
+    }
+  }
+
+  /** A database that is away is looked for again next time. */
+  private async look(): Promise<void> {
+    try {
+      await this.sweep();
+    } catch (error) {
+      if (!this.pace.signal.aborted) logger.warn({ err: error }, 'retention could not be applied');
+    }
+  }
+
+  /** Rows that were erased, by what they were. */
+  private async apply(policy: Due): Promise<Counts> {
+    const { project_id, calls_before, payloads_before, payload_cursor } = policy;
+    let erased: Counts = {};
+    const add = (counts: Counts) => {
+      this.erasings.count('retention', counts);
+      erased = sumOf(erased, counts);
+    };
+    if (calls_before) await this.eraseCalls(project_id, calls_before, add);
+    if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
+    return erased;
+  }
+
+  private async eraseCalls(
+    projectId: string,
+    before: string,
+    add: (counts: Counts) => void,
+  ): Promise<void> {
+    for (let cursor: BeforeCursor | null = FIRST_CALLS; cursor;) {
+      const at: BeforeCursor = cursor;
+      const done = await this.batch(() => this.calls.eraseBefore(projectId, before, at));
+      if (done === TAKEN) return;
+      add(done.counts);
+      cursor = done.cursor;
+    }
+  }
+
+  private async erasePayloads(
+    projectId: string,
+    before: string,
+    cursor: Candidate | null,
+    add: (counts: Counts) => void,
+  ): Promise<void> {
+    for (let after = cursor; ;) {
+      const at = after;
+      const done = await this.batch(() => this.walk(projectId, before, at));
+      if (done === TAKEN || !done.after) return;
+      add({ payloads: done.payloads });
+      after = done.after;
+    }
+  }
+
+  private async walk(projectId: string, before: string, after: Candidate | null) {
+    const done = await this.calls.erasePayloads(projectId, before, after);
+    if (done.after) await this.database.query(walkMove(projectId, done.after));
+    return done;
+  }
+
+  private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
+    const alone = async () => {
+      const [lock] = await this.database.query<{ is_locked: boolean }>(sweepLock());
+      return lock!.is_locked ? work() : TAKEN;
+    };
+    return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
+  }
+}
