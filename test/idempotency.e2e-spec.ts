@@ -14,6 +14,7 @@ const svc_ref = 'svc:///acme/demo/call/c';
 /** Writes that take no key, and why one that comes again, however late, does no harm. */
 const HARMLESS: Record<string, string> = {
   '/keys/list': 'reads',
+  '/audit/query': 'reads',
   '/call/end': 'is an upsert by the id of the call',
   '/v2/:entity/:project/call/end': 'is an upsert by the id of the call',
   '/v2/:entity/:project/calls/complete': 'is an upsert by the ids of the calls',
@@ -88,6 +89,19 @@ describe('Idempotency-Key', () => {
       await app.post('/call/start', { start: aStart({ id: 'd' }) });
       return { body: { project_id, call_ids: ['d'] }, other: { project_id, call_ids: ['e'] } };
     },
+    '/calls/purge': async () => {
+      await app.post('/call/start', { start: aStart({ id: 'p' }) });
+      return { body: { project_id, call_ids: ['p'] }, other: { project_id, call_ids: ['e'] } };
+    },
+    '/objs/purge': async () => {
+      await anObject('purged', 1);
+      return { body: { project_id, object_id: 'purged' }, other: { project_id, object_id: 'new' } };
+    },
+    '/project/delete': async () => ({ body: { project_id: 'acme/deleted' } }),
+    '/retention/set': async () => ({
+      body: { project_id, calls_days: 30_000 },
+      other: { project_id, calls_days: 30_001 },
+    }),
     '/obj/create': async () => ({
       body: { obj: { project_id, object_id: 'new', val: 1 } },
       other: { obj: { project_id, object_id: 'new', val: 2 } },
