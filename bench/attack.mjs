@@ -1,0 +1,104 @@
+// Attacks the built service with the cases of bench/attack/cases, each of which may end, starve or mislead a service
+// that is not prepared for it, and prints what it took: the worst /health and /call/start of another key meanwhile, the
+// peak of resident memory, the answers.
+//   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--seconds 60] <words of a case>]
+// exits 1 when something does not hold. It listens and sends on loopback only.
+import { readdirSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { Client } from './attack/client.mjs';
+import { Service } from './attack/service.mjs';
+
+const { values: options, positionals: words } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: 'boolean', default: false },
+    'health-ms': { type: 'string', default: '1000' },
+    'memory-mib': { type: 'string', default: '1024' },
+    seconds: { type: 'string', default: '60' },
+  },
+});
+/** A service this large after a case is started anew, so that the next peak is its own. */
+const RESTART_MIB = 350;
+const DEADLINE_MS = 90_000;
+/** What the service declares; a 5xx among them is 503 only. */
+const DECLARED = [200, 204, 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 431, 503];
+
+async function allCases() {
+  const folder = new URL('attack/cases/', import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
+  const modules = await Promise.all(files.sort().map((name) => import(new URL(name, folder))));
+  return modules.flatMap((module) => module.cases);
+}
+const isWanted = ({ name, isQuick }) =>
+  words.every((word) => name.includes(word)) && (!options.quick || isQuick);
+
+/** Runs one case, and says what was seen and what did not hold. */
+async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, memoryMiB = 0 }) {
+  const client = new Client(service, { seconds: Number(options.seconds) });
+  await service.probe.report();
+  service.resetPeak();
+  const ended = attack(client).then(
+    () => true,
+    (error) => client.must(false, `the attack itself failed: ${error.stack}`),
+  );
+  const patience = new AbortController();
+  const isOver = await Promise.race([
+    ended,
+    pause(deadlineMs ?? DEADLINE_MS, false, { signal: patience.signal }).catch(() => {}),
+  ]);
+  patience.abort();
+  await pause(100); // a probe that waited is answered
+  const { health, start } = await service.probe.report();
+  client.close();
+  const { problems } = client;
+  const must = (holds, problem) => client.must(holds, problem);
+  must(isOver !== false, 'it did not end in time');
+  must(service.isAlive, 'the process ended');
+  const peak = service.isAlive ? service.mebibytes('VmHWM') : NaN;
+  must(health.worst <= Math.max(Number(options['health-ms']), healthMs), 'slow /health');
+  must(!health.statuses.cut, '/health was not answered');
+  must(!(peak > Math.max(Number(options['memory-mib']), memoryMiB)), 'too much memory');
+  const others = Object.keys(start.statuses).filter(
+    (status) => !['200', 'closed'].includes(status),
+  );
+  must(others.length === 0, `another key's /call/start: ${others}`);
+  for (const status of Object.keys(client.statuses))
+    must((answers ?? DECLARED).map(String).includes(status), `answered ${status}`);
+  return { health, start, peak, statuses: client.statuses, problems };
+}
+
+const cases = (await allCases()).filter(isWanted);
+const service = await new Service().start();
+process.on('exit', () => service.child.kill('SIGKILL'));
+const rows = [];
+try {
+  for (const one of cases) {
+    const { health, start, peak, statuses, problems } = await outcome(service, one);
+    const answers = Object.entries(statuses).map(([status, count]) => `${status}×${count}`);
+    rows.push({
+      case: one.name,
+      '/health ms': Math.round(health.worst),
+      '/call/start ms': Math.round(start.worst),
+      MiB: peak,
+      answers: answers.join(' '),
+      verdict: problems.length === 0 ? 'PASS' : 'FAIL',
+      why: problems.join('; '),
+    });
+    console.log(Object.values(rows.at(-1)).join(' | '));
+    if (problems.length > 0 && service.isAlive)
+      for (const line of service.log
+        .filter((text) => /"level":(50|60|"error"|"fatal")/.test(text))
+        .slice(-3))
+        console.log(`    ${line.slice(0, 600)}`);
+    const isLarge = service.isAlive && service.mebibytes('VmRSS') > RESTART_MIB;
+    if (!service.isAlive || isLarge || problems.length > 0) await service.restart();
+  }
+} finally {
+  await service.remove();
+}
+console.table(rows.map(({ why: _, ...row }) => row));
+const failed = rows.filter(({ verdict }) => verdict === 'FAIL');
+for (const row of failed) console.log(`FAIL ${row.case}: ${row.why}`);
+console.log(`${rows.length - failed.length} of ${rows.length} attacks held`);
+process.exit(failed.length > 0 || rows.length === 0 ? 1 : 0);

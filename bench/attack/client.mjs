@@ -1,0 +1,170 @@
+// What a case attacks with.
+import http from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
+import { basic } from './service.mjs';
+
+const KEPT_BYTES = 100_000;
+export const PROJECT = 'acme/attack';
+export const AT = '2026-01-31T12:00:00Z';
+
+/** How a body is compressed, by the word that stands in `Content-Encoding`. */
+export const COMPRESS = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+};
+
+/** `count` calls of `work(i)`, `width` of them at a time. */
+export async function many(count, width, work) {
+  let next = 0;
+  const lane = async () => {
+    while (next < count) await work(next++);
+  };
+  await Promise.all(Array.from({ length: Math.min(width, count) }, lane));
+}
+
+export const times = (count, make) => Array.from({ length: count }, (_, i) => make(i));
+
+/** One attack on a service. It counts the answers by status, and what did not hold. */
+export class Client {
+  statuses = {};
+  problems = [];
+  sockets = new Set();
+  agent = new http.Agent({ keepAlive: true, maxSockets: 512 });
+
+  constructor(service, options = {}) {
+    this.service = service;
+    this.options = options;
+    ({ hostname: this.host, port: this.port } = new URL(service.url));
+  }
+
+  count(status) {
+    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+  }
+
+  /** Notes what does not hold. */
+  must(holds, problem) {
+    if (!holds && !this.problems.includes(problem)) this.problems.push(problem);
+  }
+
+  authorization(path, as = 'attacker') {
+    const secret = this.service.keys[as] ?? as;
+    return path.startsWith('/v1/preview') ? `Bearer ${secret}` : basic(secret);
+  }
+
+  /** Sends a request and answers status, headers, the first bytes as text and how many there were. */
+  send(path, body, { method = 'POST', headers = {}, as, compress, timeoutMs = 60_000 } = {}) {
+    let bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    if (compress) bytes = COMPRESS[compress](bytes);
+    return new Promise((resolve) => {
+      const done = (status, answer, text = '', size = 0) => {
+        clearTimeout(timer);
+        this.count(status);
+        if (status === 503) this.must(answer.headers['retry-after'], '503 must carry Retry-After');
+        resolve({ status, headers: answer?.headers ?? {}, text, size });
+      };
+      const request = http.request({
+        host: this.host,
+        port: this.port,
+        path,
+        method,
+        agent: this.agent,
+        headers: {
+          'content-type': 'application/json',
+          authorization: this.authorization(path, as),
+          ...(compress && { 'content-encoding': compress }),
+          ...(bytes !== undefined && { 'content-length': Buffer.byteLength(bytes) }),
+          ...headers,
+        },
+      });
+      const timer = setTimeout(() => request.destroy(new Error('timeout')), timeoutMs);
+      request.on('error', ({ message }) => done(message === 'timeout' ? 'timeout' : 'cut'));
+      request.on('response', (answer) => {
+        let text = '';
+        let size = 0;
+        answer.on('data', (chunk) => {
+          size += chunk.length;
+          if (text.length < KEPT_BYTES) text += chunk;
+        });
+        answer.on('end', () => done(answer.statusCode, answer, text, size));
+        answer.on('error', () => done('cut'));
+      });
+      request.end(bytes);
+    });
+  }
+
+  /** A bare connection; `seen` is what came back. It is closed at the end of the case at the latest. */
+  open() {
+    const socket = connect(this.port, this.host);
+    socket.seen = '';
+    socket.on('data', (chunk) => (socket.seen = (socket.seen + chunk).slice(-KEPT_BYTES)));
+    socket.on('error', () => {});
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+    return socket;
+  }
+
+  /** Writes bytes on a connection of their own, and counts the statuses of what comes back within the time. */
+  async raw(bytes, ms = 2000) {
+    const socket = this.open();
+    socket.write(bytes);
+    await Promise.race([new Promise((resolve) => socket.on('close', resolve)), pause(ms)]);
+    socket.destroy();
+    const found = [...socket.seen.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
+    for (const status of found) this.count(status);
+    return { statuses: found, text: socket.seen };
+  }
+
+  /** The head of a request with a body to be written by hand. */
+  head(path, headers, as) {
+    const all = { host: 'attacked', authorization: this.authorization(path, as), ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+  }
+
+  close() {
+    for (const socket of this.sockets) socket.destroy();
+    this.agent.destroy();
+  }
+}
+
+/** The text of a call's start. */
+export const aStart = (more = {}) => ({
+  project_id: PROJECT,
+  op_name: 'attack',
+  started_at: AT,
+  ...more,
+});
+
+/** What `/call/upsert_batch` takes for starts. */
+export const aBatch = (starts) => ({
+  batch: starts.map((start) => ({ mode: 'start', req: { start: aStart(start) } })),
+});
+
+/** A protobuf field of the wire type "length-delimited". */
+export function field(number, bytes) {
+  const length = [];
+  for (let rest = bytes.length; ; rest = Math.floor(rest / 128)) {
+    length.push((rest % 128) + (rest >= 128 ? 128 : 0));
+    if (rest < 128) break;
+  }
+  return Buffer.concat([Buffer.from([number * 8 + 2, ...length]), bytes]);
+}
+
+/** A multipart body: `[name, value]` pairs, a value that is a Buffer is a file. */
+export function multipart(parts, boundary = 'attack') {
+  const chunks = parts.map(([name, value]) =>
+    Buffer.concat([
+      Buffer.from(
+        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"` +
+          `${Buffer.isBuffer(value) ? '; filename="f"' : ''}\r\n\r\n`,
+      ),
+      Buffer.from(value),
+      Buffer.from('\r\n'),
+    ]),
+  );
+  return Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]);
+}
+export const FORM = { 'content-type': 'multipart/form-data; boundary=attack' };

@@ -1,0 +1,72 @@
+// A thread that asks the service all the time and keeps what it saw until it is asked for a report. What has not been
+// answered yet counts with the time it has waited so far.
+import http from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+
+const { url, authorization } = workerData;
+const PATIENCE_MS = 30_000;
+
+class Question {
+  times = [];
+  statuses = {};
+  asked = null;
+
+  constructor(path, everyMs, body) {
+    this.path = path;
+    this.body = body;
+    this.agent = new http.Agent({ keepAlive: true });
+    this.headers = body && { 'content-type': 'application/json', authorization };
+    void this.repeat(everyMs);
+  }
+
+  async repeat(everyMs) {
+    for (;;) {
+      this.asked = performance.now();
+      const status = await this.ask();
+      this.times.push(performance.now() - this.asked);
+      this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+      this.asked = null;
+      await pause(everyMs);
+    }
+  }
+
+  ask() {
+    return new Promise((resolve) => {
+      const { agent, headers, body } = this;
+      const request = http.request(
+        url + this.path,
+        { method: body ? 'POST' : 'GET', agent, headers, timeout: PATIENCE_MS },
+        (answer) =>
+          answer
+            .resume()
+            .on('end', () => resolve(answer.statusCode))
+            .on('error', () => resolve('cut')),
+      );
+      request.on('timeout', () => request.destroy());
+      // a connection that was closed while idle is no failure of the service
+      request.on('error', () => resolve(request.reusedSocket ? 'closed' : 'cut'));
+      request.end(body);
+    });
+  }
+
+  report() {
+    const times = [...this.times, ...(this.asked ? [performance.now() - this.asked] : [])];
+    times.sort((a, b) => a - b);
+    const at = (share) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
+    const { statuses } = this;
+    this.times = [];
+    this.statuses = {};
+    return { worst: at(1), p50: at(0.5), p99: at(0.99), count: times.length, statuses };
+  }
+}
+
+const health = new Question('/health', 5);
+const start = new Question(
+  '/call/start',
+  20,
+  '{"start":{"project_id":"other/project","id":"victim","trace_id":"t","op_name":"victim","started_at":"2026-01-31T12:00:00Z"}}',
+);
+parentPort.on('message', () =>
+  parentPort.postMessage({ health: health.report(), start: start.report() }),
+);

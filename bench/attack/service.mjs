@@ -1,0 +1,116 @@
+// The built service under attack, in a process of its own with its embedded PostgreSQL.
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { newSecret } from '../../dist/src/auth/secret.js';
+import { dataFolder, started } from '../support.mjs';
+
+const STOP_MS = 10_000;
+
+export class Service {
+  admin = newSecret();
+  dataDir = dataFolder();
+  /** Secrets by name: `attacker` writes `acme/*`, `victim` writes `other/*`, `trainer` takes jobs of `acme/*`. */
+  keys = { admin: this.admin };
+
+  async start() {
+    const { child, url } = await started('../dist/src/main.js', {
+      PORT: '0',
+      DATA_DIR: this.dataDir,
+      BOOTSTRAP_API_KEY: this.admin,
+    });
+    Object.assign(this, { child, url, log: [] });
+    child.stdout.on('data', (chunk) => {
+      this.log.push(...String(chunk).split('\n').filter(Boolean));
+      this.log.splice(0, this.log.length - 50);
+    });
+    this.keys.attacker ??= (await this.makeKey('writer', 'acme/*')).secret;
+    this.keys.victim ??= (await this.makeKey('writer', 'other/*')).secret;
+    this.keys.trainer ??= (await this.makeKey('trainer', 'acme/*')).secret;
+    this.probe = new Probe(url, basic(this.keys.victim));
+    return this;
+  }
+
+  /** A key of its own for what is to be revoked. */
+  async makeKey(role, scope) {
+    return this.asAdmin('/keys/create', { user: role, role, scopes: [scope] });
+  }
+
+  async asAdmin(path, body) {
+    const answer = await fetch(this.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: basic(this.admin) },
+      body: JSON.stringify(body),
+    });
+    if (answer.status !== 200) throw new Error(`${path} answered ${await answer.text()}`);
+    return answer.json();
+  }
+
+  get isAlive() {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** What /proc says of the process, in MiB: `VmRSS` now, `VmHWM` at most since the last `resetPeak`. */
+  mebibytes(name) {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
+    return Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024);
+  }
+
+  resetPeak() {
+    writeFileSync(`/proc/${this.child.pid}/clear_refs`, '5');
+  }
+
+  /** Seconds of CPU that the process has used. */
+  cpuSeconds() {
+    const stat = readFileSync(`/proc/${this.child.pid}/stat`, 'utf8');
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 13);
+    return (Number(user) + Number(system)) / 100;
+  }
+
+  async stop() {
+    await this.probe.stop();
+    if (!this.isAlive) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_MS);
+    await ended;
+    clearTimeout(timer);
+    await pause(500); // PostgreSQL notices within 0.1 s that its parent was killed
+  }
+
+  async restart() {
+    await this.stop();
+    await this.start();
+  }
+
+  async remove() {
+    await this.stop();
+    rmSync(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+/** `/health`, and `/call/start` of the victim, asked in a thread of its own all the time. */
+class Probe {
+  constructor(url, authorization) {
+    this.worker = new Worker(new URL('probe.mjs', import.meta.url), {
+      workerData: { url, authorization },
+    });
+  }
+
+  /** What was seen since the last report. */
+  async report() {
+    this.worker.postMessage('report');
+    const [seen] = await once(this.worker, 'message');
+    return seen;
+  }
+
+  stop() {
+    return this.worker.terminate();
+  }
+}
+
+export const basic = (secret) => `Basic ${Buffer.from(`attack:${secret}`).toString('base64')}`;
