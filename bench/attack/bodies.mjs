@@ -1,0 +1,447 @@
+// Requests made from the OpenAPI document, each from its number alone: a small valid body, of which one or two parts are
+// pushed to a limit (many, deep, long, wide, repeated, odd), and which may be compressed.
+import { AT, COMPRESS, field, multipart, times } from './client.mjs';
+
+/** Random numbers from 0 to 1 that follow from the seed (mulberry32). */
+export function randomFrom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** JSON text that stands in a body as it is: no parser or printer of ours has to survive it. */
+class Raw {
+  constructor(text) {
+    this.text = text;
+  }
+}
+const MAX_TEXT = 40 * 1024 * 1024;
+
+function print(value) {
+  if (value instanceof Raw) return value.text;
+  if (Array.isArray(value)) return `[${value.map(print).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${print(member)}`,
+  );
+  return `{${members.join()}}`;
+}
+
+const FIELDS = [
+  'id',
+  'created_at',
+  'started_at',
+  'inputs.a',
+  'inputs.a.0.b',
+  'payload.value',
+  'summary.usage',
+  'attributes.x',
+  'op_name',
+  'llm_id',
+  'prompt_token_cost',
+  'object_id',
+  'thread_id',
+  'reward',
+  'metrics.loss',
+  'metadata.k',
+];
+const COMPARISONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'];
+const CHARACTERS = [
+  'a',
+  'é',
+  '👍🏽',
+  '9',
+  '.',
+  '/',
+  'a.',
+  '\\.',
+  '%',
+  ' ',
+  '-',
+  'K',
+  '\ud83d',
+  '\u0000',
+  '"',
+  '\\',
+  'a:',
+  '\ufe0f',
+];
+const NUMBERS = [
+  '1e308',
+  '-1e308',
+  '1e999',
+  '1e-999',
+  '-0',
+  '0.1',
+  '2147483648',
+  '9007199254740993',
+  '-1',
+  '1.5',
+];
+const ODD = [
+  'null',
+  'true',
+  '0',
+  '""',
+  '{}',
+  '[]',
+  '{"__proto__":{}}',
+  '[[]]',
+  '{"constructor":1,"toString":2}',
+  '"__proto__"',
+];
+
+class Maker {
+  constructor(document, number, random, stored) {
+    Object.assign(this, { document, number, random, stored, pushes: [] });
+    this.project = `acme/g${Math.floor(number / 500)}`;
+  }
+
+  below = (count) => Math.floor(this.random() * count);
+  one = (list) => list[this.below(list.length)];
+  isIn = (share) => this.random() < share;
+  /** Mostly up to a thousand; one of a hundred up to 10⁵, one of two thousand up to 2·10⁶. */
+  size() {
+    const kind = this.random();
+    const top = kind < 0.0005 ? 21 : kind < 0.01 ? 17 : kind < 0.2 ? 12 : 9;
+    return Math.floor(2 ** (this.random() * top));
+  }
+
+  schema(schema, name = '', depth = 0) {
+    if (schema.$ref)
+      return this.schema(
+        this.document.components.schemas[schema.$ref.split('/').at(-1)],
+        name,
+        depth,
+      );
+    if (schema.allOf ?? schema.oneOf)
+      return this.schema(this.one(schema.allOf ?? schema.oneOf), name, depth);
+    if (schema.enum) return this.one(schema.enum);
+    if (name === 'query' && schema.type === 'object') return { $expr: this.condition(0) };
+    if (schema.type === 'array')
+      return times(1 + this.below(3), () => this.schema(schema.items ?? {}, name, depth + 1));
+    if (schema.type === 'object' && schema.properties) return this.object(schema, depth);
+    if (schema.type === 'object') return name === 'batch' ? this.item() : this.document_(0);
+    if (schema.type === 'number' || schema.type === 'integer')
+      return (schema.minimum ?? 0) + this.below(5);
+    return schema.type === 'boolean' ? this.isIn(0.5) : this.text(schema, name);
+  }
+
+  object({ properties, required = [] }, depth) {
+    const names = Object.keys(properties).filter(
+      (name) => required.includes(name) || this.isIn(0.4),
+    );
+    const value = Object.fromEntries(
+      names.map((name) => [name, this.schema(properties[name], name, depth + 1)]),
+    );
+    if (properties.sort_by && this.isIn(0.8)) value.limit = this.below(200);
+    return value;
+  }
+
+  text({ format, pattern, example }, name) {
+    if (name === 'project_id') return this.project;
+    if (name === 'entity') return 'acme';
+    if (name === 'project') return this.project.split('/')[1];
+    if (format === 'date-time') return AT;
+    if (format === 'uuid') return this.stored.model;
+    if (name === 'field' || name === 'fields' || name === 'columns') return this.one(FIELDS);
+    if (name === 'refs' || /ref$/.test(name))
+      return String(example ?? 'svc:///acme/demo/object/x1:latest').replace(
+        'acme/demo',
+        this.project,
+      );
+    if (name === 'query') return '{viewer{username}}';
+    if (name === 'digest') return this.one(['latest', 'v0', 'x'.repeat(43)]);
+    if (name === 'feedback_type')
+      return this.one([
+        'note',
+        'svc.note.1',
+        'svc.reaction.1',
+        'svc.annotation.x1',
+        'svc.runnable.x1',
+      ]);
+    if (pattern?.includes('{43}')) return 'x'.repeat(43);
+    return `x${this.below(50)}`;
+  }
+
+  /** A free-form document. */
+  document_(depth) {
+    const leaves = [
+      () => `x${this.below(9)}`,
+      () => this.below(1000),
+      () => null,
+      () => 1.5,
+      () => '👍',
+      () => ({ prompt_tokens: 1, completion_tokens: 2 }),
+    ];
+    if (depth > 2 || this.isIn(0.3)) return depth === 0 ? { a: 1 } : this.one(leaves)();
+    if (depth > 0 && this.isIn(0.3)) return times(this.below(4), () => this.document_(depth + 1));
+    const names = [
+      'a',
+      'b',
+      'value',
+      'usage',
+      'emoji',
+      'note',
+      'output',
+      'text',
+      'role',
+      '_type',
+      'prompt_token_cost',
+      'completion_token_cost',
+    ];
+    return Object.fromEntries(
+      times(1 + this.below(4), () => [this.one(names), this.document_(depth + 1)]),
+    );
+  }
+
+  /** What stands in the batch of an upsert. */
+  item() {
+    const mode = this.one(['start', 'end']);
+    const dto = this.document.components.schemas[mode === 'start' ? 'CallStartDto' : 'CallEndDto'];
+    return this.isIn(0.5) ? { mode, req: { [mode]: this.object(dto, 0) } } : this.object(dto, 0);
+  }
+
+  condition(depth) {
+    const deeper = () => this.condition(depth + 1);
+    if (depth < 3 && this.isIn(0.5)) {
+      const operator = this.one(['$and', '$or', '$not']);
+      return { [operator]: times(operator === '$not' ? 1 : 1 + this.below(3), deeper) };
+    }
+    const kind = this.below(4);
+    if (kind === 0)
+      return { $in: [this.operand(depth), times(this.below(5), () => this.operand(depth))] };
+    if (kind === 1)
+      return {
+        $contains: {
+          input: this.operand(depth),
+          substr: this.operand(depth),
+          case_insensitive: this.isIn(0.5),
+        },
+      };
+    return kind === 2
+      ? this.operand(depth)
+      : { [this.one(COMPARISONS)]: [this.operand(depth), this.operand(depth)] };
+  }
+
+  operand(depth) {
+    const kind = this.below(5);
+    if (kind < 2) return { $literal: this.one(['x1', 1, true, null, AT, 1.5, '']) };
+    if (kind < 4 || depth > 4) return { $getField: this.one(FIELDS) };
+    return {
+      $convert: {
+        input: this.operand(depth + 1),
+        to: this.one(['double', 'string', 'int', 'bool', 'exists']),
+      },
+    };
+  }
+
+  /** Pushes one part of the body, found on the way down from its root, to a limit. */
+  pushed(value, depth = 0) {
+    const isInner = typeof value === 'object' && value !== null && !(value instanceof Raw);
+    const names = isInner ? Object.keys(value) : [];
+    if (names.length > 0 && !this.isIn(0.08 + 0.06 * depth)) {
+      const name = this.one(names);
+      value[name] = this.pushed(value[name], depth + 1);
+      return value;
+    }
+    const kind = this.one(['many', 'deep', 'long', 'wide', 'repeated', 'number', 'odd']);
+    const text = print(value);
+    const count = Math.max(1, Math.min(this.size(), Math.floor(MAX_TEXT / (text.length + 12))));
+    this.pushes.push(`${kind} ${count}`);
+    return new Raw(this.push(kind, value, text, count));
+  }
+
+  push(kind, value, text, count) {
+    if (kind === 'many') {
+      const items = Array.isArray(value) && value.length > 0 ? value.map(print) : [text];
+      const isSame = this.isIn(0.5);
+      return `[${times(count, (i) => (isSame ? items[i % items.length] : items[i % items.length].replaceAll(/"x\d*"/g, `"y${i}"`))).join()}]`;
+    }
+    if (kind === 'deep') {
+      const [open, close] = this.one([
+        ['[', ']'],
+        ['{"a":', '}'],
+        ['{"$not":[', ']}'],
+        ['{"a":[', ']}'],
+        ['{"$and":[', ']}'],
+      ]);
+      return `${open.repeat(count)}${text}${this.isIn(0.9) ? close.repeat(count) : ''}`;
+    }
+    if (kind === 'long')
+      return JSON.stringify(
+        `${this.isIn(0.5) ? this.one(FIELDS) : ''}${this.one(CHARACTERS).repeat(count)}`,
+      );
+    if (kind === 'wide')
+      return `{${times(count, (i) => `"${this.one(['k', 'x'])}${i}":${text}`).join()}}`;
+    if (kind === 'repeated') return `{${`"a":${text},`.repeat(count)}"a":1}`;
+    if (kind === 'number')
+      return this.isIn(0.5)
+        ? this.one(NUMBERS)
+        : this.one([
+            `${'9'.repeat(count)}`,
+            `0.${'0'.repeat(count)}1`,
+            `1e-${count}`,
+            `1e${count}`,
+            `-${'1'.repeat(count)}.5`,
+          ]);
+    return this.one(ODD);
+  }
+}
+
+/** What may be asked, as `{method, path, schema}`. Keys are the admins', and a claim would only wait. */
+export function operationsOf(document) {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(() => !/^\/keys|trainer\/claims/.test(path))
+      .map(([method, { requestBody, parameters = [] }]) => {
+        const content = requestBody?.content ?? {};
+        const queries = parameters.filter((one) => one.in === 'query');
+        return {
+          method: method.toUpperCase(),
+          path,
+          queries,
+          schema: content['application/json']?.schema,
+          isForm: 'multipart/form-data' in content,
+          isOtlp: 'application/x-protobuf' in content,
+        };
+      }),
+  );
+}
+
+/** The request with the number: method, path, body, headers, and how it was made. */
+export function requestOf(document, operations, { seed, number, stored }) {
+  const random = randomFrom(seed * 0x9e3779b1 + number * 0x85ebca6b);
+  for (let i = 0; i < 3; i++) random();
+  const maker = new Maker(document, number, random, stored);
+  const operation = maker.one(operations);
+  const headers = {};
+  const path = pathOf(maker, operation);
+  let body;
+  if (operation.isForm) body = form(maker, headers);
+  else if (operation.isOtlp) body = otlp(maker, headers);
+  else if (operation.schema) body = json(maker, maker.schema(operation.schema));
+  if (body && maker.isIn(0.2)) {
+    const encoding = maker.one(Object.keys(COMPRESS));
+    headers['content-encoding'] = encoding;
+    body = COMPRESS[encoding](body);
+    maker.pushes.push(encoding);
+  }
+  if (maker.isIn(0.05)) headers['idempotency-key'] = `k${maker.below(100)}`;
+  return { method: operation.method, path, body, headers, how: maker.pushes.join(', ') };
+}
+
+function json(maker, value) {
+  let pushed = value;
+  for (let i = maker.one([0, 1, 1, 1, 2, 2]); i > 0; i--) pushed = maker.pushed(pushed);
+  return Buffer.from(print(pushed));
+}
+
+function pathOf(maker, { path, queries }) {
+  const named = {
+    entity: 'acme',
+    project: maker.project.split('/')[1],
+    model_id: maker.stored.model,
+    id: maker.stored.model,
+  };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) =>
+    maker.isIn(0.1)
+      ? encodeURIComponent(maker.one(CHARACTERS).toWellFormed().repeat(maker.below(200)))
+      : named[name],
+  );
+  const asked = queries
+    .filter(() => maker.isIn(0.4))
+    .map(({ name }) => {
+      const value = maker.one([
+        maker.stored.model,
+        '1',
+        '-1',
+        '1e999',
+        'asc',
+        'queued',
+        'x'.repeat(maker.below(4000)),
+      ]);
+      return `${name}${maker.one(['', '', '[]', '[a][b]'])}=${value}`;
+    });
+  return asked.length > 0 ? `${filled}?${asked.join('&')}` : filled;
+}
+
+function form(maker, headers) {
+  headers['content-type'] = 'multipart/form-data; boundary=attack';
+  const bytes = () => Buffer.alloc(maker.size(), maker.one(['x', '\r\n--attac', '\0', '-']));
+  const parts = [
+    ['project_id', maker.project],
+    ['file', bytes()],
+  ];
+  const more = Math.min(maker.size(), 100_000);
+  if (maker.isIn(0.3)) parts.unshift(...times(more, (i) => [`f${i}`, 'x']));
+  if (maker.isIn(0.3))
+    parts.push(...times(maker.below(20), () => [maker.one(['file', 'other']), bytes()]));
+  maker.pushes.push(`${parts.length} parts`);
+  const body = multipart(parts);
+  return maker.isIn(0.1) ? body.subarray(0, maker.below(body.length)) : body;
+}
+
+const SPAN = {
+  traceId: 'ab'.repeat(16),
+  spanId: 'cd'.repeat(8),
+  name: 'span',
+  startTimeUnixNano: '1769860800000000000',
+  endTimeUnixNano: '1769860801000000000',
+  attributes: [
+    { key: 'a.b', value: { stringValue: 'x' } },
+    { key: 'n', value: { intValue: '7' } },
+  ],
+  events: [{ name: 'e' }],
+  status: { code: 1 },
+};
+
+function otlp(maker, headers) {
+  headers.project_id = maker.project;
+  if (maker.isIn(0.5))
+    return json(maker, {
+      resourceSpans: [
+        {
+          resource: {
+            attributes: [
+              {
+                key: 'r',
+                value: { kvlistValue: { values: [{ key: 'k', value: { boolValue: true } }] } },
+              },
+            ],
+          },
+          scopeSpans: [{ scope: { name: 's' }, spans: [structuredClone(SPAN)] }],
+        },
+      ],
+    });
+  headers['content-type'] = 'application/x-protobuf';
+  // from the inside out, each level a field of the next, one of them many times
+  let bytes = maker.one([
+    Buffer.alloc(0),
+    Buffer.from([0x0a, 1, 0x61]),
+    Buffer.alloc(maker.below(64), 1),
+  ]);
+  const levels = maker.one([
+    [2, 2, 1],
+    [9, 2, 2, 1],
+    [1, 9, 2, 2, 1],
+    [5, 2, 9, 2, 2, 1],
+    [1, 1, 1],
+    [11, 2, 2, 1],
+    [13, 2, 2, 1],
+  ]);
+  const at = maker.below(levels.length);
+  for (const [i, number] of levels.entries()) {
+    bytes = field(number, bytes);
+    if (i === at) {
+      const count = Math.min(maker.size(), Math.floor(MAX_TEXT / bytes.length));
+      bytes = Buffer.alloc(bytes.length * count, bytes);
+      maker.pushes.push(`field ${levels.slice(i).toReversed()} ${count} times`);
+    }
+  }
+  return bytes;
+}
