@@ -245,7 +245,8 @@ class Maker {
     const isInner = typeof value === 'object' && value !== null && !(value instanceof Raw);
     const names = isInner ? Object.keys(value) : [];
     if (names.length > 0 && !this.isIn(0.08 + 0.06 * depth)) {
-      const name = this.one(names);
+      const inner = names.filter((name) => typeof value[name] === 'object');
+      const name = this.one(inner.length > 0 && this.isIn(0.7) ? inner : names);
       value[name] = this.pushed(value[name], depth + 1);
       return value;
     }

@@ -63,12 +63,12 @@ export class Service {
 
   /** Seconds of CPU that the process has used. */
   cpuSeconds() {
-    const stat = readFileSync(`/proc/${this.child.pid}/stat`, 'utf8');
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13);
-    return (Number(user) + Number(system)) / 100;
+    return secondsOf(`/proc/${this.child.pid}/stat`);
+  }
+
+  /** The same of the thread that runs the event loop. */
+  loopSeconds() {
+    return secondsOf(`/proc/${this.child.pid}/task/${this.child.pid}/stat`);
   }
 
   async stop() {
@@ -91,6 +91,15 @@ export class Service {
     await this.stop();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
+}
+
+function secondsOf(file) {
+  const stat = readFileSync(file, 'utf8');
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
+  return (Number(user) + Number(system)) / 100;
 }
 
 /** `/health`, and `/call/start` of the victim, asked in a thread of its own all the time. */

@@ -169,7 +169,7 @@ export const cases = [
             Buffer.from(
               '--attack\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n',
             ),
-            Buffer.alloc(500 * MIB),
+            Buffer.alloc(200 * MIB),
           ]),
         );
         const { status } = await it.send('/file/create', part, {
