@@ -13,6 +13,9 @@ export function randomFrom(seed) {
   };
 }
 
+/** Fields of which a made-up value is refused. */
+const RARE = /^(expected_digest|annotation_ref|sha256)$/;
+
 /** JSON text that stands in a body as it is: no parser or printer of ours has to survive it. */
 class Raw {
   constructor(text) {
@@ -31,24 +34,31 @@ function print(value) {
   return `{${members.join()}}`;
 }
 
-const FIELDS = [
-  'id',
-  'created_at',
-  'started_at',
-  'inputs.a',
-  'inputs.a.0.b',
-  'payload.value',
-  'summary.usage',
-  'attributes.x',
-  'op_name',
-  'llm_id',
-  'prompt_token_cost',
-  'object_id',
-  'thread_id',
-  'reward',
-  'metrics.loss',
-  'metadata.k',
-];
+/** What may be asked for, by the first word of the path. */
+const FIELDS = {
+  calls: [
+    'id',
+    'started_at',
+    'inputs.a',
+    'inputs.a.0.b',
+    'summary.usage',
+    'attributes.x',
+    'op_name',
+    'thread_id',
+    'output',
+  ],
+  feedback: ['id', 'created_at', 'payload.value', 'payload.a.0.b', 'feedback_type', 'creator'],
+  cost: ['id', 'llm_id', 'prompt_token_cost', 'effective_date', 'provider_id'],
+  table: ['a', 'a.0.b', 'value', 'text'],
+  v1: ['reward', 'start_time', 'created_at', 'step', 'metrics.a', 'metadata.b'],
+};
+/** What is asked of a project that holds something. */
+const READS = /^\/(table\/(query|update|create_from)|files?\/content|obj\/read|refs)/;
+const OBJECT_SHAPES = {
+  messages_and_choices: { role: 'user', content: 'x1' },
+  metrics: { a: 1, loss: 0.5 },
+  metadata: { a: 'x1', b: 2 },
+};
 const COMPARISONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte'];
 const CHARACTERS = [
   'a',
@@ -98,7 +108,14 @@ const ODD = [
 class Maker {
   constructor(document, number, random, stored) {
     Object.assign(this, { document, number, random, stored, pushes: [] });
-    this.project = `acme/g${Math.floor(number / 500)}`;
+  }
+
+  begin({ path }) {
+    this.path = path;
+    this.project = READS.test(path)
+      ? this.stored.project
+      : `acme/g${Math.floor(this.number / 500)}`;
+    this.fields = FIELDS[path.split('/')[1]] ?? FIELDS.calls;
   }
 
   below = (count) => Math.floor(this.random() * count);
@@ -122,8 +139,14 @@ class Maker {
       return this.schema(this.one(schema.allOf ?? schema.oneOf), name, depth);
     if (schema.enum) return this.one(schema.enum);
     if (name === 'query' && schema.type === 'object') return { $expr: this.condition(0) };
+    if (OBJECT_SHAPES[name] && schema.type === 'object') return { ...OBJECT_SHAPES[name] };
     if (schema.type === 'array')
       return times(1 + this.below(3), () => this.schema(schema.items ?? {}, name, depth + 1));
+    if (schema.additionalProperties?.$ref)
+      return {
+        x1: this.schema(schema.additionalProperties),
+        x2: this.schema(schema.additionalProperties),
+      };
     if (schema.type === 'object' && schema.properties) return this.object(schema, depth);
     if (schema.type === 'object') return name === 'batch' ? this.item() : this.document_(0);
     if (schema.type === 'number' || schema.type === 'integer')
@@ -133,11 +156,12 @@ class Maker {
 
   object({ properties, required = [] }, depth) {
     const names = Object.keys(properties).filter(
-      (name) => required.includes(name) || this.isIn(0.4),
+      (name) => required.includes(name) || (!RARE.test(name) && this.isIn(0.4)),
     );
     const value = Object.fromEntries(
       names.map((name) => [name, this.schema(properties[name], name, depth + 1)]),
     );
+    if (properties.append) return { append: { row: { a: 1 } } };
     if (properties.sort_by && this.isIn(0.8)) value.limit = this.below(200);
     return value;
   }
@@ -148,14 +172,16 @@ class Maker {
     if (name === 'project') return this.project.split('/')[1];
     if (format === 'date-time') return AT;
     if (format === 'uuid') return this.stored.model;
-    if (name === 'field' || name === 'fields' || name === 'columns') return this.one(FIELDS);
+    if (name === 'field' || name === 'fields' || name === 'columns') return this.one(this.fields);
     if (name === 'refs' || /ref$/.test(name))
       return String(example ?? 'svc:///acme/demo/object/x1:latest').replace(
         'acme/demo',
         this.project,
       );
     if (name === 'query') return '{viewer{username}}';
-    if (name === 'digest') return this.one(['latest', 'v0', 'x'.repeat(43)]);
+    if (name === 'object_id') return `x${this.below(3)}`;
+    if (/digest$/.test(name))
+      return this.stored[this.path.split('/')[1].replace(/s$/, '')] ?? 'latest';
     if (name === 'feedback_type')
       return this.one([
         'note',
@@ -164,7 +190,7 @@ class Maker {
         'svc.annotation.x1',
         'svc.runnable.x1',
       ]);
-    if (pattern?.includes('{43}')) return 'x'.repeat(43);
+    if (pattern?.includes('{43}')) return this.stored.row;
     return `x${this.below(50)}`;
   }
 
@@ -231,7 +257,7 @@ class Maker {
   operand(depth) {
     const kind = this.below(5);
     if (kind < 2) return { $literal: this.one(['x1', 1, true, null, AT, 1.5, '']) };
-    if (kind < 4 || depth > 4) return { $getField: this.one(FIELDS) };
+    if (kind < 4 || depth > 4) return { $getField: this.one(this.fields) };
     return {
       $convert: {
         input: this.operand(depth + 1),
@@ -275,7 +301,7 @@ class Maker {
     }
     if (kind === 'long')
       return JSON.stringify(
-        `${this.isIn(0.5) ? this.one(FIELDS) : ''}${this.one(CHARACTERS).repeat(count)}`,
+        `${this.isIn(0.5) ? this.one(this.fields) : ''}${this.one(CHARACTERS).repeat(count)}`,
       );
     if (kind === 'wide')
       return `{${times(count, (i) => `"${this.one(['k', 'x'])}${i}":${text}`).join()}}`;
@@ -294,11 +320,11 @@ class Maker {
   }
 }
 
-/** What may be asked, as `{method, path, schema}`. Keys are the admins', and a claim would only wait. */
+/** What may be asked, as `{method, path, schema}`. Keys are the admins', and a claim would only wait; the model is needed. */
 export function operationsOf(document) {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(() => !/^\/keys|trainer\/claims/.test(path))
+      .filter(() => !/^\/keys|trainer\/claims|models\/\{id\}$/.test(path))
       .map(([method, { requestBody, parameters = [] }]) => {
         const content = requestBody?.content ?? {};
         const queries = parameters.filter((one) => one.in === 'query');
@@ -320,6 +346,7 @@ export function requestOf(document, operations, { seed, number, stored }) {
   for (let i = 0; i < 3; i++) random();
   const maker = new Maker(document, number, random, stored);
   const operation = maker.one(operations);
+  maker.begin(operation);
   const headers = {};
   const path = pathOf(maker, operation);
   let body;

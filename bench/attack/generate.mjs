@@ -4,7 +4,7 @@
 //   npm run attack:generate -- [--cases 100000] [--seed 1]        [--case N] sends one again and prints it; exits 1 on a 5xx
 import { parseArgs } from 'node:util';
 import { operationsOf, requestOf } from './bodies.mjs';
-import { Client } from './client.mjs';
+import { Client, FORM, multipart, times } from './client.mjs';
 import { Service } from './service.mjs';
 
 const { values: options } = parseArgs({
@@ -26,20 +26,41 @@ process.on('exit', () => service.child.kill('SIGKILL'));
 let client = new Client(service);
 const document = await (await fetch(`${service.url}/openapi.json`)).json();
 const operations = operationsOf(document);
-const stored = {};
-{
-  const model = {
-    entity: 'acme',
-    project: 'g0',
-    name: 'm',
-    base_model: 'Q',
-    return_existing: true,
-  };
-  stored.model = JSON.parse((await client.send('/v1/preview/models', model)).text).id;
-}
+const stored = await store('acme/stored');
 const seed = Number(options.seed);
 const failures = [];
 const seen = {};
+
+/** What the bodies refer to. */
+async function store(project) {
+  const post = async (path, body, more) => JSON.parse((await client.send(path, body, more)).text);
+  const [entity, name] = project.split('/');
+  const model = await post('/v1/preview/models', {
+    entity,
+    project: name,
+    name: 'm',
+    base_model: 'Q',
+  });
+  const table = await post('/table/create', {
+    table: { project_id: project, rows: times(200, (i) => ({ a: [{ b: i }], value: i })) },
+  });
+  const parts = [
+    ['project_id', project],
+    ['file', Buffer.alloc(100_000)],
+  ];
+  const file = await post('/file/create', multipart(parts), { headers: FORM });
+  for (const i of [0, 1, 2])
+    await post('/obj/create', {
+      obj: { project_id: project, object_id: `x${i}`, val: { a: [i] } },
+    });
+  return {
+    project,
+    model: model.id,
+    table: table.digest,
+    row: table.row_digests[0],
+    file: file.digest,
+  };
+}
 
 /** Sends the requests together; what /health, memory and the answers were meanwhile. */
 async function cost(numbers) {
