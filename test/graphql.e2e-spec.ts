@@ -56,6 +56,19 @@ describe('POST /graphql', () => {
     expect((await ask(UPSERT, { entity: 'a b', name: 'x' })).body.errors).toHaveLength(1);
   });
 
+  it.each([
+    ['fields', `{${'viewer{username}'.repeat(600)}}`],
+    ['levels', `{project(name:${'['.repeat(4900)}`],
+    [
+      'fragments that spread each other',
+      `{...f0}${Array.from({ length: 150 }, (_, i) => `fragment f${i} on Query{...f${(i + 1) % 150} ...f${(i * 7) % 150}}`).join('')}`,
+    ],
+  ])('refuses a query of many %s', async (_, query) => {
+    const { status, body } = await ask(query);
+    expect(status).toBe(200);
+    expect(body.errors[0].message).toContain('500 tokens');
+  });
+
   it('answers a query it does not understand with GraphQL errors', async () => {
     for (const query of ['{', '{ everything }', 'subscription { viewer { username } }']) {
       const { status, body } = await ask(query);

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { basic } from './service.mjs';
 
-const KEPT_BYTES = 100_000;
+const KEPT_BYTES = 8_000_000;
 export const PROJECT = 'acme/attack';
 export const AT = '2026-01-31T12:00:00Z';
 
