@@ -214,7 +214,6 @@ export const cases = [
   },
   {
     name: 'bodies: a form of 100,000 fields, of 100,000 files, without an end',
-    isQuick: true,
     async attack(it) {
       const file = ['file', Buffer.from('x')];
       await it.send('/file/create', multipart([...times(100_000, (i) => [`f${i}`, 'x']), file]), {
@@ -251,7 +250,6 @@ export const cases = [
   },
   {
     name: 'bodies: free-form documents that are deep, wide, repeated and odd',
-    isQuick: true,
     async attack(it) {
       const documents = [
         `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`,

@@ -63,7 +63,7 @@ export const cases = [
       for (const count of [6, 30]) {
         await unreadStreams(it, count);
         tricklingUploads(it, count);
-        await pause(3000);
+        await pause(2000);
       }
       const { status } = await it.send('/call/start', {
         start: { project_id: PROJECT, op_name: 'x', started_at: '2026-01-31T12:00:00Z' },
@@ -116,7 +116,7 @@ export const cases = [
     isQuick: true,
     async attack(it) {
       await Promise.all(
-        times(500, (i) => it.send(CLAIM, { worker_id: `w${i}`, wait_s: 4 }, { as: 'trainer' })),
+        times(500, (i) => it.send(CLAIM, { worker_id: `w${i}`, wait_s: 2 }, { as: 'trainer' })),
       );
     },
     answers: [200, 204, 429, 503],
@@ -133,7 +133,6 @@ export const cases = [
   },
   {
     name: 'connections: 1,000 slow heads and 1,000 slow bodies',
-    isQuick: true,
     async attack(it) {
       const heads = times(1000, () => it.open());
       const bodies = times(1000, () => it.open());
@@ -171,7 +170,6 @@ export const cases = [
   },
   {
     name: 'connections: 2,000 pipelined requests on one, 20 of those',
-    isQuick: true,
     async attack(it) {
       const body = JSON.stringify({ project_id: PROJECT });
       const one = it.head('/calls/query', { ...JSON_BODY, 'content-length': body.length }) + body;
@@ -210,7 +208,6 @@ export const cases = [
   },
   {
     name: 'connections: methods, ranges, encodings and addresses that nobody expects',
-    isQuick: true,
     async attack(it) {
       for (const method of [
         'HEAD',

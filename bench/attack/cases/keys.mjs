@@ -29,15 +29,15 @@ export const cases = [
     answers: [401, 429],
   },
   {
-    name: 'keys: 5,000 keys that do not exist, from the address of the others',
+    name: 'keys: 1,000 keys that do not exist, from the address of the others',
     isQuick: true,
     async attack(it) {
-      await many(5000, 100, () =>
+      await many(1000, 100, () =>
         it.send('/calls/query', { project_id: PROJECT }, { as: newSecret() }),
       );
       const good = await it.send('/calls/query', { project_id: PROJECT });
       it.must(good.status === 200, `a good key behind them was answered ${good.status}`);
-      it.must((it.statuses[429] ?? 0) > 4900, 'failed attempts are not limited');
+      it.must((it.statuses[429] ?? 0) > 900, 'failed attempts are not limited');
     },
     answers: [200, 401, 429],
   },
@@ -106,7 +106,7 @@ export const cases = [
     answers: [200],
   },
   {
-    name: 'keys: one Idempotency-Key 500 times at once, and 5,000 different ones',
+    name: 'keys: one Idempotency-Key 500 times at once, and 1,000 different ones',
     isQuick: true,
     async attack(it) {
       const body = { project_id: PROJECT, costs: { flood: COST } };
@@ -119,7 +119,7 @@ export const cases = [
         if (status === 200) ids.add(text);
       });
       it.must(ids.size === 1, `one key got ${ids.size} answers`);
-      await many(5000, 200, () =>
+      await many(1000, 200, () =>
         it.send('/cost/create', body, { headers: { 'idempotency-key': randomUUID() } }),
       );
       for (const odd of ['', ' ', 'x'.repeat(257), 'é'.repeat(200)])
@@ -178,7 +178,11 @@ export const cases = [
           batch: [{ project_id, svc_ref: ref, feedback_type: 'x', payload: {} }],
         }),
         await it.send('/v2/other/project/call/start', { start: aStart() }),
-        await it.send('/v1/traces', { resourceSpans: [] }, { headers: { project_id } }),
+        await it.send(
+          '/v1/traces',
+          { resourceSpans: [{ scopeSpans: [{ spans: [{}] }] }] },
+          { headers: { project_id } },
+        ),
         await it.send(
           '/file/create',
           multipart([

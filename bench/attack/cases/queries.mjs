@@ -36,7 +36,6 @@ export const cases = [
   },
   {
     name: 'queries: sort_by 100,000 fields',
-    isQuick: true,
     async attack(it) {
       const sort_by = times(100_000, () => ({ field: 'created_at', direction: 'asc' }));
       for (const route of [
@@ -152,7 +151,6 @@ export const cases = [
   },
   {
     name: 'queries: lists of 1,000 long items everywhere, and of a million',
-    isQuick: true,
     async attack(it) {
       const filters = {
         '/calls/query': [
