@@ -24,6 +24,15 @@ describe('openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it.each(['CallsQueryDto', 'ObjectsQueryDto', 'CostsQueryDto', 'ThreadsQueryDto'])(
+    'has limit and offset of %s',
+    (name) =>
+      expect(document.components.schemas[name].properties).toMatchObject({
+        limit: { type: 'integer', minimum: 0 },
+        offset: { type: 'integer', minimum: 0 },
+      }),
+  );
+
   it('has no dangling reference', () => {
     const refs = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
       ([, name]) => name!,

@@ -210,8 +210,18 @@ export function SortBy(fields?: readonly string[]) {
   );
 }
 
+/** The OpenAPI plugin does not look into this file. */
+const IsCount = () =>
+  applyDecorators(
+    IsOptional(),
+    IsInt(),
+    Min(0),
+    Max(MAX_INT),
+    ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_INT, nullable: true }),
+  );
+
 /** `limit` and `offset`: whole numbers from 0, absent or null for none. */
 export class PageDto {
-  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) limit?: number | null;
-  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) offset?: number | null;
+  @IsCount() limit?: number | null;
+  @IsCount() offset?: number | null;
 }

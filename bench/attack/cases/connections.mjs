@@ -139,8 +139,8 @@ export const cases = [
       for (const socket of heads) socket.write('POST /call/start HTTP/1.1\r\nhost: x\r\n');
       for (const socket of bodies)
         socket.write(it.head('/call/start', { ...JSON_BODY, 'content-length': 1_000_000 }));
-      for (let i = 0; i < 20; i++) {
-        await pause(150);
+      for (let i = 0; i < 10; i++) {
+        await pause(300);
         for (const socket of heads) socket.write(`x-${i}: y\r\n`);
         for (const socket of bodies) socket.write(' ');
       }
