@@ -271,6 +271,7 @@ export const cases = [
         await it.send(path, {});
       }
     },
+    answers: [200, 204, 400, 401, 403, 404, 405, 413, 415, 417],
   },
   {
     name: 'connections: 5,000 times each public page at 200 connections',
