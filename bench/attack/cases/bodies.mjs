@@ -309,6 +309,7 @@ export const cases = [
       });
       await Promise.all(times(8, () => it.raw(Buffer.concat([Buffer.from(head), chunks]), 20_000)));
     },
+    answers: [400],
   },
   {
     name: 'bodies: texts of 31 MiB in every place for a text',
