@@ -88,7 +88,6 @@ export const cases = [
   },
   {
     name: 'queries: $in of 1,000 converted paths on both sides',
-    isQuick: true,
     attack: (it) =>
       it.send(
         '/calls/query',
@@ -98,7 +97,9 @@ export const cases = [
             times(900, (i) => ({ $getField: `inputs.a${i}` })),
           ],
         }),
+        { timeoutMs: 90_000 }, // the statement is stopped after READ_TIMEOUT_SECONDS
       ),
+    answers: [200, 503],
   },
   {
     name: 'queries: trees that are deep and wide',
