@@ -91,6 +91,35 @@ describe('the connections of a process', () => {
     await until(async () => (await uploads()) === 0);
   });
 
+  it('are there for another key while the writes of one wait for locks', async () => {
+    const greedy = await app.aKey('writer', ['*'], 'waiting');
+    const key = await app.aKey('writer', ['*'], 'other');
+    await app.post('/call/start', { start: aStart({ id: 'locked' }) }, { key });
+    const other = app.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(`SELECT 1 FROM calls WHERE id = 'locked' FOR UPDATE`);
+    await other.query('LOCK TABLE object_versions IN ACCESS EXCLUSIVE MODE');
+    const project_id = 'acme/demo';
+    const writes = Array.from({ length: 2 * POOL }, (_, i) => [
+      app.post(
+        '/call/update',
+        { project_id, call_id: 'locked', display_name: 'x' },
+        { key: greedy },
+      ),
+      app.post(
+        '/obj/create',
+        { obj: { project_id, object_id: 'o', val: { i } } },
+        { key: greedy, headers: { 'idempotency-key': `k${i}` } },
+      ),
+    ]).flat();
+    await until(() => counts().held === MAY_HOLD);
+    expect((await app.post('/call/start', { start: aStart() }, { key })).status).toBe(200);
+    expect((await app.post('/feedback/create', feedback(), { key })).status).toBe(200);
+    await other.rollbackTransaction();
+    await other.release();
+    for (const { status } of await Promise.all(writes)) expect([200, 503]).toContain(status);
+  });
+
   it('are refused with 503 to a key that wants more than its share', async () => {
     const sent = Array.from({ length: MAY_HOLD + 1 }, () => unread(app.key));
     const answers = await Promise.all(sent.map(async (one) => (await once(one, 'response'))[0]));

@@ -14,6 +14,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { ApiError, unavailable } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
 import type { Caller } from './caller.js';
 import { seal, unseal } from './seal.js';
@@ -132,12 +133,14 @@ const stillUnderWay = (cause?: unknown) =>
 /**
  * Runs the write in one transaction with its key, or answers what it answered the first time. A resend that comes while
  * the write is under way in this process waits in memory and takes its answer, or its failure: it needs no connection.
+ * The transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
+ * API key cannot keep all connections waiting.
  */
 export async function answeredOnce<T>(
   database: Database,
   write: KeyedWrite,
   work: () => Promise<T>,
-  transaction: Transaction<T> = (run) => database.transaction(run),
+  transaction: Transaction<T> = (run) => database.long(run, STATEMENT_MS.write),
 ): Promise<T> {
   const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
   const first = underWay.get(name);

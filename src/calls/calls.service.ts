@@ -151,7 +151,8 @@ export class CallsService {
 
   /** The call as JSON text, or null. */
   async read(query: CallReadDto): Promise<string | null> {
-    const [row] = await this.database.query<{ json: string }>(callQuery(query));
+    const find = () => this.database.query<{ json: string }>(callQuery(query));
+    const [row] = await (query.include_costs ? this.database.long(find) : find()); // a call may have 1000 models
     if (!row) return null;
     return query.include_costs ? this.costs.priced(row.json) : row.json;
   }
@@ -173,7 +174,11 @@ export class CallsService {
   }
 
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
-    await this.database.query(updateQuery(project_id, call_id, display_name ?? null));
+    // It may wait for a lock on the call, and writes of many calls must not wait for it.
+    await this.database.long(
+      () => this.database.query(updateQuery(project_id, call_id, display_name ?? null)),
+      STATEMENT_MS.write,
+    );
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {

@@ -17,8 +17,9 @@ interface Scope {
   /** Whose work it is. */
   key: () => string;
   client?: PoolClient;
-  /** Set where the connection may be held for long. */
+  /** Set where the connection may be held for long, and for how long a statement may run there. */
   slot?: Slot;
+  statementMs?: number;
 }
 
 const OURS = () => '';
@@ -87,16 +88,28 @@ export class Database {
    */
   async long<T>(work: () => Promise<T>, statementMs = STATEMENT_MS.read): Promise<T> {
     const { key, scope } = this;
-    if (scope?.slot) return work();
+    if (scope?.slot) return this.lengthened(scope, statementMs, work);
     const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
     const limit = `SET LOCAL statement_timeout = ${statementMs}`;
     try {
-      if (!scope?.client) return await this.begun({ key, slot }, `BEGIN; ${limit}`, work);
+      if (!scope?.client)
+        return await this.begun({ key, slot, statementMs }, `BEGIN; ${limit}`, work);
       await scope.client.query(limit);
-      return await this.scopes.run({ ...scope, slot }, work);
+      return await this.scopes.run({ ...scope, slot, statementMs }, work);
     } finally {
       this.slots.free(slot);
     }
+  }
+
+  /** Work inside work that has a slot: the longer limit of the two holds. */
+  private async lengthened<T>(
+    scope: Scope,
+    statementMs: number,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    if (statementMs <= scope.statementMs!) return work();
+    await scope.client!.query(`SET LOCAL statement_timeout = ${statementMs}`);
+    return this.scopes.run({ ...scope, statementMs }, work);
   }
 
   private slotNow(key: string): Slot {
