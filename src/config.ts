@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { totalmem } from 'node:os';
 
 /** A setting with a value that the service cannot start with; the message names the variable. */
 export class InvalidSetting extends Error {}
@@ -14,8 +13,7 @@ const BODY_WEIGHT = 12;
 export function loadConfig(env: NodeJS.ProcessEnv) {
   const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
-  const workers = integer(setting, 'WORKERS', 1, [1, 64]);
-  const least = Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes);
+  const leastBudget = Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes);
   return Object.freeze({
     port: integer(setting, 'PORT', 3000, [0, 65_535]),
     host: setting('HOST') ?? '127.0.0.1',
@@ -43,12 +41,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     rateLimitRequestsPerMinute: integer(setting, 'RATE_LIMIT_REQUESTS_PER_MINUTE', 0, [0, 1e9]),
     rateLimitBytesPerMinute: integer(setting, 'RATE_LIMIT_BYTES_PER_MINUTE', 0, [0, 1e15]),
     /** Memory that the request bodies under way in this process may take, parsed copies included. */
-    bodyBudgetBytes: integer(
-      setting,
-      'BODY_BUDGET_BYTES',
-      Math.max(least, Math.min(512 * MIB, Math.floor(usableBytes() / workers / 4))),
-      [least, 1024 * 1024 * MIB],
-    ),
+    bodyBudgetBytes: integer(setting, 'BODY_BUDGET_BYTES', leastBudget, [
+      leastBudget,
+      1024 * 1024 * MIB,
+    ]),
     /** How long a client may be silent, and how far behind the least speed, while it sends a request. */
     bodyTimeoutSeconds: integer(setting, 'BODY_TIMEOUT_SECONDS', 20, [1, 3600]),
     /** A trainer that is not heard of for this long has lost its job. */
@@ -82,16 +78,10 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       process.stdout.isTTY ? ['pretty', 'json'] : ['json', 'pretty'],
     ),
     /** Processes that share the port. */
-    workers,
+    workers: integer(setting, 'WORKERS', 1, [1, 64]),
     /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
     isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });
-}
-
-/** Memory of the machine, or of the container if that has less. */
-function usableBytes(): number {
-  const constrained = process.constrainedMemory();
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
 }
 
 export type Config = ReturnType<typeof loadConfig>;

@@ -63,6 +63,24 @@ describe('the budget of bodies', () => {
     expect(budget.held).toBe(56 * MIB);
   });
 
+  it('lets a body wait 2 s in all, however often it waits', async () => {
+    jest.useFakeTimers();
+    try {
+      const other = budget.hold('b');
+      await other.set(50 * MIB);
+      const hold = budget.hold('a');
+      const first = hold.set(8 * MIB);
+      jest.advanceTimersByTime(1500);
+      other.moved(20 * MIB);
+      await first;
+      const second = hold.set(30 * MIB)!.catch((error: unknown) => error);
+      jest.advanceTimersByTime(501);
+      expect(await second).toMatchObject({ code: 'unavailable' });
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('moves a hold that grows from the part for small bodies to the other one', () => {
     const hold = budget.hold('a');
     expect([hold.moved(1000), budget.small.held, budget.large.held]).toEqual([true, 1000, 0]);

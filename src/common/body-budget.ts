@@ -13,7 +13,10 @@ declare module 'http' {
 const SMALL_BYTES = 256 * 1024;
 /** This part of the budget takes small bodies only, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
-/** A body that does not fit waits so long, without being read. */
+/**
+ * A body that does not fit waits so long in all, without being read. Bodies that grow hold some of the budget while they
+ * wait for more: if each wait had this long, they could keep each other waiting for ever.
+ */
 const WAIT_MS = 2000;
 /** More bodies of one key do not wait. */
 const MAX_WAITING = 64;
@@ -58,6 +61,7 @@ interface Waiter {
 /** What one body holds of the budget, in the name of the key that sends it. */
 export class Hold {
   bytes = 0;
+  waitMs = WAIT_MS;
   private pool: Pool | null = null;
 
   constructor(
@@ -136,9 +140,14 @@ export class BodyBudget {
     const queue = this.waiting.get(hold.owner) ?? [];
     if (queue.length >= MAX_WAITING) return Promise.reject(busy());
     this.waiting.set(hold.owner, queue);
+    const began = performance.now();
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.forget(hold), WAIT_MS);
-      queue.push({ hold, bytes, resolve, reject, timer });
+      const timer = setTimeout(() => this.forget(hold), hold.waitMs);
+      const goOn = () => {
+        hold.waitMs = Math.max(0, hold.waitMs - (performance.now() - began));
+        resolve();
+      };
+      queue.push({ hold, bytes, resolve: goOn, reject, timer });
     });
   }
 

@@ -9,7 +9,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { Request } from 'express';
 import { config } from '../config.js';
 import { holdOf } from './body-budget.js';
-import { ByteBuffer } from './byte-buffer.js';
+import { ChunkList } from './chunk-list.js';
 import { ApiError, invalidRequest } from './errors.js';
 import {
   declaredBytes,
@@ -86,7 +86,7 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
     );
 }
 
-/** While a body is read, some of its bytes are there twice: in chunks that wait, or in the room that grew too small. */
+/** While it is read: its chunks, and the bytes they are joined to. */
 const RAW_WEIGHT = 2;
 
 /** The body, inflated. The limit, `MAX_BODY_BYTES`, counts inflated bytes, and stops the inflating. */
@@ -100,17 +100,16 @@ export async function readBytes(request: Request): Promise<Buffer> {
   if (waiting) await waiting;
   // Most bodies came with their head, in one packet.
   if (declared !== undefined && request.complete) return (request.read() as Buffer) ?? NOTHING;
-  // Chunks are copied: one of a single byte costs some hundred bytes while it is kept.
-  const body = new ByteBuffer(declared);
+  const body = new ChunkList();
   let heldBytes = declared ?? 0;
   await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
-    body.append(chunk);
+    body.add(chunk);
     if (body.length <= heldBytes) return undefined;
     const more = body.length - heldBytes + HELD_AHEAD;
     heldBytes += more;
     return hold.add(more * RAW_WEIGHT);
   });
-  return body.bytes;
+  return body.joined();
 }
 
 /** Bytes that a body of unknown length holds before they come, so that small chunks do not ask one by one. */

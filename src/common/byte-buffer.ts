@@ -3,12 +3,8 @@ const KEPT_BYTES = 1024 * 1024;
 
 /** Bytes that are added bit by bit. Copies, so that no slice keeps the whole chunk of the network it came from. */
 export class ByteBuffer {
-  private room: Buffer;
+  private room = Buffer.allocUnsafe(1024);
   length = 0;
-
-  constructor(bytes = 1024) {
-    this.room = Buffer.allocUnsafe(bytes);
-  }
 
   append(bytes: Uint8Array): void {
     this.reserve(bytes.length);

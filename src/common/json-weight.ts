@@ -2,7 +2,7 @@ import { ApiError } from './errors.js';
 import { skipSpace, skipString } from './json-text.js';
 
 /**
- * Limits of one JSON text, above what real bodies hold: a table of two million rows, 32 MiB of numbers, a vocabulary as
+ * Limits of one JSON text, above what real bodies hold: a table of half a million rows, 32 MiB of numbers, a vocabulary as
  * one object. They bound the memory of `JSON.parse`, and the time for which it blocks the event loop: bench/json-weight.mjs
  * prints what a text at each limit takes.
  */

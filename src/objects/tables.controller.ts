@@ -32,7 +32,7 @@ import {
 import { TablesService } from './tables.service.js';
 
 /** Memory for each row: its text, its digest as text and bytes, its place in the map of different rows. */
-const ROW_BYTES = 600;
+const ROW_BYTES = 300;
 /** Memory for each digest of a row that is stored already: the array that PostgreSQL gets, and the joined bytes. */
 const DIGEST_BYTES = 200;
 
