@@ -219,7 +219,7 @@ describe('/cost/create and /cost/query', () => {
   });
 
   it('refuses far too many models without looking at them', async () => {
-    const costs = Object.fromEntries(Array.from({ length: 300_000 }, (_, i) => [`m${i}`, 5]));
+    const costs = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`m${i}`, 5]));
     const answer = await create(costs);
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toEqual([{ path: 'costs', message: 'must hold 1 to 1000 models' }]);
