@@ -1,6 +1,7 @@
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
+import { deleteQuery } from '../src/calls/calls.query.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { jsonTexts } from './support/json-texts.js';
@@ -1011,6 +1012,23 @@ describe('calls', () => {
       expect(await idsOf()).toEqual(['other trace', 'sibling']);
       expect((await remove(['root', 'nope'])).body).toEqual({ num_deleted: 0 });
       expect(await read('child')).toBeNull();
+    });
+
+    it('looks children up by their parent, in a trace of any size', async () => {
+      await app.query(
+        `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+         SELECT $1, 'link ' || n, 'chain', 'link ' || n - 1, 'op', now() FROM generate_series(1, 2000) n`,
+        [project_id],
+      );
+      await app.query('ANALYZE calls');
+      const { text, values } = deleteQuery(project_id, ['link 1']).toQuery();
+      const plan = await app.query(`EXPLAIN ${text}`, values);
+      const looks = plan
+        .map((line) => line['QUERY PLAN'] as string)
+        .filter((line) => / on calls(_parent_idx| c)/.test(line));
+      expect(looks.join('\n')).toContain('calls_parent_idx');
+      expect(looks.join('\n')).not.toContain('calls_trace_idx');
+      expect((await remove(['link 1'])).body).toEqual({ num_deleted: 2000 });
     });
 
     it('is not undone by a late start or end', async () => {

@@ -1,4 +1,5 @@
 import { allOf, sql, type Sql } from '../query/sql.js';
+import { familyOf } from './calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
 export const MAX_CALLS = 500;
@@ -72,13 +73,8 @@ export const callsErase = (projectId: string, ids: readonly string[]): Sql =>
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
 export const familyQuery = (projectId: string, ids: readonly string[]): Sql => sql`
-  WITH RECURSIVE doomed AS (
-    SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])
-    UNION
-    SELECT c.id, c.trace_id FROM calls c JOIN doomed d ON c.parent_id = d.id AND c.trace_id = d.trace_id
-    WHERE c.project_id = ${projectId}
-  )
-  SELECT id FROM doomed ORDER BY id`;
+  WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
+  SELECT id FROM family ORDER BY id`;
 
 /** What stays of a summary: the usage that costs are computed from. */
 function usage(row: Sql): Sql {

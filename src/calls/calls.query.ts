@@ -249,17 +249,26 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
   INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})
   ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name`;
 
+/**
+ * The recursive part of a statement: calls, and their descendants in the same trace, as `family`. Children are looked up
+ * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
+ * project, once for each level.
+ */
+export const familyOf = (ids: readonly string[], isCounted: Sql): Sql => sql`
+  RECURSIVE family AS (
+    SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND c.id = ANY(${ids}::text[])
+    UNION
+    SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
+      SELECT c.id, c.trace_id FROM calls c
+      WHERE ${isCounted} AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+  )`;
+
 /** Marks calls and their descendants in the same trace. Locks them in the order every other write locks in. */
 export const deleteQuery = (projectId: string, ids: readonly string[]): Sql => sql`
-  WITH RECURSIVE doomed AS (
-    SELECT c.id, c.trace_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = ANY(${ids}::text[])
-    UNION
-    SELECT c.id, c.trace_id FROM calls c JOIN doomed d ON c.parent_id = d.id AND c.trace_id = d.trace_id
-    WHERE ${visibleIn(projectId)}
-  ), locked AS (
-    SELECT id FROM calls WHERE project_id = ${projectId} AND id IN (SELECT id FROM doomed) ORDER BY id FOR UPDATE
+  WITH ${familyOf(ids, visibleIn(projectId))}, locked AS (
+    SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()
-    WHERE project_id = ${projectId} AND id IN (SELECT id FROM locked) AND deleted_at IS NULL RETURNING 1
+    WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING 1
   )
   SELECT count(*)::int AS num_deleted FROM deleted`;
