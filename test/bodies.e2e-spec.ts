@@ -268,21 +268,46 @@ describe('a slow or broken request', () => {
     expect(sentBytes).toBeLessThan(500 * MIB);
   });
 
-  it('may come byte by byte, and then takes little memory', async () => {
-    const size = 300_000;
-    const text = JSON.stringify({ start: aStart({ inputs: { x: 'x'.repeat(size) } }) });
-    const chunks = Buffer.from(`${text.replace(/./g, '1\r\n$&\r\n')}0\r\n\r\n`);
-    const joined = jest.spyOn(Buffer, 'concat').mockClear();
-    const answer = await raw(
-      `POST /call/start HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(app.key)}\r\n` +
-        'content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n',
-      chunks,
+  const byteByByte = (size: number, headers = '', encoded = (bytes: Buffer) => bytes) => {
+    const json = JSON.stringify({ start: aStart({ inputs: { x: 'x'.repeat(size) } }) });
+    const chunks = [...encoded(Buffer.from(json))].map((byte) =>
+      Buffer.concat([Buffer.from('1\r\n'), Buffer.from([byte]), Buffer.from('\r\n')]),
     );
+    return raw(
+      `POST /call/start HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(app.key)}\r\n${headers}` +
+        'content-type: application/json\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n',
+      Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')]),
+    );
+  };
+
+  it('may come byte by byte, and then takes little memory', async () => {
+    const joined = jest.spyOn(Buffer, 'concat');
+    const sent = byteByByte(40_000);
+    joined.mockClear();
+    const answer = await sent;
     const kept = joined.mock.calls.map(([list]) => list.length);
     joined.mockRestore();
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect(Math.max(0, ...kept)).toBeLessThan(1000);
   });
+
+  it.each([
+    ['as it is', 60_000, '', undefined],
+    [
+      'compressed',
+      60_000,
+      'content-encoding: gzip\r\n',
+      (bytes: Buffer) => zlib.gzipSync(bytes, { level: 0 }),
+    ],
+  ] as const)(
+    'is refused when it comes in very many tiny chunks, %s',
+    async (_, size, headers, encoded) => {
+      const answer = await byteByByte(size, headers, encoded);
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('more than 50000 chunks of less than 16 bytes');
+      await nothingIsHeld();
+    },
+  );
 
   // short texts are parsed before anything looks at their depth
   it.each([0, 70_000])('is refused when it is nested too deep, with %d blanks', async (blanks) => {

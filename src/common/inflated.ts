@@ -93,6 +93,10 @@ function consumed(
     const pace = new Pace(rate, timeoutMs, () => fail(tooSlow()));
     let bytes = 0;
 
+    const onPiece = pieceCounter(() => {
+      request.res?.once('finish', () => request.socket.destroySoon()); // what is left costs as much
+      fail(new ApiError('invalid_request', TOO_MANY_PIECES));
+    });
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
       pace.came(chunk.length);
@@ -139,17 +143,33 @@ function consumed(
       isOver = true;
       pace.stop();
       source.off('data', onData).off('end', onEnd);
-      request.off('close', onClose);
+      request.off('close', onClose).off('data', onPiece);
       signal?.removeEventListener('abort', onAbort);
       source.pause();
     };
 
     source.on('data', onData).on('end', onEnd).on('error', onError);
-    request.on('close', onClose);
+    request.on('close', onClose).on('data', onPiece);
     if (source !== request) request.on('error', onError);
     signal?.addEventListener('abort', onAbort);
     if (signal?.aborted) onAbort();
   });
+}
+
+/** A body may come in so many chunks of any size; in more, they must have so many bytes on average. */
+const MAX_PIECES = 50_000;
+const LEAST_PIECE_BYTES = 16;
+const TOO_MANY_PIECES = `the body comes in more than ${MAX_PIECES} chunks of less than ${LEAST_PIECE_BYTES} bytes`;
+
+/** Each chunk of a body costs the event loop about as much as a thousand bytes do. */
+function pieceCounter(refuse: () => void): (piece: Buffer) => void {
+  let pieces = 0;
+  let bytes = 0;
+  return (piece) => {
+    pieces++;
+    bytes += piece.length;
+    if (pieces > MAX_PIECES && bytes < pieces * LEAST_PIECE_BYTES) refuse();
+  };
 }
 
 /** The time that a client has to send a body. Time in which nobody listens to it does not count. */
