@@ -98,8 +98,12 @@ export async function readBytes(request: Request): Promise<Buffer> {
   const hold = holdOf(request);
   const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
   if (waiting) await waiting;
-  // Most bodies came with their head, in one packet.
-  if (declared !== undefined && request.complete) return (request.read() as Buffer) ?? NOTHING;
+  // Most bodies came with their head, in one packet. Node may not have seen their end yet.
+  if (request.readableLength === declared) {
+    const bytes = (request.read() as Buffer | null) ?? NOTHING;
+    request.resume();
+    return bytes;
+  }
   const body = new ChunkList();
   let heldBytes = declared ?? 0;
   await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {

@@ -1,18 +1,21 @@
-/** Smaller chunks are copied: while it is kept, a Buffer of one byte takes some hundred bytes. */
+/** Many smaller chunks are copied: while it is kept, a Buffer of one byte takes some hundred bytes. */
 const SMALL_BYTES = 4096;
+const FEW = 16;
 const BLOCK_BYTES = 16 * 1024;
+
+const NOTHING = Buffer.alloc(0);
 
 /** The chunks of a body as they come. Nothing is allocated for large ones until they are joined. */
 export class ChunkList {
   length = 0;
   private readonly chunks: Buffer[] = [];
-  private block = Buffer.alloc(0);
+  private block = NOTHING;
   /** Bytes of the block that are not in `chunks` yet. */
   private used = 0;
 
   add(chunk: Buffer): void {
     this.length += chunk.length;
-    if (chunk.length >= SMALL_BYTES) {
+    if (chunk.length >= SMALL_BYTES || this.chunks.length < FEW) {
       this.flush();
       this.chunks.push(chunk);
       return;

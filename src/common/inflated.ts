@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import type { Request } from 'express';
@@ -53,7 +52,7 @@ export function declaredBytes(request: Request, encoding: string): number | unde
 
 /**
  * Hands the inflated body of a request to `take`, chunk by chunk, and waits while `take` does, which runs in the
- * asynchronous context of the caller. Whatever ends it early (the
+ * asynchronous context of the connection. Whatever ends it early (the
  * limit, an error of `take`, a slow or absent client, the signal) also ends the inflating.
  * @throws ApiError `too_large`, `unsupported_media_type`, `request_timeout`, `invalid_json`, or what `take` throws.
  */
@@ -68,12 +67,7 @@ export async function readInflated(
     if ((declaredBytes(request, encoding) ?? 0) > reading.limit) throw tooLarge(reading.limit);
     if (request.destroyed) throw leftEarly();
     if (encoding) inflater = INFLATERS[encoding]!({ chunkSize: INFLATED_CHUNK_BYTES });
-    await consumed(
-      request,
-      inflater ? request.pipe(inflater) : request,
-      reading,
-      AsyncResource.bind(take),
-    );
+    await consumed(request, inflater ? request.pipe(inflater) : request, reading, take);
   } catch (error) {
     if (inflater) {
       request.unpipe(inflater);

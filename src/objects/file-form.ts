@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import busboy from 'busboy';
 import type { Request } from 'express';
@@ -52,7 +53,7 @@ export async function readFileForm<T>(
   const isRead = readInflated(
     request,
     { ...limits, rate: STREAMED_RATE, signal: failure.signal },
-    (chunk) => (parser.write(chunk) ? undefined : drained(parser)),
+    AsyncResource.bind((chunk: Buffer) => (parser.write(chunk) ? undefined : drained(parser))),
   ).then(() => void parser.end());
   isRead.catch((error: unknown) => fail(ofForm(error)));
   const isComplete = isParsed.then(() => isRead);

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
@@ -107,11 +108,11 @@ export class UploadsService {
       const hold = holdOf(request);
       const passing = PASSING_BYTES + inflaterBytes(encodingOf(request));
       await hold.set(passing);
-      const takeChunk = async (chunk: Buffer) => {
+      const takeChunk = AsyncResource.bind(async (chunk: Buffer) => {
         await caller.assertValid();
         await staging.write(chunk);
         await hold.set(passing + staging.heldBytes * HELD_WEIGHT);
-      };
+      });
       const reading = { limit: config.maxTrainingBodyBytes, rate: STREAMED_RATE };
       await readInflated(request, reading, (chunk) => (writing = takeChunk(chunk)));
       return await staging.end();
