@@ -35,5 +35,7 @@ export default {
     },
   ],
   testTimeout: 120_000,
+  // The tests wait for databases and processes of their own as much as they compute, so each core takes a worker.
+  maxWorkers: '100%',
   reporters: ['default', '<rootDir>/test/support/counting-reporter.mjs'],
 };

@@ -132,7 +132,8 @@ describe('the connections of a process', () => {
     const [one, other, third] = [await app.aKey(), await app.aKey(), await app.aKey()];
     const holders = [unread(one), unread(one), unread(other)];
     await Promise.all(holders.map((sent) => once(sent, 'response')));
-    expect((await once(unread(third), 'response'))[0].statusCode).toBe(200);
+    // On a busy machine it may have to try again, as its 503 says.
+    await until(async () => (await once(unread(third), 'response'))[0].statusCode === 200);
     expect(counts().held).toBe(3);
   });
 
