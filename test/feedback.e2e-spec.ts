@@ -524,11 +524,15 @@ describe('/feedback/query', () => {
     const long = Array.from({ length: 34 }, (_, i) => `payload.${'k'.repeat(980)}${i}`);
     expect(await ask({ fields: long })).toMatchObject({
       status: 400,
-      body: { errors: [{ path: 'fields', message: 'more than 32768 bytes of field names' }] },
+      body: {
+        errors: [
+          { path: 'fields', message: 'exceeds the limit of 32768 bytes for all field names' },
+        ],
+      },
     });
     expect(await ask({ fields: [`payload${'.a'.repeat(64)}`] })).toMatchObject({
       status: 400,
-      body: { errors: [{ path: 'fields', message: 'more than 64 steps' }] },
+      body: { errors: [{ path: 'fields', message: 'must not have more than 64 steps' }] },
     });
   });
 

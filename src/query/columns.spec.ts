@@ -70,7 +70,7 @@ describe('a name', () => {
     'feedback.other.x',
     'summary\\.svc\\.status',
   ])('%j is unknown', (name) =>
-    expect(() => read(name)).toThrow(`at: unknown field ${JSON.stringify(name)}`),
+    expect(() => read(name)).toThrow(`at: names an unknown field ${JSON.stringify(name)}`),
   );
 
   it.each([1, null, undefined, ['id'], 'summary.'.padEnd(1001, 'a')])('%j is none', (name) =>
@@ -95,7 +95,7 @@ describe('a name', () => {
 
   it('has at most 64 steps', () => {
     expect(path(`summary${'.a'.repeat(63)}`)).toHaveLength(63);
-    expect(() => read(`summary${'.a'.repeat(64)}`)).toThrow('at: more than 64 steps');
+    expect(() => read(`summary${'.a'.repeat(64)}`)).toThrow('at: must not have more than 64 steps');
   });
 
   it('looks up no longer prefixes than the names of the table', () => {
@@ -120,7 +120,9 @@ describe('select', () => {
     ));
 
   it.each(['nope', '__proto__', 'feedback', 'summary.x'])('refuses %j, saying where', (name) =>
-    expect(() => select(columns, ['id', 'id', name])).toThrow(`fields[2]: unknown field "${name}"`),
+    expect(() => select(columns, ['id', 'id', name])).toThrow(
+      `fields[2]: names an unknown field "${name}"`,
+    ),
   );
 });
 
@@ -146,12 +148,12 @@ describe('orderBy', () => {
     const field = `summary.${'é'.repeat(500)}`;
     expect(order(...Array(32).fill([field, 'asc']))).toContain('ORDER BY');
     expect(() => order(...Array(33).fill([field, 'asc']))).toThrow(
-      'sort_by[32].field: more than 32768 bytes of field names',
+      'sort_by[32].field: exceeds the limit of 32768 bytes for all field names',
     );
   });
 
   it('says which sort names no field', () =>
     expect(() => order(['id', 'asc'], ['id; DROP TABLE x', 'asc'])).toThrow(
-      'sort_by[1].field: unknown field "id; DROP TABLE x"',
+      'sort_by[1].field: names an unknown field "id; DROP TABLE x"',
     ));
 });

@@ -159,7 +159,8 @@ export class Budget {
   /** `path` says where in the request the bytes stand. */
   spend(bytes: number, path: string): void {
     this.used += bytes;
-    if (this.used > this.max) throw new InvalidQuery(path, `more than ${this.max} ${this.what}`);
+    if (this.used > this.max)
+      throw new InvalidQuery(path, `exceeds the limit of ${this.max} ${this.what}`);
   }
 }
 
@@ -167,16 +168,18 @@ export class Budget {
  * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and a
  * sort reads its field twice, so that three full budgets stay below the 65,535 parameters of a statement.
  */
-export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes of field names');
+export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes for all field names');
 const MAX_NAME_BYTES = 32 * 1024;
 
 /** The steps of a name that a client wrote. */
 export function stepsOf(name: unknown, path: string, names: Budget): string[] {
-  if (typeof name !== 'string') throw new InvalidQuery(path, 'expected the name of a field');
-  if (name.length > MAX_NAME) throw new InvalidQuery(path, `longer than ${MAX_NAME} characters`);
+  if (typeof name !== 'string') throw new InvalidQuery(path, 'must be the name of a field');
+  if (name.length > MAX_NAME)
+    throw new InvalidQuery(path, `must not be longer than ${MAX_NAME} characters`);
   names.spend(Buffer.byteLength(name), path);
   const steps = parsePath(name);
-  if (steps.length > MAX_STEPS) throw new InvalidQuery(path, `more than ${MAX_STEPS} steps`);
+  if (steps.length > MAX_STEPS)
+    throw new InvalidQuery(path, `must not have more than ${MAX_STEPS} steps`);
   return steps;
 }
 const MAX_NAME = 1000;
@@ -213,7 +216,7 @@ function read(found: Column, rest: readonly string[]): Operand | undefined {
 }
 
 export const unknownField = (name: string, path: string) =>
-  new InvalidQuery(path, `unknown field ${quoted(name)}`);
+  new InvalidQuery(path, `names an unknown field ${quoted(name)}`);
 
 /** A caller's word as it may stand in a message. */
 export const quoted = (word: string) =>

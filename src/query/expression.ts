@@ -34,13 +34,13 @@ const MAX_CAPITALS = 64;
  * is `InvalidQuery`; running the SQL cannot fail for what the rows hold. The language: docs/adr/0010-query-language.md.
  */
 export function compile(query: unknown, columns: Columns): Sql {
-  if (!isObject(query)) throw new InvalidQuery('query', 'expected an object with $expr');
+  if (!isObject(query)) throw new InvalidQuery('query', 'must be an object with $expr');
   const argument = Object.hasOwn(query, '$expr') ? query['$expr'] : undefined;
   return new Node(argument, 'query.$expr', {
     columns,
     nodes: 0,
     names: nameBytes(),
-    literals: new Budget(MAX_LITERALS, 'bytes of literals'),
+    literals: new Budget(MAX_LITERALS, 'bytes for all literals'),
   }).condition();
 }
 
@@ -76,16 +76,16 @@ class Node {
 
   private valueOf(operator: string, argument: Node): Value {
     if (Object.hasOwn(VALUES, operator)) return VALUES[operator]!(argument);
-    throw this.invalid(`unknown operator ${quoted(operator)}`);
+    throw this.invalid(`has an unknown operator ${quoted(operator)}`);
   }
 
   /** The one operator of this node and its argument; counts the node against the limits. */
   private open(): [string, Node] {
     const entries = isObject(this.json) ? Object.entries(this.json) : [];
-    if (entries.length !== 1) throw this.invalid('expected an object with exactly one operator');
+    if (entries.length !== 1) throw this.invalid('must be an object with exactly one operator');
     this.scope.nodes += 1;
-    if (this.scope.nodes > MAX_NODES) throw this.invalid(`more than ${MAX_NODES} nodes`);
-    if (this.depth > MAX_DEPTH) throw this.invalid(`deeper than ${MAX_DEPTH} levels`);
+    if (this.scope.nodes > MAX_NODES) throw this.invalid(`exceeds the limit of ${MAX_NODES} nodes`);
+    if (this.depth > MAX_DEPTH) throw this.invalid(`must not be deeper than ${MAX_DEPTH} levels`);
     const [operator, argument] = entries[0]!;
     return [operator, this.child(argument, `.${operator}`)];
   }
@@ -99,9 +99,9 @@ class Node {
     const { json } = this;
     if (!Array.isArray(json) || json.length < min || json.length > max) {
       const size = max === Infinity ? `at least ${min}` : `exactly ${min}`;
-      throw this.invalid(`expected an array, items: ${size}`);
+      throw this.invalid(`must be an array of ${size} ${min === 1 ? 'item' : 'items'}`);
     }
-    if (json.length > MAX_NODES) throw this.invalid(`more than ${MAX_NODES} nodes`);
+    if (json.length > MAX_NODES) throw this.invalid(`exceeds the limit of ${MAX_NODES} nodes`);
     return Array.from(json, (item: unknown, i) => this.child(item, `[${i}]`, this.depth + 1));
   }
 
@@ -112,7 +112,7 @@ class Node {
 
   /** A member of this argument, one level down; undefined where it is missing. */
   member(name: string): Node {
-    if (!isObject(this.json)) throw this.invalid('expected an object');
+    if (!isObject(this.json)) throw this.invalid('must be an object');
     const value = Object.hasOwn(this.json, name) ? this.json[name] : undefined;
     return this.child(value, `.${name}`, this.depth + 1);
   }
@@ -121,19 +121,19 @@ class Node {
     const { json } = this;
     if (typeof json === 'string') {
       const bytes = Buffer.byteLength(json);
-      if (bytes > MAX_LITERAL) throw this.invalid(`longer than ${MAX_LITERAL} bytes`);
+      if (bytes > MAX_LITERAL) throw this.invalid(`must not be longer than ${MAX_LITERAL} bytes`);
       this.scope.literals.spend(bytes, this.path);
       return json;
     }
     if (json === null || typeof json === 'boolean') return json;
     if (typeof json === 'number' && Number.isFinite(json)) return json;
-    throw this.invalid('expected a string, a finite number, a boolean or null');
+    throw this.invalid('must be a string, a finite number, a boolean or null');
   }
 
   oneOf<T>(choices: ReadonlyMap<unknown, T>): T {
     if (choices.has(this.json)) return choices.get(this.json)!;
     const words = [...choices.keys()].filter((choice) => choice !== undefined && choice !== null);
-    throw this.invalid(`expected one of ${words.map(String).join(', ')}`);
+    throw this.invalid(`must be one of ${words.map(String).join(', ')}`);
   }
 
   field(): Operand {
@@ -250,7 +250,7 @@ function contains(argument: Node): Sql {
   }
   const text = operands.castLiteral(substr.literal, 'text') as string | null;
   if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
-    throw place.invalid(`longer than ${MAX_SUBSTR} bytes`);
+    throw place.invalid(`must not be longer than ${MAX_SUBSTR} bytes`);
   const [haystack, needle] = isFolded ? folded(input, text, place) : [input, text];
   return text !== null && Buffer.byteLength(text) > MAX_STRPOS
     ? sql`(${find(haystack, sql`${needle}::text`)})`
@@ -279,7 +279,9 @@ function folded(input: Sql, text: string | null, place: Node): [Sql, string | nu
   }
   if (capitals.size === 0) return [ascii, needle];
   if (capitals.size > MAX_CAPITALS)
-    throw place.invalid(`more than ${MAX_CAPITALS} different letters beyond ASCII with capitals`);
+    throw place.invalid(
+      `must not have more than ${MAX_CAPITALS} different letters beyond ASCII with capitals`,
+    );
   const from = [...capitals.keys()].join('');
   const to = [...capitals.values()].join('');
   return [sql`translate(${ascii}, ${from}::text, ${to}::text)`, needle];
