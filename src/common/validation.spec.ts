@@ -9,7 +9,7 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
-import { IsProjectId } from './dto.js';
+import { IsProjectId, PageDto } from './dto.js';
 import { validate } from './validation.js';
 
 class Leaf {
@@ -69,6 +69,12 @@ it('judges a list by its length before it looks at an item', () =>
     { path: 'words', message: 'must contain no more than 3 elements' },
   ]));
 
+it('judges the type of a value before its size, also where a decorator brings several rules', () =>
+  expect(validate(PageDto, { limit: 'x', offset: -1 }).violations).toEqual([
+    { path: 'limit', message: 'must be an integer number' },
+    { path: 'offset', message: 'must not be less than 0' },
+  ]));
+
 it.each([null, [], 'x', 5, undefined])('wants an object, not %j', (body) =>
   expect(pathsOf(body)).toEqual(['']),
 );
@@ -76,7 +82,7 @@ it.each([null, [], 'x', 5, undefined])('wants an object, not %j', (body) =>
 it('takes null and absence for the same where a field is optional', () =>
   expect(pathsOf({ project_id, size: null, leaf: null })).toEqual([]));
 
-it('reports the first rule a field breaks, in the order written, without repeating the value', () => {
+it('reports one rule that a field breaks, without repeating the value', () => {
   const { violations } = validate(Tree, { project_id, leaf: { name: 5 }, letter: 'secret' });
   expect(violations).toEqual([
     { path: 'leaf.name', message: 'must be a string' },

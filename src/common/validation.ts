@@ -37,7 +37,7 @@ export interface Checked {
  * Runs the class-validator rules of a DTO on a parsed body, as it is: no instance is made, nothing is copied or
  * dropped, so free-form JSON keeps every key, and only own keys are read. The decorators are read once a class and
  * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
- * prints both. Each property reports the first rule it breaks, in the order they are written.
+ * prints both. Each property reports the first rule it breaks.
  */
 export function validate(dto: Dto, body: unknown, path = ''): Checked {
   const seen: Checked = { violations: [], projects: [] };
@@ -136,15 +136,18 @@ function compile(dto: Dto): Property[] {
       conditions: metadata
         .filter(({ type, name: rule }) => type === 'conditionalValidation' && rule !== IS_OPTIONAL)
         .map(({ constraints }) => constraints[0]),
-      // decorators run from the last to the first; a list is judged as a whole before its items are
+      // decorators run from the last to the first, those of a decorator of ours from the first to the last
       rules: metadata
         .toReversed()
-        .toSorted((a, b) => Number(a.each) - Number(b.each))
+        .toSorted((a, b) => rank(a) - rank(b))
         .flatMap((rule) => (rule.type === 'customValidation' ? compileRule(dto, rule) : [])),
       nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
     };
   });
 }
+
+/** The type of a value is judged before its size, and a list as a whole before its items. */
+const rank = ({ each, name }: Metadata) => (each ? 2 : /^is[A-Z]/.test(name ?? '') ? 0 : 1);
 
 function compileRule(dto: Dto, metadata: Metadata): Rule[] {
   const { constraints, each, propertyName: property, message } = metadata;
