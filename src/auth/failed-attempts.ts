@@ -54,9 +54,13 @@ export class FailedAttempts {
 }
 
 const tooMany = (ms: number) =>
-  new ApiError('rate_limited', `more than ${ATTEMPTS} failed attempts within a minute`, {
-    headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
-  });
+  new ApiError(
+    'rate_limited',
+    `more than ${ATTEMPTS} failed authentications from this address within a minute`,
+    {
+      headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
+    },
+  );
 
 /** What is counted as one address: of IPv6 the /64, which is what one customer is given at least. */
 export function addressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {

@@ -10,6 +10,12 @@ import { RateLimits } from './rate-limits.js';
 
 type Scheme = 'basic' | 'bearer';
 
+/** How a scheme carries a key. */
+const WANTED: Record<Scheme, string> = {
+  basic: 'Basic, with the key as the password',
+  bearer: 'Bearer, with the key as the token',
+};
+
 /**
  * The Passport guard of a scheme, or of several: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
  * many failures of an address, or a key over its rate, 429, a role too low for the route's `@Allow()` 403.
@@ -17,6 +23,10 @@ type Scheme = 'basic' | 'bearer';
 export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
   // a header that one guard has let in on a connection is no answer to another guard
   const prefix = `${String(strategies)} `;
+  const wanted = [strategies]
+    .flat()
+    .map((scheme) => WANTED[scheme])
+    .join(', or ');
   class KeyGuard extends AuthGuard(strategies) {
     @Inject() private readonly reflector!: Reflector;
     @Inject() private readonly keys!: KeysService;
@@ -36,9 +46,13 @@ export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type
         );
       const caller = request.user;
       if (!caller)
-        throw new ApiError('unauthenticated', UNAUTHENTICATED, {
-          headers: { 'WWW-Authenticate': challenge },
-        });
+        throw new ApiError(
+          'unauthenticated',
+          `the header Authorization must hold a valid key: ${wanted}`,
+          {
+            headers: { 'WWW-Authenticate': challenge },
+          },
+        );
       if (this.limits.areOn) await this.limits.admit(request, caller);
       const role = this.reflector.getAllAndOverride<Role>(ROLE, [
         context.getHandler(),
@@ -57,5 +71,3 @@ export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type
   }
   return mixin(KeyGuard);
 }
-
-const UNAUTHENTICATED = 'the header Authorization is missing or holds no valid key';
