@@ -85,9 +85,11 @@ describe('the edge', () => {
 
   it.each([
     ['', 'empty'],
-    ['{', 'not valid JSON'],
-    ['{"a":1}}', 'not valid JSON'],
-    ['\ufeff{}', 'not valid JSON'],
+    ['{"a":', 'not valid JSON, at byte 5'],
+    ['{"é":NaN}', 'not valid JSON, at byte 6'],
+    [`[${'1,'.repeat(MIB)}NaN]`, 'not valid JSON'],
+    ['{"a":1}}', 'not valid JSON, at byte 7'],
+    ['\ufeff{}', 'not valid JSON, at byte 0'],
     [Buffer.from([0x7b, 0xff, 0x7d]), 'UTF-8'],
   ])('refuses the body %j as invalid_json', async (body, why) => {
     const answer = await app.post('/call/read', body);

@@ -19,6 +19,7 @@ import {
   readInflated,
   tooLarge,
 } from './inflated.js';
+import { JsonScanner, NotJson } from './json-scanner.js';
 import { parsedBytes } from './json-weight.js';
 import { type Dto, validate } from './validation.js';
 
@@ -155,8 +156,22 @@ export function mediaTypeOf(request: Request): [type: string, charset: string] {
 export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
     return JSON.parse(text, reviver);
-  } catch (error) {
-    const where = /position \d+( \(line \d+ column \d+\))?/.exec((error as Error).message)?.[0];
-    throw new ApiError('invalid_json', `the body is not valid JSON${where ? `, at ${where}` : ''}`);
+  } catch {
+    throw new ApiError('invalid_json', `the body is not valid JSON${placeIn(text)}`);
   }
+}
+
+/** Looking for the place takes about as long as parsing, so it ends here. */
+const SEARCHED_LENGTH = 1024 * 1024;
+
+/** Where a text stops being JSON. The messages of `JSON.parse` rarely say so, and repeat what stands there. */
+function placeIn(text: string): string {
+  try {
+    const scanner = new JsonScanner({ valueStart() {}, valueEnd() {}, key() {} });
+    scanner.write(Buffer.from(text.slice(0, SEARCHED_LENGTH)));
+    if (text.length <= SEARCHED_LENGTH) scanner.end();
+  } catch (error) {
+    if (error instanceof NotJson) return `, at byte ${error.at}`;
+  }
+  return '';
 }
