@@ -59,7 +59,7 @@ const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that 
 const NON_HTTP: Record<string, ApiError> = {
   HPE_HEADER_OVERFLOW: new ApiError(
     'headers_too_large',
-    `the headers are over the limit of ${maxHeaderSize} bytes`,
+    `the address and the headers are over the limit of ${maxHeaderSize} bytes`,
   ),
   ERR_HTTP_REQUEST_TIMEOUT: new ApiError(
     'request_timeout',

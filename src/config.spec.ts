@@ -63,6 +63,13 @@ it('never repeats the DATABASE_URL, which holds a password', () => {
   expect(() => loadConfig({ DATABASE_URL: 'http://user:secret@host' })).toThrow(/^(?!.*secret)/);
 });
 
+it('.env.example gives the defaults', () => {
+  const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=(.*)$/gm);
+  const given = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
+  const { DATABASE_URL: _, POSTGRES_SETTINGS: __, ...rest } = given; // examples: they have no default
+  expect(loadConfig(rest)).toEqual(loadConfig({}));
+});
+
 it('.env.example names every setting, and nothing else', () => {
   const read: string[] = [];
   loadConfig(new Proxy({}, { get: (_, name) => void read.push(String(name)) }));

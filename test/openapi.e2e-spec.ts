@@ -1,4 +1,24 @@
 import { readFileSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
+import { MAX_BATCH } from '../src/calls/calls.dto.js';
+import { ATTEMPTS } from '../src/auth/failed-attempts.js';
+import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../src/common/inflated.js';
+import { MAX_DEPTH as MAX_JSON_DEPTH } from '../src/common/json-text.js';
+import { loadConfig } from '../src/config.js';
+import { STATEMENT_MS } from '../src/database/limits.js';
+import { STALLED_AFTER_MS } from '../src/database/row-stream.js';
+import { SLOW_AFTER_MS, WAIT_MS } from '../src/database/slots.js';
+import { MAX_PAYLOAD_BYTES } from '../src/feedback/feedback.service.js';
+import { MAX_FILE_BYTES } from '../src/objects/files.service.js';
+import { MAX_ROWS } from '../src/objects/tables.dto.js';
+import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../src/query/columns.js';
+import {
+  MAX_DEPTH,
+  MAX_LITERAL,
+  MAX_LITERALS,
+  MAX_NODES,
+  MAX_SUBSTR,
+} from '../src/query/expression.js';
 
 /** The committed description; `npm run check:generated` keeps it equal to what the service answers. */
 const document = JSON.parse(readFileSync('openapi.json', 'utf8'));
@@ -38,5 +58,53 @@ describe('openapi.json', () => {
       ([, name]) => name!,
     );
     for (const name of refs) expect(document.components.schemas).toHaveProperty(name);
+  });
+});
+
+it('docs/limits.md gives the numbers of the code', () => {
+  const numbersIn = (text: string) =>
+    [...text.matchAll(/\d[\d,]*/g)].map(([number]) => Number(number.replaceAll(',', '')));
+  const page = readFileSync('docs/limits.md', 'utf8');
+  const listed = Object.fromEntries(
+    [...page.matchAll(/^\| (.+?) +\| (.+?) +\|/gm)].map(([, what, limit]) => [
+      what!.replace(/\d[\d,]*/g, 'N'),
+      numbersIn(what!).concat(numbersIn(limit!)),
+    ]),
+  );
+  const config = loadConfig({});
+  const { bodyTimeoutSeconds: silence } = config;
+  expect(listed).toMatchObject({
+    'address and headers': [maxHeaderSize],
+    'inflated bytes': [config.maxBodyBytes],
+    'the same where trajectory groups are sent': [config.maxTrainingBodyBytes, expect.anything()],
+    'levels of free-form JSON, and of training bodies': [MAX_JSON_DEPTH],
+    'items of `/call/upsert_batch`': [MAX_BATCH],
+    'rows of a table': [MAX_ROWS],
+    'payload of feedback': [MAX_PAYLOAD_BYTES],
+    'silence while it comes, and time behind N bytes a second': [HELD_RATE, silence],
+    'memory of all bodies of a process, a half for one key': [
+      config.bodyBudgetBytes,
+      expect.anything(),
+    ],
+    'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
+    'nodes of `query`, every item of `$in` is one': [MAX_NODES],
+    'levels of `query`': [MAX_DEPTH],
+    'name of a field': [MAX_NAME, MAX_STEPS],
+    'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
+    'a text literal; all of a query': [MAX_LITERAL, MAX_LITERALS],
+    'what `$contains` looks for': [MAX_SUBSTR],
+    'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
+    'a write or a short read': [STATEMENT_MS.write / 1000],
+    'a reader that takes nothing': [STALLED_AFTER_MS / 1000, SLOW_AFTER_MS / 1000],
+    'a whole stream': [STATEMENT_MS.stream / 1000],
+    'streams, counts, purges and uploads under way in a process': expect.arrayContaining([
+      WAIT_MS / 1000,
+    ]),
+    'a file': [MAX_FILE_BYTES],
+    'silence of a file or a training body, and time behind N bytes a second': [
+      STREAMED_RATE,
+      silence,
+    ],
+    'failed authentications of an address, a minute': [ATTEMPTS],
   });
 });

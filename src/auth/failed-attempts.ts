@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { ApiError } from '../common/errors.js';
 import { Rate } from './rate.js';
 
-const ATTEMPTS = 20;
+export const ATTEMPTS = 20;
 /** Secrets of addresses over the limit are looked up together, so often and so many. */
 const TOGETHER_MS = 250;
 const MAX_TOGETHER = 1000;

@@ -151,8 +151,8 @@ function consumed(
 }
 
 /** A body may come in so many chunks of any size; in more, they must have so many bytes on average. */
-const MAX_PIECES = 50_000;
-const LEAST_PIECE_BYTES = 16;
+export const MAX_PIECES = 50_000;
+export const LEAST_PIECE_BYTES = 16;
 const TOO_MANY_PIECES = `the body comes in more than ${MAX_PIECES} chunks of less than ${LEAST_PIECE_BYTES} bytes`;
 
 /** Each chunk of a body costs the event loop about as much as a thousand bytes do. */

@@ -11,7 +11,7 @@ const BATCH_BYTES = 512 * 1024;
 const FIRST_BATCH = 1;
 const MAX_BATCH = 512;
 /** A reader that takes no batch for so long is taken for gone. */
-const STALLED_AFTER_MS = 60_000;
+export const STALLED_AFTER_MS = 60_000;
 
 /** Makes batches of rows. */
 export interface Rows<Batch> {

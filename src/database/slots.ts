@@ -1,9 +1,9 @@
 import { Busy } from './busy.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
-const WAIT_MS = 5000;
+export const WAIT_MS = 5000;
 /** A reader that takes no batch for this long gives way when another key needs the slot: about 170 KiB a second. */
-const SLOW_AFTER_MS = 3000;
+export const SLOW_AFTER_MS = 3000;
 const LOOK_EVERY_MS = 250;
 
 /** The right to one of the connections that may be held for long. */

@@ -33,7 +33,7 @@ import {
 } from './feedback.query.js';
 import { addedTo, isAnnotation } from './feedback.types.js';
 
-const MAX_PAYLOAD_BYTES = 1024 * 1024;
+export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
 /** Objects with the schema of an annotation, and the schema itself: it is compiled, which takes far longer than reading. */
 const MAX_SCHEMA_OBJECT_BYTES = 1024 * 1024;

@@ -169,7 +169,7 @@ export class Budget {
  * sort reads its field twice, so that three full budgets stay below the 65,535 parameters of a statement.
  */
 export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes for all field names');
-const MAX_NAME_BYTES = 32 * 1024;
+export const MAX_NAME_BYTES = 32 * 1024;
 
 /** The steps of a name that a client wrote. */
 export function stepsOf(name: unknown, path: string, names: Budget): string[] {
@@ -182,8 +182,8 @@ export function stepsOf(name: unknown, path: string, names: Budget): string[] {
     throw new InvalidQuery(path, `must not have more than ${MAX_STEPS} steps`);
   return steps;
 }
-const MAX_NAME = 1000;
-const MAX_STEPS = 64;
+export const MAX_NAME = 1000;
+export const MAX_STEPS = 64;
 
 /** What a dotted name reads. The longest entry of the table that begins the name decides. */
 export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {

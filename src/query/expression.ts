@@ -15,10 +15,10 @@ import { join, sql, type Sql } from './sql.js';
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
 /** Bytes of one text literal, and of all of a query. */
-const MAX_LITERAL = 64 * 1024;
-const MAX_LITERALS = 1024 * 1024;
+export const MAX_LITERAL = 64 * 1024;
+export const MAX_LITERALS = 1024 * 1024;
 /** Bytes of what `$contains` looks for. */
-const MAX_SUBSTR = 4096;
+export const MAX_SUBSTR = 4096;
 /**
  * `strpos` may compare all that it looks for at each place of a text made for it, and nothing interrupts it, not even
  * `statement_timeout`. A regular expression takes linear time and can be interrupted; for few bytes, `strpos` is
