@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
+import { METHOD_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
 import { EitherGuard, PUBLIC } from '../src/auth/access.js';
 import { AccessGuard, ROLE } from '../src/auth/access.guard.js';
@@ -47,9 +47,11 @@ describe('authentication', () => {
           guards[1] === BodyGuard &&
           guards[2] === AccessGuard;
         const role = reflector.getAllAndOverride(ROLE, [handler, metatype!]);
-        if (!isPublic && !(isGuarded && role))
-          undeclared.push(`${Reflect.getMetadata(PATH_METADATA, handler)}`);
-        if (isPublic && method !== RequestMethod.GET) undeclared.push(`public write ${name}`);
+        const route = `${metatype!.name}.${name}`;
+        if (!isPublic && !isGuarded)
+          undeclared.push(`${route} needs @BasicAuth(), @BearerAuth() or @EitherAuth() first`);
+        if (!isPublic && !role) undeclared.push(`${route} needs @Allow('<role>')`);
+        if (isPublic && method !== RequestMethod.GET) undeclared.push(`${route} is a public write`);
       }
     }
     expect(routes).toBeGreaterThan(10);
