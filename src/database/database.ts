@@ -4,10 +4,9 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Prepared, Sql } from '../query/sql.js';
-import { Busy } from './busy.js';
 import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
-import { type Slot, Slots } from './slots.js';
+import { type Slot, Slots, tooManyLong } from './slots.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
 const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
@@ -82,7 +81,7 @@ export class Database {
 
   /**
    * Runs `work`, in a transaction, on a connection that may be held for long; each of its statements may take
-   * `statementMs`. Who holds a connection already does not wait for the right to keep it: others may wait for that
+   * `statementMs`. In a transaction that is open already it does not wait for a slot, since others may wait for that
    * connection.
    * @throws Busy when too much of this kind is under way
    */
@@ -114,7 +113,7 @@ export class Database {
 
   private slotNow(key: string): Slot {
     const slot = this.slots.takeNow(key);
-    if (!slot) throw new Busy('as many long reads and writes are under way as may be');
+    if (!slot) throw tooManyLong();
     return slot;
   }
 

@@ -15,6 +15,8 @@ export interface Slot {
   cut: () => void;
 }
 
+export const tooManyLong = () => new Busy('too many long reads and writes are under way');
+
 interface Waiter {
   give: (slot: Slot) => void;
 }
@@ -56,7 +58,7 @@ export class Slots {
       };
       const deadline = setTimeout(() => {
         this.remove(key, waiter);
-        reject(new Busy('as many long reads and writes are under way as may be'));
+        reject(tooManyLong());
       }, WAIT_MS);
       const waiters = this.waiting.get(key);
       if (waiters) waiters.add(waiter);
@@ -77,7 +79,7 @@ export class Slots {
       const waiters = this.waiting.get(key)!;
       const [waiter] = waiters;
       this.waiting.delete(key);
-      this.waiting.set(key, waiters); // served last, it comes last
+      this.waiting.set(key, waiters); // to the end of the line
       this.remove(key, waiter!);
       waiter!.give(this.lend(key));
     }
@@ -120,7 +122,7 @@ export class Slots {
   /** Cuts the slowest of the readers that are too slow, for the waiting key that holds the fewest. */
   private relieve(): void {
     const fewest = Math.min(...[...this.waiting.keys()].map((key) => this.heldBy(key)));
-    // Whoever gives a slot away keeps as many as the other then has; who has none comes before everybody.
+    // A key that gives a slot away keeps at least as many as the other then has, unless the other has none.
     const isRich = (slot: Slot) => this.heldBy(slot.key) > (fewest === 0 ? 0 : fewest + 1);
     let slowest: Slot | undefined;
     for (const slot of this.held)
