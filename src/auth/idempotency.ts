@@ -43,8 +43,8 @@ export const Idempotent = (options: Options = {}) =>
   applyDecorators(SetMetadata(OPTIONS, options), UseInterceptors(Idempotency), IdempotencyHeader());
 
 /**
- * The same for a handler that calls `Idempotency.once` or `answeredOnce` itself: one that reads the body itself, or one
- * so busy that an interceptor is a cost, which Nest runs for requests without a key too.
+ * The same for a handler that calls `Idempotency.once` or `answeredOnce` itself, because it reads the body itself, or
+ * because it is busy: Nest would run the interceptor for requests without a key too.
  */
 export const IdempotentItself = IdempotencyHeader;
 
@@ -121,10 +121,10 @@ interface UnderWay {
 
 const underWay = new Map<string, UnderWay>();
 
-/** So many requests wait for one write, and so long, before they are answered 503. */
+/** At most so many requests wait for one write, for at most so long; the others are answered 503. */
 const MAX_WAITING = 256;
 const WAIT_MS = 5000;
-/** So long a request waits for the write of another process; it holds a connection meanwhile. */
+/** A request waits for the write of another process for so long, and holds a connection meanwhile. */
 const LOCK_WAIT_MS = 2000;
 
 const stillUnderWay = (cause?: unknown) =>

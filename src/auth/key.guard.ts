@@ -17,11 +17,12 @@ const WANTED: Record<Scheme, string> = {
 };
 
 /**
- * The Passport guard of a scheme, or of several: no valid key is 401 with the scheme's challenge (Passport adds none to Nest's), too
- * many failures of an address, or a key over its rate, 429, a role too low for the route's `@Allow()` 403.
+ * The Passport guard of a scheme, or of several. It answers 401 with the scheme's challenge when there is no valid key
+ * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
+ * is too low for the route's `@Allow()`.
  */
 export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
-  // a header that one guard has let in on a connection is no answer to another guard
+  // A connection is believed for the same guard only: another one may not take this scheme.
   const prefix = `${String(strategies)} `;
   const wanted = [strategies]
     .flat()

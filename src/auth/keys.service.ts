@@ -12,7 +12,7 @@ import { FailedAttempts } from './failed-attempts.js';
 import { allKeys, anyKey, keyById, keyInsert, keyRevoke, keysBySecrets } from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 
-/** How long a key is believed, and then again a connection: together under the 5 s in which a revoked key is refused. */
+/** A key is believed for so long, and then a connection for as long again: together less than the 5 s of a revocation. */
 const CACHE_MS = 2000;
 const CACHED_KEYS = 10_000;
 /** How long the cache goes by one reading of the clock: each reading sets a timer, which a busy server would notice. */
@@ -35,9 +35,9 @@ interface Known {
 
 /**
  * Issues, lists, revokes and verifies API keys. Verification keeps a key it read for `CACHE_MS`, so that it costs at
- * most one look-up a key and process in that time; concurrent look-ups of one key share it. For as long
- * again a connection is believed that the header it sent is the same caller's, so that it is not taken apart for each
- * request. An unknown secret is not kept: guesses must not push out good keys.
+ * most one look-up a key and process in that time; concurrent look-ups of one key share it. A connection that sends
+ * the same header again is taken for the same caller for as long, so that not every request takes the header apart. An
+ * unknown secret is not kept: guesses must not push out good keys.
  */
 @Injectable()
 export class KeysService {
@@ -80,7 +80,7 @@ export class KeysService {
   }
 
   /**
-   * Null for a secret that is no valid key; which of the reasons it was is not told.
+   * Null for a secret that is no valid key. The caller is not told why.
    * @throws ApiError `rate_limited` when the address has failed too often.
    */
   async verify(

@@ -18,7 +18,7 @@ const bytes = rateOf('bytes', config.rateLimitBytesPerMinute);
 /**
  * Requests, and bytes of bodies as they are received, that each key may send in a minute. It is asked before a body is
  * read, so what it refuses has changed nothing and may be sent again. A body without Content-Length is counted as it
- * comes: it passes when the key has bytes left, and what it brings too much is waited for by the next request.
+ * comes: it passes when the key has bytes left, and the next request waits for what it brought too much.
  */
 @Injectable()
 export class RateLimits {

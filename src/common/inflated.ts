@@ -51,9 +51,9 @@ export function declaredBytes(request: Request, encoding: string): number | unde
 }
 
 /**
- * Hands the inflated body of a request to `take`, chunk by chunk, and waits while `take` does, which runs in the
- * asynchronous context of the connection. Whatever ends it early (the
- * limit, an error of `take`, a slow or absent client, the signal) also ends the inflating.
+ * Hands the inflated body of a request to `take`, chunk by chunk, and waits for what it returns. `take` runs in the
+ * asynchronous context of the connection. Whatever ends the reading early (the limit, an error of `take`, a slow or
+ * absent client, the signal) also ends the inflating.
  * @throws ApiError `too_large`, `unsupported_media_type`, `request_timeout`, `invalid_json`, or what `take` throws.
  */
 export async function readInflated(
@@ -67,7 +67,7 @@ export async function readInflated(
     if ((declaredBytes(request, encoding) ?? 0) > reading.limit) throw tooLarge(reading.limit);
     if (request.destroyed) throw leftEarly();
     if (encoding) inflater = INFLATERS[encoding]!({ chunkSize: INFLATED_CHUNK_BYTES });
-    await consumed(request, inflater ? request.pipe(inflater) : request, reading, take);
+    await consume(request, inflater ? request.pipe(inflater) : request, reading, take);
   } catch (error) {
     if (inflater) {
       request.unpipe(inflater);
@@ -77,7 +77,7 @@ export async function readInflated(
   }
 }
 
-function consumed(
+function consume(
   request: Request,
   source: Readable,
   { limit, rate, timeoutMs = config.bodyTimeoutSeconds * 1000, signal }: Reading,
@@ -88,7 +88,7 @@ function consumed(
     let bytes = 0;
 
     const onPiece = pieceCounter(() => {
-      request.res?.once('finish', () => request.socket.destroySoon()); // what is left costs as much
+      request.res?.once('finish', () => request.socket.destroySoon()); // the chunks to come would cost as much
       fail(new ApiError('invalid_request', TOO_MANY_PIECES));
     });
     const onData = (chunk: Buffer) => {

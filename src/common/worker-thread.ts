@@ -71,7 +71,7 @@ export class WorkerThread<Question, Answer> {
   }
 
   private async answer(question: Question, key: string): Promise<Answer> {
-    const thread = (this.thread ??= await this.started());
+    const thread = (this.thread ??= await this.start());
     const clock = new Clock();
     try {
       return await new Promise<Answer>((resolve, reject) => {
@@ -99,7 +99,7 @@ export class WorkerThread<Question, Answer> {
   }
 
   /** A thread that has loaded its code, which takes no time of a job. */
-  private started(): Promise<Thread<Answer>> {
+  private start(): Promise<Thread<Answer>> {
     const worker = new Worker(this.file, {
       resourceLimits: { maxOldGenerationSizeMb: this.limits.memoryMb },
     });

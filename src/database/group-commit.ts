@@ -40,7 +40,7 @@ const LIMITS: Limits = {
   maxWaitingBytes: 64 * MIB,
 };
 
-/** What waits of one key. */
+/** What one key has waiting. */
 interface Share {
   /** The project that has waited longest comes first. */
   projects: Set<string>;
@@ -190,7 +190,7 @@ export class GroupCommit<Row> {
         await this.commit(batch.slice(0, half));
         await this.commit(batch.slice(half));
       } else {
-        for (const { reject } of batch) reject(error); // or: the server is gone, for all of them
+        for (const { reject } of batch) reject(error); // one bad row, or a server that is gone for all of them
       }
     }
   }

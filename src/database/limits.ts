@@ -34,7 +34,7 @@ export const SESSION: Record<string, string> = {
   ...(process.platform === 'win32' ? {} : { client_connection_check_interval: '2s' }),
 };
 
-/** Of commands and migrations: they take what they take, and wait for each other. */
+/** Of commands and migrations, which run for as long as they need, and wait for each other. */
 export const UNLIMITED_SESSION: Record<string, string> = {
   ...SESSION,
   statement_timeout: '0',

@@ -27,8 +27,8 @@ export async function beginSession(
 }
 
 /**
- * pg makes a string of each value as it arrives: one of 512 MiB is none, and the error would end the process. Now it
- * ends the connection, and so the statement.
+ * pg makes a string of each value as it arrives. A value of 512 MiB does not fit into a string, and the error would end
+ * the process. Here it ends the connection, and with it the statement.
  */
 function guardParser(client: Client): void {
   const socket = (client as unknown as { connection: { stream: Socket } }).connection.stream;

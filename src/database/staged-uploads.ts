@@ -64,7 +64,7 @@ export class StagedUploads implements OnApplicationBootstrap, OnModuleDestroy {
       sql`SELECT project_id, id FROM uploads WHERE touched_at < now() - ${STALE} LIMIT 100`,
     );
     for (const { project_id, id } of stale)
-      await this.database.long(() => removed(this.database, project_id, id), STATEMENT_MS.bulk);
+      await this.database.long(() => remove(this.database, project_id, id), STATEMENT_MS.bulk);
   }
 }
 
@@ -86,7 +86,7 @@ export class StagedUpload {
     const isFirst = !this.isBegun;
     this.isBegun = true;
     await this.long(async () => {
-      // What is lost with the server is lost with the upload: only the commit that keeps it waits for the disk.
+      // A crash of the server may lose parts, as it loses the upload: only the commit that keeps it waits for the disk.
       await this.database.query(sql`SET LOCAL synchronous_commit = off`);
       const touched = await this.database.query(this.touched(isFirst));
       if (touched.length === 0) throw tookTooLong();
@@ -109,7 +109,7 @@ export class StagedUpload {
   async discard(): Promise<void> {
     if (!this.isBegun) return;
     try {
-      await this.long(() => removed(this.database, this.projectId, this.id), STATEMENT_MS.bulk);
+      await this.long(() => remove(this.database, this.projectId, this.id), STATEMENT_MS.bulk);
     } catch (error) {
       this.logger.warn(`an upload stays staged: ${(error as Error).message}`);
     }
@@ -133,7 +133,7 @@ const ended = (projectId: string, id: string) =>
   sql`DELETE FROM uploads WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;
 
 /** Removes an upload unless it was kept or removed already. */
-async function removed(database: Database, projectId: string, id: string): Promise<void> {
+async function remove(database: Database, projectId: string, id: string): Promise<void> {
   if ((await database.query(ended(projectId, id))).length === 0) return;
   for (const { table, column } of STAGED)
     await database.query(

@@ -55,7 +55,7 @@ export async function serverSettings(pool: Pool): Promise<ServerSettings> {
 /** Of the process that starts workers: it checks, migrates and makes the first key while they connect. */
 const PRIMARY_CONNECTIONS = 2;
 
-/** @throws InvalidSetting when the server has not as many connections as the processes may open. */
+/** @throws InvalidSetting when the processes may open more connections than the server allows. */
 export function assertConnectionsSuffice(
   settings: ServerSettings,
   { workers, databasePoolSize }: { workers: number; databasePoolSize: number },

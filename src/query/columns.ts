@@ -247,7 +247,7 @@ export function parsePath(name: string): string[] {
 }
 const PLAIN = /(?:\\[.\\[]|[^.])*/y;
 
-/** Of the first bracket behind `start` that ends a step; the length of the name if there is none. */
+/** The place of the first bracket behind `start` that ends a step; the length of the name if there is none. */
 function closingBracket(name: string, start: number): number {
   ENDING.lastIndex = start;
   return ENDING.exec(name)?.index ?? name.length;
