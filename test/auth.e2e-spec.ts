@@ -79,7 +79,10 @@ describe('authentication', () => {
   });
 
   it('a tracing operation takes no Bearer token, and no key in the address', async () => {
-    expect((await read({ authorization: `Bearer ${app.key}` })).status).toBe(401);
+    expect(await read({ authorization: `Bearer ${app.key}` })).toMatchObject({
+      status: 401,
+      body: { detail: expect.stringMatching(/: Basic, with the key as the password$/) },
+    });
     expect((await send(`${app.url}/call/read?access_token=${app.key}`, body, {})).status).toBe(401);
   });
 
