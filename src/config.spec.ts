@@ -63,6 +63,31 @@ it('never repeats the DATABASE_URL, which holds a password', () => {
   expect(() => loadConfig({ DATABASE_URL: 'http://user:secret@host' })).toThrow(/^(?!.*secret)/);
 });
 
+it('takes any password as it is from DATABASE_PASSWORD, which wins', () => {
+  const urlWith = (url: string) =>
+    loadConfig({ DATABASE_URL: url, DATABASE_PASSWORD: 'p@ss/w#rd?:%' }).databaseUrl!;
+  for (const url of ['postgres://ada@h:5432/x', 'postgres://ada:other@h:5432/x']) {
+    expect(decodeURIComponent(new URL(urlWith(url)).password)).toBe('p@ss/w#rd?:%');
+    expect(urlWith(url)).toMatch(/^postgres:\/\/ada:[^@]*@h:5432\/x$/);
+  }
+  expect(urlWith('postgres://ada@/x?host=/run')).toMatch(/@\/x\?host=\/run$/);
+});
+
+it.each(['', 'postgres://h/x', 'postgres://@h/x'])(
+  'refuses DATABASE_PASSWORD beside DATABASE_URL "%s", which names no user',
+  (url) => {
+    const env = { DATABASE_URL: url, DATABASE_PASSWORD: 'hunter2' };
+    expect(() => loadConfig(env)).toThrow(/^DATABASE_PASSWORD needs (?!.*hunter2)/);
+  },
+);
+
+it.each(['postgres://ada:p@ss/w#rd@h/x', 'postgres://ada:p?x@h/x'])(
+  'refuses %s, whose password would end the URL too early',
+  (url) => {
+    expect(() => loadConfig({ DATABASE_URL: url })).toThrow(/DATABASE_PASSWORD/);
+  },
+);
+
 it('.env.example names every setting, and nothing else', () => {
   const read: string[] = [];
   loadConfig(new Proxy({}, { get: (_, name) => void read.push(String(name)) }));

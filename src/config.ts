@@ -72,6 +72,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'trace',
       'silent',
     ]),
+    /** A line at level info for each request. */
+    logRequests: oneOf(setting, 'LOG_REQUESTS', ['false', 'true']) === 'true',
     logFormat: oneOf(
       setting,
       'LOG_FORMAT',
@@ -79,6 +81,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     ),
     /** Processes that share the port. */
     workers: integer(setting, 'WORKERS', 1, [1, 64]),
+    /** How long requests are still taken after SIGTERM, while the load balancer learns of it. */
+    shutdownDelaySeconds: integer(setting, 'SHUTDOWN_DELAY_SECONDS', 0, [0, 3600]),
     /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
     isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });
@@ -134,9 +138,14 @@ function isNetwork(text: string): boolean {
   );
 }
 
-/** The value itself is never part of the message: it holds a password. */
+/** The value itself is never part of a message: it holds a password. */
 function databaseUrl(setting: Setting): string | undefined {
-  const url = setting('DATABASE_URL');
+  const password = setting('DATABASE_PASSWORD');
+  const url = withPassword(setting('DATABASE_URL'), password);
+  if (url && /[?#].*@|#/.test(url))
+    throw new InvalidSetting(
+      'DATABASE_URL holds a # or a ? that ends it too early: put the password into DATABASE_PASSWORD as it is',
+    );
   if (url && !/^postgres(ql)?:\/\//.test(url))
     throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
   try {
@@ -156,6 +165,17 @@ function postgresFlags(setting: Setting): string[] {
         `POSTGRES_SETTINGS must hold settings as name=value, with blanks between them, got "${text}"`,
       );
   return texts.flatMap((text) => ['-c', text]);
+}
+
+/** Any characters are good in a password of its own; in a URL many would have to be escaped. */
+function withPassword(url: string | undefined, password: string | undefined): string | undefined {
+  if (password === undefined) return url;
+  const parts = /^(\w+:\/\/[^/?#@:]+)(?::[^/?#@]*)?(@.*)$/.exec(url ?? '');
+  if (!parts)
+    throw new InvalidSetting(
+      'DATABASE_PASSWORD needs a DATABASE_URL that names a user: postgres://user@host/database',
+    );
+  return `${parts[1]}:${encodeURIComponent(password)}${parts[2]}`;
 }
 
 /** The settings of this process. One that is wrong ends it here, whichever program it is. */

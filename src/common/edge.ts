@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { bodyBudget, endHold } from './body-budget.js';
 import { letGoBy } from './inflated.js';
+import { config } from '../config.js';
 import { logger } from './logger.js';
 
 declare module 'http' {
@@ -35,17 +36,20 @@ metrics.registerMetric(
   }),
 );
 
+/** Request lines can be had without everything else that is told at `debug`. */
+const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
+
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
 let isDraining = false;
 
-/** From now on each connection is closed with the answer it gets: the process takes nothing new. */
+/** From now on each connection is closed with the answer it gets: the process is about to end. */
 export function startDraining(): void {
   isDraining = true;
 }
 
 /**
- * First of all: gives the request its id; when its answer has ended, measures and logs it (level `debug`), gives its
+ * First of all: gives the request its id; when its answer has ended, measures and logs it, gives its
  * memory back, and lets the rest of it go by.
  */
 export function edge(request: Request, response: Response, next: NextFunction): void {
@@ -63,7 +67,13 @@ export function edge(request: Request, response: Response, next: NextFunction): 
     const { method } = request;
     const status = response.writableFinished ? response.statusCode : 'cut';
     durations.observe({ method, route, status }, seconds);
-    logger.debug({ request_id: request.id, method, route, status, duration_ms: seconds * 1000 });
+    logger[REQUEST_LEVEL]({
+      request_id: request.id,
+      method,
+      route,
+      status,
+      duration_ms: seconds * 1000,
+    });
   });
   next();
 }

@@ -18,7 +18,7 @@ export class ReadinessService {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** From now on the process finishes what it has and takes nothing new. */
+  /** From now on the process should be sent nothing new. */
   startDraining(): void {
     this.isDraining = true;
     startDraining();

@@ -1,0 +1,217 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { connect, createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { newSecret } from '../src/auth/secret.js';
+import { openTestDatabase, type TestDatabase } from './support/database.js';
+import { aFolder, npmRun, run, startServer, watched } from './support/server.js';
+import { until } from './support/until.js';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await openTestDatabase();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+const answerOf = (url: string, agent: Agent) =>
+  new Promise<IncomingMessage>((resolveWith, reject) => {
+    get(url, { agent }, (answer) => answer.resume().once('end', () => resolveWith(answer))).once(
+      'error',
+      reject,
+    );
+  });
+
+/** Clients that ask again and again on kept connections, and come back when theirs was closed, until refused. */
+function tightLoops(url: string, count: number) {
+  const failures: string[] = [];
+  const counts = { answers: 0 };
+  const over = new AbortController();
+  const loop = async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    while (!over.signal.aborted)
+      try {
+        await answerOf(url, agent);
+        counts.answers++;
+      } catch (error) {
+        const { code = String(error) } = error as NodeJS.ErrnoException;
+        if (code === 'ECONNREFUSED') break;
+        failures.push(code);
+      }
+    agent.destroy();
+  };
+  const loops = Promise.all(Array.from({ length: count }, loop));
+  return {
+    failures,
+    counts,
+    async end() {
+      over.abort();
+      await loops;
+    },
+  };
+}
+
+describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
+  it('resets none of 200 kept connections that are never idle', async () => {
+    const server = await startServer({ DATABASE_URL: database.url, WORKERS });
+    const clients = tightLoops(`${server.url}/health`, 200);
+    await until(() => clients.counts.answers > 1000);
+    expect(await server.stop()).toBe(0);
+    await clients.end();
+    expect(clients.failures).toEqual([]);
+  });
+
+  it('is not ready at once, and takes requests for SHUTDOWN_DELAY_SECONDS more', async () => {
+    const env = { DATABASE_URL: database.url, WORKERS, SHUTDOWN_DELAY_SECONDS: '2' };
+    const server = await startServer(env);
+    const agent = new Agent({ keepAlive: true });
+    expect((await answerOf(`${server.url}/health`, agent)).headers.connection).toBe('keep-alive');
+    const exit = server.stop();
+    await until(async () => (await fetch(`${server.url}/ready`)).status === 503);
+    const answer = await answerOf(`${server.url}/health`, agent);
+    expect(answer).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
+    expect(await exit).toBe(0);
+    agent.destroy();
+  });
+
+  it('waits neither for connections that say nothing nor for idle ones', async () => {
+    const server = await startServer({ DATABASE_URL: database.url, WORKERS });
+    const silent = connect(Number(new URL(server.url).port), '127.0.0.1');
+    await once(silent, 'connect');
+    const agent = new Agent({ keepAlive: true });
+    await answerOf(`${server.url}/health`, agent);
+    expect(await server.stop()).toBe(0);
+    expect(server.output()).toContain('stopped');
+    agent.destroy();
+    silent.destroy();
+  });
+});
+
+describe('SIGHUP', () => {
+  it('says with WORKERS=1 that it does nothing', async () => {
+    const server = await startServer({ DATABASE_URL: database.url });
+    server.process.kill('SIGHUP');
+    await until(() => server.output().includes('WORKERS=1 has none: nothing was done'));
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    expect(await server.stop()).toBe(0);
+  });
+
+  it('replaces the workers by those of a new build, and no request fails', async () => {
+    const folder = aFolder();
+    cpSync('dist', join(folder.path, 'dist'), { recursive: true });
+    cpSync('package.json', join(folder.path, 'package.json'));
+    symlinkSync(resolve('node_modules'), join(folder.path, 'node_modules'));
+    const env = { DATABASE_URL: database.url, WORKERS: '2', BOOTSTRAP_API_KEY: newSecret() };
+    const program = join(folder.path, 'dist/src/main.js');
+    const server = watched(process.execPath, [program], env);
+    await until(() => server.output().includes('listens on'));
+    const [, url] = /listens on (http:\S+?)"/.exec(server.output())!;
+    const clients = tightLoops(`${url}/server_info`, 20);
+    await until(() => clients.counts.answers > 100);
+    const version = async () => (await (await fetch(`${url}/server_info`)).json()) as object;
+    expect(await version()).not.toMatchObject({ trace_server_version: 'new' });
+    writeFileSync(join(folder.path, 'dist/src/version.js'), `export const VERSION = 'new';\n`);
+    server.process.kill('SIGHUP');
+    await until(() => server.output().includes('all workers were replaced'));
+    for (let i = 0; i < 4; i++)
+      expect(await version()).toMatchObject({ trace_server_version: 'new' });
+    await clients.end();
+    expect(clients.failures).toEqual([]);
+    server.process.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    folder.remove();
+  });
+
+  it('keeps the workers that run when the new build does not start', async () => {
+    const folder = aFolder();
+    cpSync('dist', join(folder.path, 'dist'), { recursive: true });
+    cpSync('package.json', join(folder.path, 'package.json'));
+    symlinkSync(resolve('node_modules'), join(folder.path, 'node_modules'));
+    const env = { DATABASE_URL: database.url, WORKERS: '2', BOOTSTRAP_API_KEY: newSecret() };
+    const program = join(folder.path, 'dist/src/main.js');
+    const server = watched(process.execPath, [program], env);
+    await until(() => server.output().includes('listens on'));
+    const [, url] = /listens on (http:\S+?)"/.exec(server.output())!;
+    rmSync(join(folder.path, 'dist/src/version.js'));
+    server.process.kill('SIGHUP');
+    await until(() => server.output().includes('those that run stay'));
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    server.process.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    folder.remove();
+  });
+
+  it('comes from npm run reload to the service of DATA_DIR', async () => {
+    const folder = aFolder();
+    const env = { DATA_DIR: folder.path, WORKERS: '2' };
+    const server = await startServer(env);
+    const reload = npmRun('reload', env);
+    expect(await reload.exit).toBe(0);
+    await until(() => server.output().includes('all workers were replaced'));
+    expect(await server.stop()).toBe(0);
+    const late = npmRun('reload', env);
+    expect(await late.exit).toBe(1);
+    expect(late.output()).toContain('kill -HUP');
+    folder.remove();
+  });
+});
+
+const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc'];
+const canUnshare = spawnSync('unshare', [...NAMESPACE, 'true']).status === 0;
+
+describe('SIGTERM during the start', () => {
+  /** Accepts, and never says a word. */
+  const muteServer = async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    return { url: `postgres://u@127.0.0.1:${port}/x`, server };
+  };
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends the wait for a database', async (signal) => {
+    const { url, server } = await muteServer();
+    const service = run('main.js', { DATABASE_URL: url });
+    await once(server, 'connection');
+    service.process.kill(signal);
+    expect(await service.exit).toBe(0);
+    server.close();
+  });
+
+  (canUnshare ? it : it.skip)('ends it as process 1 of a container too', async () => {
+    const { url, server } = await muteServer();
+    const args = [...NAMESPACE, process.execPath, 'dist/src/main.js'];
+    const service = watched('unshare', args, { DATABASE_URL: url });
+    await once(server, 'connection');
+    const { pid } = service.process;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+    process.kill(Number(children), 'SIGTERM');
+    expect(await service.exit).toBe(0);
+    server.close();
+  });
+
+  it('leaves a folder that the next start opens, whenever it comes', async () => {
+    const folder = aFolder();
+    const service = run('main.js', { DATA_DIR: folder.path, LOG_LEVEL: 'debug' });
+    await until(() => service.output().includes('starting PostgreSQL'));
+    service.process.kill('SIGTERM');
+    expect(await service.exit).toBe(0);
+    const next = await startServer({ DATA_DIR: folder.path, LOG_LEVEL: 'debug' });
+    expect(next.output()).not.toContain('not properly shut down');
+    expect(await next.stop()).toBe(0);
+    folder.remove();
+  });
+});
+
+describe('the log', () => {
+  it('has a line per request at level info with LOG_REQUESTS=true, and none of what debug adds', async () => {
+    const server = await startServer({ DATABASE_URL: database.url, LOG_REQUESTS: 'true' });
+    await fetch(`${server.url}/health`);
+    await until(() => server.output().includes('"route":"/health"'));
+    expect(server.output()).toMatch(/"level":30.*"route":"\/health"/);
+    expect(server.output()).not.toContain('"level":20');
+    await server.stop();
+  });
+});
