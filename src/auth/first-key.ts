@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { logger } from '../common/logger.js';
 import { InvalidSetting } from '../config.js';
@@ -9,7 +9,7 @@ const FILE = 'first-key';
 export function keepFirstKey(secret: string, dataDir: string): void {
   const file = join(resolve(dataDir), FILE);
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    if (!existsSync(dataDir)) mkdirSync(dataDir, { mode: 0o700 }); // `recursive` never ends in /proc
     rmSync(file, { force: true });
     writeFileSync(file, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true });
   } catch (error) {
