@@ -20,7 +20,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # The home of the embedded PostgreSQL and of the first key; any user id of group 0 may use it. Mount a volume here.
 RUN mkdir /data && chown node:0 /data && chmod 770 /data
-USER node
+USER 1000:0
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.PORT||3000)+'/ready').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]

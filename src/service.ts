@@ -17,8 +17,16 @@ export interface Service {
   close(): Promise<void>;
 }
 
+export interface ReplaceableService extends Service {
+  /**
+   * For one that another has taken the place of, so that no connection comes any more and there is no hurry. Resolves when
+   * the last one has ended: by its next answer, or of itself when it is idle for as long as clients are told.
+   */
+  retire(): Promise<void>;
+}
+
 /** The app over one data source, ready to take connections. */
-export async function openService(dataSource: DataSource): Promise<Service> {
+export async function openService(dataSource: DataSource): Promise<ReplaceableService> {
   const app = await createApp(dataSource);
   const server: Server = app.getHttpServer();
   const connections = app.get(ConnectionsService);
@@ -33,6 +41,7 @@ export async function openService(dataSource: DataSource): Promise<Service> {
     },
     startDraining: () => app.get(ReadinessService).startDraining(),
     closeKept: () => connections.closeKept(),
+    retire: () => connections.retire(),
     close: () => app.close(), // long polls, then requests, then the write queue, then the pool
   };
 }

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from './common/logger.js';
 import { answer, answerWorkers } from './common/primary.js';
-import type { Service } from './service.js';
+import type { ReplaceableService, Service } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;
@@ -12,7 +12,7 @@ const REPLACE_AFTER_MS = 1000;
 const MAX_WAITING = 511;
 
 /** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
-type Order = 'accept' | 'startDraining' | 'closeKept' | 'close';
+type Order = 'accept' | 'startDraining' | 'closeKept' | 'retire' | 'close';
 /** What a worker tells the primary. */
 type Report = 'ready' | 'keptClosed';
 
@@ -30,6 +30,7 @@ const isAbout = <T extends string>(message: unknown, about: T): message is { ske
  */
 export class Workers implements Service {
   private readonly aggregator = new AggregatorRegistry();
+  private readonly starting = new Set<Worker>();
   /** Those that get connections; the next one first. */
   private readonly turns: Worker[] = [];
   /** Those that a connection is on its way to. */
@@ -37,8 +38,8 @@ export class Workers implements Service {
   /** Connections that no worker is free for. */
   private readonly waiting: Socket[] = [];
   private onNoneWaiting: (() => void) | undefined;
-  /** Those that end because they were told to. */
-  private readonly leaving = new Set<Worker>();
+  /** Those that were replaced, and still have connections. */
+  private readonly retired = new Set<Worker>();
   private isStopping = false;
   private reloads = Promise.resolve();
 
@@ -52,14 +53,19 @@ export class Workers implements Service {
     answerWorkers();
     cluster.on('message', (worker, message: unknown) => {
       if (!isAbout(message, 'ready')) return;
+      this.starting.delete(worker);
       this.turns.push(worker);
       this.sendWaiting();
     });
     cluster.on('exit', (worker, code, signal) => {
+      this.starting.delete(worker);
       this.dismiss(worker);
-      if (this.isStopping || this.leaving.delete(worker)) return;
-      logger.error(`worker ${worker.process.pid} ended with ${signal ?? code}: starting another`);
-      setTimeout(() => this.isStopping || this.fork(), REPLACE_AFTER_MS);
+      const isExpected = this.retired.delete(worker) && code === 0;
+      if (this.isStopping) return;
+      logger[isExpected ? 'info' : 'error'](
+        `worker ${worker.process.pid} ended with ${signal ?? code}`,
+      );
+      setTimeout(() => this.replaceDead(), REPLACE_AFTER_MS);
     });
   }
 
@@ -94,7 +100,7 @@ export class Workers implements Service {
   startDraining(): void {
     this.isStopping = true;
     for (const worker of all()) {
-      if (this.turns.includes(worker) || this.leaving.has(worker)) tell(worker, 'startDraining');
+      if (this.turns.includes(worker) || this.retired.has(worker)) tell(worker, 'startDraining');
       else worker.process.kill('SIGKILL'); // it has no connection, and does not listen to us yet
     }
   }
@@ -114,27 +120,33 @@ export class Workers implements Service {
     await Promise.all(all().map(end));
   }
 
-  /** Replaces each by a new one, one after the other. Resolves when the last has ended, or a new one cannot start. */
+  /**
+   * Replaces each by a new one, one after the other. Resolves when the new ones have all turns, or one cannot start. The
+   * old ones end when their connections have. A further reload waits for that, so that there are never more than two
+   * processes for each worker.
+   */
   reload(): Promise<void> {
     return (this.reloads = this.reloads.then(() => this.replaceAll()));
   }
 
   private async replaceAll(): Promise<void> {
+    if (this.retired.size > 0)
+      logger.info(`waiting for the last connections of ${this.retired.size} replaced workers`);
+    await Promise.all([...this.retired].map(ended));
+    if (this.isStopping) return;
     logger.info(`replacing ${this.turns.length} workers`);
     for (const old of this.turns.slice()) {
-      if (this.isStopping) return;
       try {
         await this.startOne();
       } catch (error) {
-        logger.error(`${(error as Error).message}: those that run stay`);
+        if (!this.isStopping) logger.error(`${(error as Error).message}: those that run stay`);
         return;
       }
-      if (!this.turns.includes(old)) continue; // it has died, and was replaced
+      if (this.isStopping) return;
+      if (!this.turns.includes(old)) continue; // it has died: the new one is in its place
       this.dismiss(old);
-      this.leaving.add(old);
-      tell(old, 'startDraining');
-      tell(old, 'closeKept');
-      await end(old);
+      this.retired.add(old);
+      tell(old, 'retire');
     }
     logger.info('all workers were replaced');
   }
@@ -146,6 +158,10 @@ export class Workers implements Service {
     if (this.turns.length === 0) this.onNoneWaiting?.();
   }
 
+  private replaceDead(): void {
+    while (!this.isStopping && this.starting.size + this.turns.length < this.count) this.fork();
+  }
+
   private async startOne(): Promise<void> {
     const worker = this.fork();
     await heard(worker, 'ready');
@@ -153,11 +169,13 @@ export class Workers implements Service {
   }
 
   private fork(): Worker {
-    return cluster.fork({
+    const worker = cluster.fork({
       DATABASE_URL: this.databaseUrl,
       DATABASE_PASSWORD: '',
       npm_lifecycle_event: '',
     });
+    this.starting.add(worker);
+    return worker;
   }
 }
 
@@ -181,26 +199,30 @@ function heard(worker: Worker, report: Report): Promise<void> {
   });
 }
 
-async function end(worker: Worker): Promise<void> {
-  if (worker.isDead()) return;
-  const ended = once(worker, 'exit');
-  tell(worker, 'close');
-  await ended;
+async function ended(worker: Worker): Promise<void> {
+  if (!worker.isDead()) await once(worker, 'exit');
 }
 
-/** In a worker: serves what the primary sends, until it is told to close, which `close` does. */
-export function serveAsTold(service: Service, close: () => void): void {
+function end(worker: Worker): Promise<void> {
+  tell(worker, 'close');
+  return ended(worker);
+}
+
+/** In a worker: serves what the primary sends, until it is told to close or has retired. `close` is called once. */
+export function serveAsTold(service: ReplaceableService, close: () => void): void {
   let isClosing = false;
+  const closeOnce = () => {
+    if (!isClosing) close();
+    isClosing = true;
+  };
   process.on('message', (message: unknown, socket: Socket | undefined) => {
     if (isAbout(message, 'accept')) {
       if (socket) service.accept(socket); // none: its client has gone meanwhile
     } else if (isAbout(message, 'startDraining')) service.startDraining();
     else if (isAbout(message, 'closeKept'))
       void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));
-    else if (isAbout(message, 'close') && !isClosing) {
-      isClosing = true;
-      close();
-    }
+    else if (isAbout(message, 'retire')) void service.retire().then(closeOnce);
+    else if (isAbout(message, 'close')) closeOnce();
   });
   process.send!({ skein: 'ready' satisfies Report });
 }

@@ -4,7 +4,7 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
-import { newSecret } from '../src/auth/secret.js';
+import { send } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
 import { aFolder, npmRun, run, startServer, watched } from './support/server.js';
 import { until } from './support/until.js';
@@ -18,11 +18,11 @@ afterAll(async () => {
 });
 
 const answerOf = (url: string, agent: Agent) =>
-  new Promise<IncomingMessage>((resolveWith, reject) => {
-    get(url, { agent }, (answer) => answer.resume().once('end', () => resolveWith(answer))).once(
-      'error',
-      reject,
-    );
+  new Promise<IncomingMessage & { wasReused: boolean }>((resolveWith, reject) => {
+    const request = get(url, { agent }, (answer) => {
+      const whole = Object.assign(answer, { wasReused: request.reusedSocket });
+      answer.resume().once('end', () => resolveWith(whole));
+    }).once('error', reject);
   });
 
 /** Clients that ask again and again on kept connections, and come back when theirs was closed, until refused. */
@@ -55,106 +55,73 @@ function tightLoops(url: string, count: number) {
 }
 
 describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
-  it('resets none of 200 kept connections that are never idle', async () => {
-    const server = await startServer({ DATABASE_URL: database.url, WORKERS });
-    const clients = tightLoops(`${server.url}/health`, 200);
-    await until(() => clients.counts.answers > 1000);
-    expect(await server.stop()).toBe(0);
-    await clients.end();
-    expect(clients.failures).toEqual([]);
-  });
-
-  it('is not ready at once, and takes requests for SHUTDOWN_DELAY_SECONDS more', async () => {
+  it('is not ready, takes requests for SHUTDOWN_DELAY_SECONDS more, and resets none of 200 busy connections', async () => {
     const env = { DATABASE_URL: database.url, WORKERS, SHUTDOWN_DELAY_SECONDS: '2' };
     const server = await startServer(env);
-    const agent = new Agent({ keepAlive: true });
-    expect((await answerOf(`${server.url}/health`, agent)).headers.connection).toBe('keep-alive');
-    const exit = server.stop();
-    await until(async () => (await fetch(`${server.url}/ready`)).status === 503);
-    const answer = await answerOf(`${server.url}/health`, agent);
-    expect(answer).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
-    expect(await exit).toBe(0);
-    agent.destroy();
-  });
-
-  it('waits neither for connections that say nothing nor for idle ones', async () => {
-    const server = await startServer({ DATABASE_URL: database.url, WORKERS });
     const silent = connect(Number(new URL(server.url).port), '127.0.0.1');
     await once(silent, 'connect');
-    const agent = new Agent({ keepAlive: true });
-    await answerOf(`${server.url}/health`, agent);
-    expect(await server.stop()).toBe(0);
-    expect(server.output()).toContain('stopped');
-    agent.destroy();
+    const [idle, kept] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
+    await answerOf(`${server.url}/health`, idle);
+    expect((await answerOf(`${server.url}/health`, kept)).headers.connection).toBe('keep-alive');
+    const clients = tightLoops(`${server.url}/health`, 200);
+    await until(() => clients.counts.answers > 1000);
+    const exit = server.stop();
+    await until(async () => (await fetch(`${server.url}/ready`)).status === 503);
+    const answer = await answerOf(`${server.url}/health`, kept);
+    expect(answer).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
+    expect(await exit).toBe(0);
+    await clients.end();
+    expect(clients.failures).toEqual([]);
+    for (const agent of [idle, kept]) agent.destroy();
     silent.destroy();
   });
 });
 
-describe('SIGHUP', () => {
-  it('says with WORKERS=1 that it does nothing', async () => {
-    const server = await startServer({ DATABASE_URL: database.url });
-    server.process.kill('SIGHUP');
-    await until(() => server.output().includes('WORKERS=1 has none: nothing was done'));
-    expect((await fetch(`${server.url}/health`)).status).toBe(200);
-    expect(await server.stop()).toBe(0);
-  });
-
-  it('replaces the workers by those of a new build, and no request fails', async () => {
+describe('a reload', () => {
+  it('replaces the workers by those of a new build, fails no request, and does nothing when they do not start', async () => {
     const folder = aFolder();
     cpSync('dist', join(folder.path, 'dist'), { recursive: true });
     cpSync('package.json', join(folder.path, 'package.json'));
     symlinkSync(resolve('node_modules'), join(folder.path, 'node_modules'));
-    const env = { DATABASE_URL: database.url, WORKERS: '2', BOOTSTRAP_API_KEY: newSecret() };
-    const program = join(folder.path, 'dist/src/main.js');
-    const server = watched(process.execPath, [program], env);
+    const version = join(folder.path, 'dist/src/version.js');
+    const env = { DATA_DIR: join(folder.path, 'data'), WORKERS: '2' };
+    const server = watched(process.execPath, [join(folder.path, 'dist/src/main.js')], env);
     await until(() => server.output().includes('listens on'));
     const [, url] = /listens on (http:\S+?)"/.exec(server.output())!;
+    const versionNow = async () => {
+      const headers = { connection: 'close' }; // else it is the worker of before that answers
+      return (await send(`${url}/server_info`, undefined, headers, 'GET')).body as object;
+    };
+
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    await answerOf(`${url}/health`, kept);
     const clients = tightLoops(`${url}/server_info`, 20);
     await until(() => clients.counts.answers > 100);
-    const version = async () => (await (await fetch(`${url}/server_info`)).json()) as object;
-    expect(await version()).not.toMatchObject({ trace_server_version: 'new' });
-    writeFileSync(join(folder.path, 'dist/src/version.js'), `export const VERSION = 'new';\n`);
-    server.process.kill('SIGHUP');
-    await until(() => server.output().includes('all workers were replaced'));
-    for (let i = 0; i < 4; i++)
-      expect(await version()).toMatchObject({ trace_server_version: 'new' });
-    await clients.end();
-    expect(clients.failures).toEqual([]);
-    server.process.kill('SIGTERM');
-    expect(await server.exit).toBe(0);
-    folder.remove();
-  });
-
-  it('keeps the workers that run when the new build does not start', async () => {
-    const folder = aFolder();
-    cpSync('dist', join(folder.path, 'dist'), { recursive: true });
-    cpSync('package.json', join(folder.path, 'package.json'));
-    symlinkSync(resolve('node_modules'), join(folder.path, 'node_modules'));
-    const env = { DATABASE_URL: database.url, WORKERS: '2', BOOTSTRAP_API_KEY: newSecret() };
-    const program = join(folder.path, 'dist/src/main.js');
-    const server = watched(process.execPath, [program], env);
-    await until(() => server.output().includes('listens on'));
-    const [, url] = /listens on (http:\S+?)"/.exec(server.output())!;
-    rmSync(join(folder.path, 'dist/src/version.js'));
-    server.process.kill('SIGHUP');
-    await until(() => server.output().includes('those that run stay'));
-    expect((await fetch(`${url}/health`)).status).toBe(200);
-    server.process.kill('SIGTERM');
-    expect(await server.exit).toBe(0);
-    folder.remove();
-  });
-
-  it('comes from npm run reload to the service of DATA_DIR', async () => {
-    const folder = aFolder();
-    const env = { DATA_DIR: folder.path, WORKERS: '2' };
-    const server = await startServer(env);
+    expect(await versionNow()).not.toMatchObject({ trace_server_version: 'new' });
+    writeFileSync(version, `export const VERSION = 'new';\n`);
     const reload = npmRun('reload', env);
     expect(await reload.exit).toBe(0);
     await until(() => server.output().includes('all workers were replaced'));
-    expect(await server.stop()).toBe(0);
-    const late = npmRun('reload', env);
-    expect(await late.exit).toBe(1);
-    expect(late.output()).toContain('kill -HUP');
+    for (let i = 0; i < 4; i++)
+      expect(await versionNow()).toMatchObject({ trace_server_version: 'new' });
+
+    // a replaced worker keeps an idle connection until its next answer; it still uses its database, and is ready
+    const late = await answerOf(`${url}/ready`, kept);
+    expect(late).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
+    expect(late.wasReused).toBe(true);
+    await until(() => (server.output().match(/worker \d+ ended with 0/g) ?? []).length === 2);
+    await clients.end();
+    expect(clients.failures).toEqual([]);
+
+    rmSync(version);
+    server.process.kill('SIGHUP');
+    await until(() => server.output().includes('those that run stay'));
+    expect((await fetch(`${url}/ready`)).status).toBe(200);
+    server.process.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    const noService = npmRun('reload', env);
+    expect(await noService.exit).toBe(1);
+    expect(noService.output()).toContain('kill -HUP');
     folder.remove();
   });
 });
@@ -205,13 +172,13 @@ describe('SIGTERM during the start', () => {
   });
 });
 
-describe('the log', () => {
-  it('has a line per request at level info with LOG_REQUESTS=true, and none of what debug adds', async () => {
-    const server = await startServer({ DATABASE_URL: database.url, LOG_REQUESTS: 'true' });
-    await fetch(`${server.url}/health`);
-    await until(() => server.output().includes('"route":"/health"'));
-    expect(server.output()).toMatch(/"level":30.*"route":"\/health"/);
-    expect(server.output()).not.toContain('"level":20');
-    await server.stop();
-  });
+it('WORKERS=1 does nothing at SIGHUP, and LOG_REQUESTS logs requests without the rest of debug', async () => {
+  const server = await startServer({ DATABASE_URL: database.url, LOG_REQUESTS: 'true' });
+  server.process.kill('SIGHUP');
+  await until(() => server.output().includes('WORKERS=1 has none: nothing was done'));
+  expect((await fetch(`${server.url}/health`)).status).toBe(200);
+  await until(() => server.output().includes('"route":"/health"'));
+  expect(server.output()).toMatch(/"level":30.*"route":"\/health"/);
+  expect(server.output()).not.toContain('"level":20');
+  expect(await server.stop()).toBe(0);
 });

@@ -247,7 +247,10 @@ describe('the service on an external database', () => {
     const { url, drop } = await openTestDatabase({ isEmpty: true });
     const folders = [aFolder(), aFolder()];
     const runs = folders.map(({ path }) => run('main.js', { DATABASE_URL: url, DATA_DIR: path }));
-    for (const { output } of runs) await until(() => output().includes('listens on'));
+    for (const { output, process } of runs) {
+      await until(() => output().includes('listens on') || process.exitCode !== null);
+      expect(output()).toContain('listens on');
+    }
     expect(folders.filter(({ path }) => existsSync(join(path, 'first-key')))).toHaveLength(1);
     for (const folder of folders) folder.remove();
     for (const { process, exit } of runs) {

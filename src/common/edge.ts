@@ -41,11 +41,11 @@ const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
-let isDraining = false;
+let isLastAnswer = false;
 
 /** From now on each connection is closed with the answer it gets: the process is about to end. */
-export function startDraining(): void {
-  isDraining = true;
+export function closeWithAnswers(): void {
+  isLastAnswer = true;
 }
 
 /**
@@ -57,7 +57,7 @@ export function edge(request: Request, response: Response, next: NextFunction): 
   request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
   response.setHeader('x-request-id', request.id);
   response.setHeader('x-content-type-options', 'nosniff');
-  if (isDraining) response.setHeader('connection', 'close');
+  if (isLastAnswer) response.setHeader('connection', 'close');
   const started = performance.now();
   response.once('close', () => {
     endHold(request, response);

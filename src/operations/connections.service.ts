@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { closeWithAnswers } from '../common/edge.js';
 
 /** A client that keeps a connection without a request for this long is taken not to send one just now. */
 const IDLE_MS = 1000;
@@ -18,7 +19,7 @@ interface Connection {
 }
 
 /**
- * The connections of this process, so that a stop cuts no request. Three ways lead to the end of one: its answer said
+ * The connections of this process, so that neither a stop nor a replacement cuts a request. Three ways lead to the end of one: its answer said
  * so (`common/edge.ts`), it was idle for a second, or its request outlasted all patience.
  */
 @Injectable()
@@ -54,6 +55,15 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     const kept = [...this.connections.keys()];
     const isLeft = (socket: Socket) => this.connections.get(socket)?.requests === 0;
     while (kept.some(isLeft) && performance.now() - start < IDLE_MS) await sleep(LOOK_EVERY_MS);
+  }
+
+  /**
+   * Closes each connection with its next answer; resolves when all have ended. An idle one is left to its time limit:
+   * closing it earlier would fail the request that its client may be sending just now.
+   */
+  async retire(): Promise<void> {
+    closeWithAnswers();
+    while (this.connections.size > 0) await sleep(LOOK_EVERY_MS);
   }
 
   /** Nest calls this when long polls were ended and before anything is closed. */
