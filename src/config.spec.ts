@@ -88,6 +88,17 @@ it.each(['postgres://ada:p@ss/w#rd@h/x', 'postgres://ada:p?x@h/x'])(
   },
 );
 
+it.each([
+  [{}, 24 * 1024, 384],
+  [{}, 512, 128],
+  [{ DATABASE_URL: 'postgres://h/x' }, 512, 192],
+  [{ DATABASE_URL: 'postgres://h/x', WORKERS: '2' }, 512, 64],
+  [{ DATABASE_URL: 'postgres://h/x' }, 64, 16],
+  [{ BODY_BUDGET_BYTES: '104857600' }, 64, 100],
+])('with %j and %d MiB of memory the budget of bodies is %d MiB', (env, memory, budget) => {
+  expect(loadConfig(env, memory * 2 ** 20).bodyBudgetBytes).toBe(budget * 2 ** 20);
+});
+
 it('.env.example names every setting, and nothing else', () => {
   const read: string[] = [];
   loadConfig(new Proxy({}, { get: (_, name) => void read.push(String(name)) }));

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from './common/logger.js';
 import { answer, answerWorkers } from './common/primary.js';
+import { config } from './config.js';
 import type { ReplaceableService, Service } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
@@ -172,6 +173,7 @@ export class Workers implements Service {
     const worker = cluster.fork({
       DATABASE_URL: this.databaseUrl,
       DATABASE_PASSWORD: '',
+      BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded
       npm_lifecycle_event: '',
     });
     this.starting.add(worker);
