@@ -454,40 +454,36 @@ async function sendIntruders() {
   console.error('the intruders have ended the server');
 }
 
-/** Rolling restarts until the time is over, and at least two. */
+let reloads = 0;
+/** One rolling restart. It begins when the workers of the one before have ended, up to 65 s later. */
 async function reloadWorkers() {
-  const replaced = () => output.split('all workers were replaced').length - 1;
-  for (let reloads = 0; reloads < 2 || Date.now() < until; reloads++) {
-    await pause(300 + Math.random() * 700);
-    server.kill('SIGHUP');
-    while (replaced() <= reloads) {
-      if (server.exitCode !== null || output.includes('those that run stay'))
-        throw new Error(`the workers were not replaced:\n${output}`);
-      await pause(20);
-    }
+  server.kill('SIGHUP');
+  reloads++;
+  while (output.split('all workers were replaced').length <= reloads) {
+    if (server.exitCode !== null || output.includes('those that run stay'))
+      throw new Error(`the workers were not replaced:\n${output}`);
+    await pause(20);
   }
-  await pause(300);
-  console.log(
-    `${replaced()} rolling restarts under ${requests} requests: ${failures.length} failed`,
-  );
-  for (const failure of failures) console.error(failure);
-  wrong += failures.length;
 }
 
-if (options.mode === 'restart') await reloadWorkers();
-else if (options.mode === 'intruders') {
+if (options.mode === 'intruders') {
   await sendIntruders();
   console.table(outcomes);
   await killAndRestart(); // what is on disk counts, not what is in memory
 } else {
   do {
     await pause(300 + Math.random() * 2500);
-    await killAndRestart();
+    await (options.mode === 'restart' ? reloadWorkers() : killAndRestart());
   } while (Date.now() < until);
 }
 await pause(500);
 isOver = true;
 await Promise.all(writers);
+if (options.mode === 'restart') {
+  console.log(`${reloads} rolling restarts, ${requests} requests: ${failures.length} failed`);
+  for (const failure of failures) console.error(failure);
+  wrong += failures.length;
+}
 
 const verdicts = {};
 for (let i = 0; i < acknowledged.length; i += 20)
