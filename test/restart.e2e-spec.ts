@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { send } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
-import { aFolder, npmRun, run, startServer, watched } from './support/server.js';
+import { aFolder, run, startServer, watched } from './support/server.js';
 import { until } from './support/until.js';
 
 let database: TestDatabase;
@@ -93,14 +93,14 @@ describe('a reload', () => {
       return (await send(`${url}/server_info`, undefined, headers, 'GET')).body as object;
     };
 
-    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
-    await answerOf(`${url}/health`, kept);
     const clients = tightLoops(`${url}/server_info`, 20);
     await until(() => clients.counts.answers > 100);
     expect(await versionNow()).not.toMatchObject({ trace_server_version: 'new' });
     writeFileSync(version, `export const VERSION = 'new';\n`);
-    const reload = npmRun('reload', env);
-    expect(await reload.exit).toBe(0);
+    expect(await run('operations/reload.cli.js', env).exit).toBe(0);
+    await until(() => server.output().includes('replacing 2 workers'));
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    await answerOf(`${url}/health`, kept);
     await until(() => server.output().includes('all workers were replaced'));
     for (let i = 0; i < 4; i++)
       expect(await versionNow()).toMatchObject({ trace_server_version: 'new' });
@@ -119,7 +119,7 @@ describe('a reload', () => {
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     server.process.kill('SIGTERM');
     expect(await server.exit).toBe(0);
-    const noService = npmRun('reload', env);
+    const noService = run('operations/reload.cli.js', env);
     expect(await noService.exit).toBe(1);
     expect(noService.output()).toContain('kill -HUP');
     folder.remove();

@@ -29,10 +29,6 @@ export function run(program: string, env: Record<string, string>, args: string[]
 /** `npm start`, as a person types it. */
 export const npmStart = (env: Record<string, string>): Run => watched('npm', ['start'], env);
 
-/** `npm run`, where the command needs no build. */
-export const npmRun = (command: string, env: Record<string, string>): Run =>
-  watched('npm', ['run', '--silent', command], env);
-
 /** Any program, with nothing of our environment but PATH. */
 export function watched(command: string, args: string[], env: Record<string, string>): Run {
   const child = spawn(command, args, { env: { PATH: process.env['PATH']!, PORT: '0', ...env } });
