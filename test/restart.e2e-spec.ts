@@ -93,7 +93,7 @@ describe('a reload', () => {
       return (await send(`${url}/server_info`, undefined, headers, 'GET')).body as object;
     };
 
-    const clients = tightLoops(`${url}/server_info`, 20);
+    const clients = tightLoops(`${url}/server_info`, 4);
     await until(() => clients.counts.answers > 100);
     expect(await versionNow()).not.toMatchObject({ trace_server_version: 'new' });
     writeFileSync(version, `export const VERSION = 'new';\n`);
