@@ -1,22 +1,26 @@
-# Build with the dev dependencies, run without them.
+# Build with the dev dependencies, run without them and without what only builds need.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN npm run build && npm prune --omit=dev
+# The embedded PostgreSQL makes its links between libraries here: the service may not write its own code.
+RUN npm run build && npm prune --omit=dev && node scripts/slim.mjs node_modules \
+  && find dist -name '*.map' -delete \
+  && node -e "import('./dist/src/postgres/postgres-account.js').then((m) => m.postgresBinaries())"
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+# Lets initdb run as a user id that /etc/passwd does not know.
+RUN apt-get update && apt-get install -y --no-install-recommends libnss-wrapper && rm -rf /var/lib/apt/lists/*
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data npm_config_update_notifier=false npm_config_logs_max=0
 WORKDIR /app
-COPY --from=build /app/package.json ./
-# Owned by the user: the embedded PostgreSQL may have links of its own to make.
-COPY --from=build --chown=node:node /app/node_modules ./node_modules
+COPY --from=build /app/package.json /app/LICENSE ./
+COPY --from=build /app/scripts/build-stamp.mjs ./scripts/
+COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# Used only without DATABASE_URL: the home of the embedded PostgreSQL.
-RUN mkdir /data && chown node:node /data
-USER node
-VOLUME /data
+# The home of the embedded PostgreSQL and of the first key; any user id of group 0 may use it. Mount a volume here.
+RUN mkdir /data && chown node:0 /data && chmod 770 /data
+USER 1000:0
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.PORT||3000)+'/ready').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]

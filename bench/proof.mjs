@@ -2,7 +2,9 @@
 // PostgreSQL, is killed with SIGKILL at random times; afterwards every acknowledged id is looked up.
 // In mode `intruders` nothing is killed until the end: other services and commands try to take the data folder instead,
 // from PID namespaces of their own, through bind mounts and a link, as a second container on the same volume does.
-// npm run proof -- [--mode server|postgres|intruders] [--seconds 60]       exits 1 when anything is wrong
+// In mode `restart` nothing is killed either: SIGHUP replaces the workers one by one, again and again, and no request may
+// fail at its client.
+// npm run proof -- [--mode server|postgres|intruders|restart] [--seconds 60]       exits 1 when anything is wrong
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -36,8 +38,22 @@ async function freePort() {
   return free;
 }
 
+let requests = 0;
+const failures = [];
+
 /** Answers the body of a 200; throws on anything else, a connection that broke included. */
-async function post(path, body, more = {}, method = 'POST') {
+async function post(path, ...rest) {
+  requests++;
+  try {
+    return await sent(path, ...rest);
+  } catch (error) {
+    // no job for a trainer is an answer
+    if (error.status !== 204) failures.push(`${path}: ${error.message} ${error.cause ?? ''}`);
+    throw error;
+  }
+}
+
+async function sent(path, body, more = {}, method = 'POST') {
   const isForm = body instanceof FormData;
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
@@ -46,7 +62,9 @@ async function post(path, body, more = {}, method = 'POST') {
     signal: AbortSignal.timeout(20_000),
   });
   if (answer.status !== 200)
-    throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`);
+    throw Object.assign(new Error(`${path} answered ${answer.status}: ${await answer.text()}`), {
+      status: answer.status,
+    });
   if (path.startsWith('/file/content')) return Buffer.from(await answer.arrayBuffer());
   const text = await answer.text();
   return answer.headers.get('content-type').includes('jsonl')
@@ -306,14 +324,21 @@ async function untilAcknowledged(send) {
 
 let server;
 let ended;
+let output = '';
 let starts = 0;
 async function startServer() {
   starts++;
   server = spawn(process.execPath, ['dist/src/main.js'], {
-    env: { PATH: process.env.PATH, PORT: String(port), DATA_DIR: dataDir, BOOTSTRAP_API_KEY: key },
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      BOOTSTRAP_API_KEY: key,
+      ...(options.mode === 'restart' && { WORKERS: '2' }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
+  output = '';
   for (const stream of [server.stdout, server.stderr])
     stream.on('data', (chunk) => (output += chunk));
   ended = once(server, 'exit');
@@ -429,6 +454,18 @@ async function sendIntruders() {
   console.error('the intruders have ended the server');
 }
 
+let reloads = 0;
+/** One rolling restart. It begins when the workers of the one before have ended, up to 65 s later. */
+async function reloadWorkers() {
+  server.kill('SIGHUP');
+  reloads++;
+  while (output.split('all workers were replaced').length <= reloads) {
+    if (server.exitCode !== null || output.includes('those that run stay'))
+      throw new Error(`the workers were not replaced:\n${output}`);
+    await pause(20);
+  }
+}
+
 if (options.mode === 'intruders') {
   await sendIntruders();
   console.table(outcomes);
@@ -436,12 +473,17 @@ if (options.mode === 'intruders') {
 } else {
   do {
     await pause(300 + Math.random() * 2500);
-    await killAndRestart();
+    await (options.mode === 'restart' ? reloadWorkers() : killAndRestart());
   } while (Date.now() < until);
 }
 await pause(500);
 isOver = true;
 await Promise.all(writers);
+if (options.mode === 'restart') {
+  console.log(`${reloads} rolling restarts, ${requests} requests: ${failures.length} failed`);
+  for (const failure of failures) console.error(failure);
+  wrong += failures.length;
+}
 
 const verdicts = {};
 for (let i = 0; i < acknowledged.length; i += 20)

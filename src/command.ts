@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { config, InvalidSetting } from './config.js';
 import { UNLIMITED_SESSION } from './database/limits.js';
 import { FolderInUse } from './postgres/data-dir-lock.js';
-import { embeddedPostgresUrl } from './postgres/embedded-postgres.js';
+import { embeddedPostgresUrl, folderHolder } from './postgres/embedded-postgres.js';
 import { connect, openPostgres, type Postgres } from './server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
@@ -51,4 +51,16 @@ async function reachRunning(error: unknown): Promise<Pick<Postgres, 'url' | 'sto
       'run the command where that one runs, or again when it has started',
     { cause: error },
   );
+}
+
+/** Asks the service on DATA_DIR to replace its workers; returns its process id. */
+export function askForReload(): number {
+  const pid = config.databaseUrl ? undefined : folderHolder(config.dataDir, 'main.js');
+  if (pid === undefined || process.platform === 'win32')
+    throw new Error(
+      'no service with an embedded database can be seen here on this DATA_DIR: ' +
+        'send SIGHUP to the process of the service (kill -HUP, docker kill --signal HUP, systemctl reload)',
+    );
+  process.kill(pid, 'SIGHUP');
+  return pid;
 }

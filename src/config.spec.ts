@@ -67,7 +67,44 @@ it('.env.example gives the defaults', () => {
   const lines = readFileSync('.env.example', 'utf8').matchAll(/^# ?([A-Z_]+)=(.*)$/gm);
   const given = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
   const { DATABASE_URL: _, POSTGRES_SETTINGS: __, ...rest } = given; // examples: they have no default
-  expect(loadConfig(rest)).toEqual(loadConfig({}));
+  const memory = 64 * 2 ** 30; // enough for the largest default that follows it
+  expect(loadConfig(rest, memory)).toEqual(loadConfig({}, memory));
+});
+
+it('takes any password as it is from DATABASE_PASSWORD, which wins', () => {
+  const urlWith = (url: string) =>
+    loadConfig({ DATABASE_URL: url, DATABASE_PASSWORD: 'p@ss/w#rd?:%' }).databaseUrl!;
+  for (const url of ['postgres://ada@h:5432/x', 'postgres://ada:other@h:5432/x']) {
+    expect(decodeURIComponent(new URL(urlWith(url)).password)).toBe('p@ss/w#rd?:%');
+    expect(urlWith(url)).toMatch(/^postgres:\/\/ada:[^@]*@h:5432\/x$/);
+  }
+  expect(urlWith('postgres://ada@/x?host=/run')).toMatch(/@\/x\?host=\/run$/);
+});
+
+it.each(['', 'postgres://h/x', 'postgres://@h/x'])(
+  'refuses DATABASE_PASSWORD beside DATABASE_URL "%s", which names no user',
+  (url) => {
+    const env = { DATABASE_URL: url, DATABASE_PASSWORD: 'hunter2' };
+    expect(() => loadConfig(env)).toThrow(/^DATABASE_PASSWORD needs (?!.*hunter2)/);
+  },
+);
+
+it.each(['postgres://ada:p@ss/w#rd@h/x', 'postgres://ada:p?x@h/x'])(
+  'refuses %s, whose password would end the URL too early',
+  (url) => {
+    expect(() => loadConfig({ DATABASE_URL: url })).toThrow(/DATABASE_PASSWORD/);
+  },
+);
+
+it.each([
+  [{}, 24 * 1024, 384],
+  [{}, 512, 128],
+  [{ DATABASE_URL: 'postgres://h/x' }, 512, 192],
+  [{ DATABASE_URL: 'postgres://h/x', WORKERS: '2' }, 512, 64],
+  [{ DATABASE_URL: 'postgres://h/x' }, 64, 16],
+  [{ BODY_BUDGET_BYTES: '104857600' }, 64, 100],
+])('with %j and %d MiB of memory the budget of bodies is %d MiB', (env, memory, budget) => {
+  expect(loadConfig(env, memory * 2 ** 20).bodyBudgetBytes).toBe(budget * 2 ** 20);
 });
 
 it('.env.example names every setting, and nothing else', () => {

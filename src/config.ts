@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { totalmem } from 'node:os';
 
 /** A setting with a value that the service cannot start with; the message names the variable. */
 export class InvalidSetting extends Error {}
@@ -8,17 +9,27 @@ const DAY_SECONDS = 86_400;
 
 /** The budget holds a body of `MAX_BODY_BYTES` with all its forms: `bench/json-weight.mjs` prints what they take. */
 const BODY_WEIGHT = 12;
+/** Where memory is short, the budget is what the process and the embedded PostgreSQL leave, halved: bodies leave garbage. */
+const PROCESS_BYTES = 128 * MIB;
+const POSTGRES_PART = 1 / 4;
+const LEAST_BUDGET = 16 * MIB;
 
 /** Everything the environment can set. Read once, checked before anything starts, then frozen. */
-export function loadConfig(env: NodeJS.ProcessEnv) {
+export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) {
   const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
-  const leastBudget = Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes);
+  const workers = integer(setting, 'WORKERS', 1, [1, 64]);
+  const url = databaseUrl(setting);
+  const processBytes = (memoryBytes * (url ? 1 : 1 - POSTGRES_PART)) / workers;
+  const bodyBudget = Math.min(
+    Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes),
+    Math.max(LEAST_BUDGET, Math.floor((processBytes - PROCESS_BYTES) / 2)),
+  );
   return Object.freeze({
     port: integer(setting, 'PORT', 3000, [0, 65_535]),
     host: setting('HOST') ?? '127.0.0.1',
     /** PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
-    databaseUrl: databaseUrl(setting),
+    databaseUrl: url,
     dataDir: setting('DATA_DIR') ?? './data',
     /** Settings of the embedded PostgreSQL that are stronger than ours, as arguments of `postgres`. */
     postgresFlags: postgresFlags(setting),
@@ -41,8 +52,8 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
     rateLimitRequestsPerMinute: integer(setting, 'RATE_LIMIT_REQUESTS_PER_MINUTE', 0, [0, 1e9]),
     rateLimitBytesPerMinute: integer(setting, 'RATE_LIMIT_BYTES_PER_MINUTE', 0, [0, 1e15]),
     /** Memory that the request bodies under way in this process may take, parsed copies included. */
-    bodyBudgetBytes: integer(setting, 'BODY_BUDGET_BYTES', leastBudget, [
-      leastBudget,
+    bodyBudgetBytes: integer(setting, 'BODY_BUDGET_BYTES', bodyBudget, [
+      LEAST_BUDGET,
       1024 * 1024 * MIB,
     ]),
     /** How long a client may be silent, and how far behind the least speed, while it sends a request. */
@@ -72,16 +83,26 @@ export function loadConfig(env: NodeJS.ProcessEnv) {
       'trace',
       'silent',
     ]),
+    /** A line at level info for each request. */
+    logRequests: oneOf(setting, 'LOG_REQUESTS', ['false', 'true']) === 'true',
     logFormat: oneOf(
       setting,
       'LOG_FORMAT',
       process.stdout.isTTY ? ['pretty', 'json'] : ['json', 'pretty'],
     ),
     /** Processes that share the port. */
-    workers: integer(setting, 'WORKERS', 1, [1, 64]),
+    workers,
+    /** How long requests are still taken after SIGTERM, while the load balancer learns of it. */
+    shutdownDelaySeconds: integer(setting, 'SHUTDOWN_DELAY_SECONDS', 0, [0, 3600]),
     /** npm stands between us and whoever sent the signal; its shell does not pass it on. */
     isUnderNpm: setting('npm_lifecycle_event') === 'start',
   });
+}
+
+/** Of the machine, or of the container that it is. */
+function usableBytes(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 export type Config = ReturnType<typeof loadConfig>;
@@ -134,9 +155,14 @@ function isNetwork(text: string): boolean {
   );
 }
 
-/** The value itself is never part of the message: it holds a password. */
+/** The value itself is never part of a message: it holds a password. */
 function databaseUrl(setting: Setting): string | undefined {
-  const url = setting('DATABASE_URL');
+  const password = setting('DATABASE_PASSWORD');
+  const url = withPassword(setting('DATABASE_URL'), password);
+  if (url && /[?#].*@|#/.test(url))
+    throw new InvalidSetting(
+      'DATABASE_URL holds a # or a ? that ends it too early: put the password into DATABASE_PASSWORD as it is',
+    );
   if (url && !/^postgres(ql)?:\/\//.test(url))
     throw new InvalidSetting('DATABASE_URL must start with postgres:// or postgresql://');
   try {
@@ -156,6 +182,17 @@ function postgresFlags(setting: Setting): string[] {
         `POSTGRES_SETTINGS must hold settings as name=value, with blanks between them, got "${text}"`,
       );
   return texts.flatMap((text) => ['-c', text]);
+}
+
+/** Any characters are good in a password of its own; in a URL many would have to be escaped. */
+function withPassword(url: string | undefined, password: string | undefined): string | undefined {
+  if (password === undefined) return url;
+  const parts = /^(\w+:\/\/[^/?#@:]+)(?::[^/?#@]*)?(@.*)$/.exec(url ?? '');
+  if (!parts)
+    throw new InvalidSetting(
+      'DATABASE_PASSWORD needs a DATABASE_URL that names a user: postgres://user@host/database',
+    );
+  return `${parts[1]}:${encodeURIComponent(password)}${parts[2]}`;
 }
 
 /** The settings of this process. One that is wrong ends it here, whichever program it is. */

@@ -1,10 +1,14 @@
-import 'reflect-metadata';
-import { explained } from './command.js';
-import { serve } from './server.js';
+import { StopRequest, type Stopped } from './stop-request.js';
+
+// The handlers of signals stand before the rest is loaded, which takes a second.
+const request = new StopRequest();
 
 try {
-  await serve();
+  const { serve } = await request.during(import('./server.js'));
+  await serve(request);
 } catch (error) {
+  if (request.signal.aborted) process.exit((request.signal.reason as Stopped).exitCode);
+  const { explained } = await import('./command.js');
   process.stderr.write(`skein cannot start: ${explained(error)}\n`);
   process.exit(1);
 }

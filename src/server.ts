@@ -1,12 +1,11 @@
 import cluster from 'node:cluster';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../ormconfig.js';
-import { createApp } from './app.js';
 import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
+import { greetingWith, keepFirstKey } from './auth/first-key.js';
 import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
 import { type Config, config, InvalidSetting } from './config.js';
@@ -19,14 +18,13 @@ import {
   durabilityWarning,
   serverSettings,
 } from './database/start-checks.js';
-import { ReadinessService } from './operations/readiness.service.js';
-import { Workers } from './workers.js';
+import { Listener } from './listener.js';
+import { openService } from './service.js';
+import type { Stopped, StopRequest } from './stop-request.js';
+import { serveAsTold, Workers } from './workers.js';
 
 /** An external database that is still starting is waited for this long. */
 const DATABASE_PATIENCE_MS = 60_000;
-/** Requests that have not ended this long after SIGTERM are cut. */
-const DRAIN_MS = 30_000;
-const CLOSE_IDLE_MS = 100;
 
 /** The database the settings ask for. */
 export interface Postgres {
@@ -37,17 +35,17 @@ export interface Postgres {
   exited: Promise<void>;
 }
 
-export async function openPostgres({
-  databaseUrl,
-  dataDir,
-  postgresFlags,
-}: Config): Promise<Postgres> {
+/** Gives up a start when the signal says so. */
+export async function openPostgres(
+  { databaseUrl, dataDir, postgresFlags }: Config,
+  signal?: AbortSignal,
+): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {}, exited: new Promise(() => {}) };
   const postgres = await openEmbeddedPostgres({
     dataDir,
     flags: postgresFlags,
-    log: (line) => logger.debug({ context: 'postgres' }, line),
-    warn: (line) => logger.warn(line),
+    signal,
+    log: (line, level) => logger[level]({ context: 'postgres' }, line),
   });
   logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
   return postgres;
@@ -87,66 +85,89 @@ function databaseError(error: unknown): unknown {
 }
 
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
-export async function serve(): Promise<void> {
+export async function serve(request: StopRequest): Promise<void> {
   if (cluster.isWorker) return serveAsWorker();
   assertBootstrapKey(config.bootstrapApiKey);
-  const postgres = await openPostgres(config);
+  if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
+  const postgres = await openPostgres(config, request.signal);
   try {
-    const dataSource = await connect(postgres.url);
-    const settings = await serverSettings(poolOf(dataSource));
-    assertConnectionsSuffice(settings, config);
-    const warning = config.databaseUrl && durabilityWarning(settings);
-    if (warning) logger.warn(warning);
-    for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
-    // The key is made once the address is known to be free: it is printed once, and must not be lost to a failed start.
-    const { port, stopFor } =
-      config.workers > 1
-        ? await startWorkers(postgres)
-        : await listen(dataSource, () => postgres.stop());
-    welcome(port, await firstKey(dataSource, config.bootstrapApiKey));
-    if (config.workers > 1) await dataSource.destroy(); // only the workers serve requests
-    void postgres.exited.then(() => stopFor('PostgreSQL ended', 1));
+    const { service, listener } = await request.during(start(postgres, request));
+    void postgres.exited.then(() => request.stop('PostgreSQL ended', 1));
+    whenStopped(request, async () => {
+      service.startDraining();
+      await sleep(config.shutdownDelaySeconds * 1000);
+      await service.closeKept();
+      await listener.close();
+      await service.close();
+      await postgres.stop();
+    });
   } catch (error) {
     await postgres.stop();
     throw error;
   }
 }
 
-/** One of several processes behind one port; the primary has opened the database. Ends with the primary. */
-async function serveAsWorker(): Promise<void> {
-  const { stopFor } = await listen(await connect(config.databaseUrl!), async () => {});
-  process.once('disconnect', () => stopFor('the primary process ended', 1));
-}
-
-async function startWorkers(postgres: Postgres) {
-  const workers = new Workers(config.workers, postgres.url);
-  const stopFor = stopOnSignal(async () => {
-    await workers.stop();
-    await postgres.stop();
-  });
-  return { port: await workers.start(), stopFor };
-}
-
-/** Serves until a signal, then `afterwards`. */
-async function listen(dataSource: DataSource, afterwards: () => Promise<void>) {
-  const app = await createApp(dataSource);
-  const server = app.getHttpServer();
-  const stopFor = stopOnSignal(async () => {
-    app.get(ReadinessService).startDraining();
-    // A connection that is kept alive is closed with its last answer, or now; those that do not end are cut.
-    const close = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_MS);
-    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    await app.close(); // waits for requests, then for the write queue, then closes the pool
-    clearInterval(close);
-    clearTimeout(cut);
-    await afterwards();
-  });
-  try {
-    await app.listen(config.port, config.host);
-  } catch (error) {
+async function start(postgres: Postgres, request: StopRequest) {
+  const dataSource = await connect(postgres.url);
+  const settings = await serverSettings(poolOf(dataSource));
+  assertConnectionsSuffice(settings, config);
+  const warning = config.databaseUrl && durabilityWarning(settings);
+  if (warning) logger.warn(warning);
+  for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
+  const service =
+    config.workers > 1 ? await startWorkers(postgres, request) : await openService(dataSource);
+  const listener = new Listener((socket) => service.accept(socket));
+  const port = await listener.listen(config.port, config.host).catch((error: unknown) => {
     throw listenError(error);
-  }
-  return { port: (server.address() as AddressInfo).port, stopFor };
+  });
+  // The key is made once the address is known to be free: it is shown once, and must not be lost to a failed start.
+  await welcome(port, dataSource);
+  if (config.workers > 1)
+    await dataSource.destroy(); // only the workers serve requests
+  else request.reload = () => logger.warn(NO_RELOAD);
+  return { service, listener };
+}
+
+const NO_RELOAD =
+  'SIGHUP replaces workers one by one, and WORKERS=1 has none: nothing was done. Set WORKERS=2 or more, or restart';
+
+async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Workers> {
+  const workers = new Workers(config.workers, url);
+  await workers.start();
+  request.reload = () => void workers.reload();
+  return workers;
+}
+
+/** One of several processes behind one port. Ends with the primary. */
+async function serveAsWorker(): Promise<void> {
+  const dataSource = await connect(config.databaseUrl!);
+  // A worker may be of a newer build than the primary, which has opened the database.
+  for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
+  const service = await openService(dataSource);
+  serveAsTold(service, () => exitAfter(service.close(), 0));
+}
+
+function whenStopped({ signal }: StopRequest, stop: () => Promise<void>): void {
+  const onAbort = () => {
+    const { why, exitCode } = signal.reason as Stopped;
+    logger.info(`${why}: finishing what is under way`);
+    exitAfter(
+      stop().then(() => logger.info('stopped')),
+      exitCode,
+    );
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort);
+}
+
+function exitAfter(stopped: Promise<void>, exitCode: number): void {
+  stopped.then(
+    () => process.exit(exitCode),
+    (error: unknown) => {
+      logger.fatal({ err: error }, 'could not stop cleanly');
+      process.exit(1);
+    },
+  );
 }
 
 function listenError(error: unknown): unknown {
@@ -156,31 +177,6 @@ function listenError(error: unknown): unknown {
   if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
     return new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
   return error;
-}
-
-type StopFor = (why: string, exitCode: number) => void;
-
-/** The first reason to stop counts: a signal, or what is passed to the function that comes back. */
-function stopOnSignal(stop: () => Promise<void>): StopFor {
-  let isStopping = false;
-  const stopFor: StopFor = (why, exitCode) => {
-    if (isStopping) return;
-    isStopping = true;
-    logger.info(`${why}: finishing what is under way`);
-    stop().then(
-      () => {
-        logger.info('stopped');
-        process.exit(exitCode);
-      },
-      (error: unknown) => {
-        logger.fatal({ err: error }, 'could not stop cleanly');
-        process.exit(1);
-      },
-    );
-  };
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopFor(signal, 0));
-  if (config.isUnderNpm) whenOrphaned(() => stopFor('npm ended', 0));
-  return stopFor;
 }
 
 /** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */
@@ -194,22 +190,15 @@ function whenOrphaned(stop: () => void): void {
   timer.unref();
 }
 
-/** The first start prints the key it made, once, with a request that works as it stands. It goes to no log. */
-function welcome(port: number, secret: string | null): void {
+/** Gives an empty database its first key, and says where the service listens. */
+async function welcome(port: number, dataSource: DataSource): Promise<void> {
   const host = /^(0\.0\.0\.0|::1?)$/.test(config.host) ? '127.0.0.1' : config.host;
   const address = `http://${host}:${port}`;
+  let greeting = '';
+  await firstKey(dataSource, config.bootstrapApiKey, (secret) => {
+    if (process.stdout.isTTY) greeting = greetingWith(secret, address);
+    else keepFirstKey(secret, config.dataDir);
+  });
   logger.info(`Skein listens on ${address}`);
-  if (!secret) return;
-  process.stdout.write(`
-Skein made an admin key. It is shown this once:
-
-  ${secret}
-
-Record the start of a call:
-
-  curl -s -u 'me:${secret}' -H 'Content-Type: application/json' ${address}/call/start \\
-    -d '{"start":{"project_id":"acme/demo","op_name":"hello","started_at":"${new Date().toISOString()}","inputs":{"question":"What is a thread?"}}}'
-
-API description: ${address}/docs
-`);
+  process.stdout.write(greeting);
 }

@@ -1,19 +1,48 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from './common/logger.js';
 import { answer, answerWorkers } from './common/primary.js';
+import { config } from './config.js';
+import type { ReplaceableService, Service } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */
 const REPLACE_AFTER_MS = 1000;
+/** As many connections as a listener keeps by itself wait for a worker. */
+const MAX_WAITING = 511;
+
+/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
+type Order = 'accept' | 'startDraining' | 'closeKept' | 'retire' | 'close';
+/** What a worker tells the primary. */
+type Report = 'ready' | 'keptClosed';
+
+const isAbout = <T extends string>(message: unknown, about: T): message is { skein: T } =>
+  (message as { skein?: unknown } | null)?.skein === about;
 
 /**
- * `WORKERS` processes that share the port: the primary opens the database, hands each its address, replaces those that
- * die, and answers what only it can know (metrics of all of them, what each key and address has used of its limits). It serves no request itself.
+ * `WORKERS` processes that share the port: the primary opens the database, hands each its address and every connection
+ * to one of them in turn, replaces those that die, and answers what only it can know (metrics of all of them,
+ * what each key and address has used of its limits). It serves no request itself.
+ *
+ * A worker is sent one connection at a time, so that one that is busy keeps none from the others. Messages and
+ * connections arrive in the order in which they were sent, so a worker that is told to close has every connection that
+ * was meant for it.
  */
-export class Workers {
+export class Workers implements Service {
   private readonly aggregator = new AggregatorRegistry();
+  private readonly starting = new Set<Worker>();
+  /** Those that get connections; the next one first. */
+  private readonly turns: Worker[] = [];
+  /** Those that a connection is on its way to. */
+  private readonly sending = new Set<Worker>();
+  /** Connections that no worker is free for. */
+  private readonly waiting: Socket[] = [];
+  private onNoneWaiting: (() => void) | undefined;
+  /** Those that were replaced, and still have connections. */
+  private readonly retired = new Set<Worker>();
   private isStopping = false;
+  private reloads = Promise.resolve();
 
   constructor(
     private readonly count: number,
@@ -23,44 +52,179 @@ export class Workers {
       this.aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`),
     );
     answerWorkers();
+    cluster.on('message', (worker, message: unknown) => {
+      if (!isAbout(message, 'ready')) return;
+      this.starting.delete(worker);
+      this.turns.push(worker);
+      this.sendWaiting();
+    });
     cluster.on('exit', (worker, code, signal) => {
+      this.starting.delete(worker);
+      this.dismiss(worker);
+      const isExpected = this.retired.delete(worker) && code === 0;
       if (this.isStopping) return;
-      logger.error(`worker ${worker.process.pid} ended with ${signal ?? code}: starting another`);
-      setTimeout(() => this.isStopping || this.fork(), REPLACE_AFTER_MS);
+      logger[isExpected ? 'info' : 'error'](
+        `worker ${worker.process.pid} ended with ${signal ?? code}`,
+      );
+      setTimeout(() => this.replaceDead(), REPLACE_AFTER_MS);
     });
   }
 
-  /** Resolves with the port when all of them listen. @throws when one ends before that. */
-  async start(): Promise<number> {
-    const ports = await Promise.all(
-      Array.from({ length: this.count }, () => this.listening(this.fork())),
-    );
-    return ports[0]!;
+  /** Resolves when all of them take connections. @throws when one ends before that. */
+  async start(): Promise<void> {
+    await Promise.all(Array.from({ length: this.count }, () => this.startOne()));
   }
 
-  /** Lets each finish what it has under way; resolves when all have ended. */
-  async stop(): Promise<void> {
+  accept(socket: Socket): void {
+    if (this.waiting.length >= MAX_WAITING) socket.destroy();
+    else this.waiting.push(socket);
+    this.sendWaiting();
+  }
+
+  private sendWaiting(): void {
+    for (;;) {
+      const free = this.turns.findIndex((worker) => !this.sending.has(worker));
+      if (free < 0 || this.waiting.length === 0) break;
+      const [worker] = this.turns.splice(free, 1) as [Worker];
+      this.turns.push(worker);
+      this.sending.add(worker);
+      const socket = this.waiting.shift()!;
+      worker.send({ skein: 'accept' satisfies Order }, socket, undefined, (error) => {
+        if (error) socket.destroy();
+        this.sending.delete(worker);
+        this.sendWaiting();
+      });
+    }
+    if (this.waiting.length === 0) this.onNoneWaiting?.();
+  }
+
+  startDraining(): void {
     this.isStopping = true;
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    for (const worker of all()) {
+      if (this.turns.includes(worker) || this.retired.has(worker)) tell(worker, 'startDraining');
+      else worker.process.kill('SIGKILL'); // it has no connection, and does not listen to us yet
+    }
+  }
+
+  async closeKept(): Promise<void> {
     await Promise.all(
-      workers.map(async (worker) => {
-        const ended = once(worker, 'exit');
-        worker.process.kill('SIGTERM');
-        await ended;
+      all().map((worker) => {
+        tell(worker, 'closeKept');
+        return heard(worker, 'keptClosed');
       }),
     );
   }
 
-  private fork(): Worker {
-    return cluster.fork({ DATABASE_URL: this.databaseUrl, npm_lifecycle_event: '' });
+  async close(): Promise<void> {
+    if (this.waiting.length > 0 && this.turns.length > 0)
+      await new Promise<void>((resolve) => (this.onNoneWaiting = resolve));
+    await Promise.all(all().map(end));
   }
 
-  private listening(worker: Worker): Promise<number> {
-    return new Promise((resolve, reject) => {
-      worker.once('listening', ({ port }) => resolve(port));
-      worker.once('exit', () =>
-        reject(new Error('a worker could not start; its message stands above')),
-      );
-    });
+  /**
+   * Replaces each by a new one, one after the other. Resolves when the new ones have all turns, or one cannot start. The
+   * old ones end when their connections have. A further reload waits for that, so that there are never more than two
+   * processes for each worker.
+   */
+  reload(): Promise<void> {
+    return (this.reloads = this.reloads.then(() => this.replaceAll()));
   }
+
+  private async replaceAll(): Promise<void> {
+    if (this.retired.size > 0)
+      logger.info(`waiting for the last connections of ${this.retired.size} replaced workers`);
+    await Promise.all([...this.retired].map(ended));
+    if (this.isStopping) return;
+    logger.info(`replacing ${this.turns.length} workers`);
+    for (const old of this.turns.slice()) {
+      try {
+        await this.startOne();
+      } catch (error) {
+        if (!this.isStopping) logger.error(`${(error as Error).message}: those that run stay`);
+        return;
+      }
+      if (this.isStopping) return;
+      if (!this.turns.includes(old)) continue; // it has died: the new one is in its place
+      this.dismiss(old);
+      this.retired.add(old);
+      tell(old, 'retire');
+    }
+    logger.info('all workers were replaced');
+  }
+
+  /** It gets no connection any more. */
+  private dismiss(worker: Worker): void {
+    const turn = this.turns.indexOf(worker);
+    if (turn >= 0) this.turns.splice(turn, 1);
+    if (this.turns.length === 0) this.onNoneWaiting?.();
+  }
+
+  private replaceDead(): void {
+    while (!this.isStopping && this.starting.size + this.turns.length < this.count) this.fork();
+  }
+
+  private async startOne(): Promise<void> {
+    const worker = this.fork();
+    await heard(worker, 'ready');
+    if (worker.isDead()) throw new Error('a worker could not start; its message stands above');
+  }
+
+  private fork(): Worker {
+    const worker = cluster.fork({
+      DATABASE_URL: this.databaseUrl,
+      DATABASE_PASSWORD: '',
+      BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded
+      npm_lifecycle_event: '',
+    });
+    this.starting.add(worker);
+    return worker;
+  }
+}
+
+const all = () => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+
+function tell(worker: Worker, order: Order): void {
+  if (worker.isConnected()) worker.send({ skein: order });
+}
+
+/** Resolves when the worker has said so, or has ended. */
+function heard(worker: Worker, report: Report): Promise<void> {
+  return new Promise((resolve) => {
+    if (worker.isDead()) return resolve();
+    const onMessage = (message: unknown) => isAbout(message, report) && done();
+    const done = () => {
+      worker.off('message', onMessage);
+      worker.off('exit', done);
+      resolve();
+    };
+    worker.on('message', onMessage).on('exit', done);
+  });
+}
+
+async function ended(worker: Worker): Promise<void> {
+  if (!worker.isDead()) await once(worker, 'exit');
+}
+
+function end(worker: Worker): Promise<void> {
+  tell(worker, 'close');
+  return ended(worker);
+}
+
+/** In a worker: serves what the primary sends, until it is told to close or has retired. `close` is called once. */
+export function serveAsTold(service: ReplaceableService, close: () => void): void {
+  let isClosing = false;
+  const closeOnce = () => {
+    if (!isClosing) close();
+    isClosing = true;
+  };
+  process.on('message', (message: unknown, socket: Socket | undefined) => {
+    if (isAbout(message, 'accept')) {
+      if (socket) service.accept(socket); // none: its client has gone meanwhile
+    } else if (isAbout(message, 'startDraining')) service.startDraining();
+    else if (isAbout(message, 'closeKept'))
+      void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));
+    else if (isAbout(message, 'retire')) void service.retire().then(closeOnce);
+    else if (isAbout(message, 'close')) closeOnce();
+  });
+  process.send!({ skein: 'ready' satisfies Report });
 }

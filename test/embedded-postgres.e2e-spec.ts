@@ -57,7 +57,7 @@ import { openEmbeddedPostgres } from './src/embedded-postgres.js';
 const [dataDir, ...flags] = process.argv.slice(2);
 const say = (message) => process.stdout.write(JSON.stringify(message) + '\\n');
 try {
-  const server = await openEmbeddedPostgres({ dataDir, flags, log: (log) => say({ log }), warn: (log) => say({ log }) });
+  const server = await openEmbeddedPostgres({ dataDir, flags, log: (log) => say({ log }) });
   process.on('SIGINT', () => say({ interrupted: true }));
   process.stdin.once('data', async () => {
     await Promise.all([server.stop(), server.stop()]);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 it.each([
   ['server', 'a kill of the server'],
   ['postgres', 'a kill of PostgreSQL'],
+  ['restart', 'rolling restarts, and no request fails'],
   ['intruders', 'services and commands that try to take the data folder'],
 ])('mode %s: what was acknowledged survives %s, on every write path', async (mode) => {
   const { stdout } = await promisify(execFile)(process.execPath, [

@@ -1,5 +1,7 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { newSecret } from '../src/auth/secret.js';
+import { join } from 'node:path';
+import { isSecret, newSecret } from '../src/auth/secret.js';
 import { basic, linesOf, send } from './support/app.js';
 import { openTestDatabase } from './support/database.js';
 import { aStart } from './support/factories.js';
@@ -25,18 +27,18 @@ describe('the service in its own folder', () => {
 
   let key: string;
 
-  it('makes a key at its first start, and prints it once with a request that works', async () => {
+  it('keeps the key of its first start in a file for its owner alone, and names it in the log', async () => {
     const first = run('main.js', env);
-    await until(() => first.output().includes('/docs'));
-    const printed = first.output();
-    key = /skn_[0-9A-Za-z]{36}/.exec(printed)![0];
-    const [, body] = /-d '(.*)'/.exec(printed)!;
-    const [, url] = /(http:\/\/\S+\/call\/start)/.exec(printed)!;
-    const answer = await send(url!, body!, { authorization: basic(key) });
-    expect(answer).toMatchObject({
-      status: 200,
-      body: { id: expect.any(String), trace_id: expect.any(String) },
-    });
+    await until(() => first.output().includes('listens on'));
+    const file = join(folder.path, 'first-key');
+    expect(first.output()).toContain(file);
+    expect(first.output()).not.toContain('skn_');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    key = readFileSync(file, 'utf8').trim();
+    const [, url] = /listens on (http:\S+?)"/.exec(first.output())!;
+    const start = aStart({ op_name: 'hello', inputs: { question: 'What is a thread?' } });
+    const answer = await send(`${url}/call/start`, { start }, { authorization: basic(key) });
+    expect(answer.status).toBe(200);
     first.process.kill('SIGTERM');
     expect(await first.exit).toBe(0);
   });
@@ -139,6 +141,7 @@ describe('the service in its own folder', () => {
     await until(async () => (await use()).status === 401);
     await server.stop();
     expect((await keys('list')).output).toMatch(/revoked/);
+    expect(isSecret((await keys('generate')).output.trim())).toBe(true);
     for (const wrong of [
       ['create', '--user', 'x'],
       ['revoke', 'x'],
@@ -151,6 +154,16 @@ describe('the service in its own folder', () => {
       expect(code).toBe(1);
       expect(output).not.toContain('    at ');
     }
+  });
+
+  it('makes no key that it cannot keep, and says so', async () => {
+    const { url, drop } = await openTestDatabase({ isEmpty: true });
+    const server = run('main.js', { DATABASE_URL: url, DATA_DIR: '/proc/nowhere' });
+    expect(await server.exit).toBe(1);
+    expect(server.output()).toMatch(/\/proc\/nowhere\/first-key.*BOOTSTRAP_API_KEY/);
+    const again = run('main.js', { DATABASE_URL: url, DATA_DIR: '/proc/nowhere' });
+    expect(await again.exit).toBe(1);
+    await drop();
   });
 
   it('npm run migrate says when there is nothing to do', async () => {
@@ -188,9 +201,11 @@ describe('settings', () => {
     expect(await second.exit).toBe(1);
     expect(second.output()).toContain(`PORT ${port}`);
     expect(second.output()).not.toContain('    at ');
-    const third = run('main.js', { DATABASE_URL: other.url });
-    await until(() => third.output().includes('/docs'));
-    expect(third.output()).toMatch(/skn_\w{36}/);
+    const folder = aFolder();
+    const third = run('main.js', { DATABASE_URL: other.url, DATA_DIR: `${folder.path}/new` });
+    await until(() => third.output().includes('listens on'));
+    expect(readFileSync(`${folder.path}/new/first-key`, 'utf8')).toMatch(/^skn_\w{36}\n$/);
+    folder.remove();
     for (const { process, exit } of [server, third]) {
       process.kill('SIGTERM');
       await exit;
@@ -230,11 +245,14 @@ describe('settings', () => {
 describe('the service on an external database', () => {
   it('two processes that start on the same empty one both come up, with one key between them', async () => {
     const { url, drop } = await openTestDatabase({ isEmpty: true });
-    const runs = [run('main.js', { DATABASE_URL: url }), run('main.js', { DATABASE_URL: url })];
-    for (const { output } of runs) await until(() => output().includes('listens on'));
-    await until(() => runs.some(({ output }) => output().includes('skn_')));
-    const secrets = runs.flatMap(({ output }) => output().match(/^ {2}skn_\w{36}$/gm) ?? []);
-    expect(secrets).toHaveLength(1);
+    const folders = [aFolder(), aFolder()];
+    const runs = folders.map(({ path }) => run('main.js', { DATABASE_URL: url, DATA_DIR: path }));
+    for (const { output, process } of runs) {
+      await until(() => output().includes('listens on') || process.exitCode !== null);
+      expect(output()).toContain('listens on');
+    }
+    expect(folders.filter(({ path }) => existsSync(join(path, 'first-key')))).toHaveLength(1);
+    for (const folder of folders) folder.remove();
     for (const { process, exit } of runs) {
       process.kill('SIGTERM');
       expect(await exit).toBe(0);

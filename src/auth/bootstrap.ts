@@ -5,7 +5,7 @@ import { Database } from '../database/database.js';
 import { withAdvisoryLock } from '../database/migrate.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
-import { isSecret } from './secret.js';
+import { isSecret, newSecret } from './secret.js';
 
 /** Replicas that start at the same time on an empty database make one key between them. "skeins" in ASCII. */
 const BOOTSTRAP_LOCK = '126862167207539';
@@ -19,22 +19,24 @@ export function assertBootstrapKey(given: string | undefined): void {
 }
 
 /**
- * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which is returned to be shown once.
- * Null when there is nothing to show.
+ * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which `show` is called with before it is
+ * made: what cannot be shown is not made.
  */
 export async function firstKey(
   dataSource: DataSource,
   given: string | undefined,
-): Promise<string | null> {
+  show: (secret: string) => void,
+): Promise<void> {
   const database = new Database(dataSource);
   const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
-  return withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
-    if (await keys.hasAny()) return null;
-    const { secret } = await keys.create(
+  await withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
+    if (await keys.hasAny()) return;
+    const secret = given ?? newSecret();
+    if (given === undefined) show(secret);
+    await keys.create(
       { userName: 'admin', role: 'admin', scopes: ['*'] },
       { keyId: null, userName: 'first start' },
-      given,
+      secret,
     );
-    return given === undefined ? secret : null;
   });
 }

@@ -12,12 +12,15 @@ import type { ApiKey } from './api-key.entity.js';
 import { CreateKeyDto } from './keys.dto.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
+import { newSecret } from './secret.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
 npm run keys -- list
 npm run keys -- revoke <id>
+npm run keys -- generate
 
-A scope is *, <entity>/* or <entity>/<project>. Works beside a running server.`;
+A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
+BOOTSTRAP_API_KEY and needs no database.`;
 
 /** Whom the audit names: the operating system's user, who in a container may have a number only. */
 function operator(): Actor {
@@ -32,7 +35,7 @@ function osUser(): string {
   }
 }
 
-const say = (text: string) => process.stdout.write(`${text}\n`);
+const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function create(keys: KeysService, options: Options): Promise<void> {
   const { user, role, scope: scopes, expires } = options;
@@ -118,6 +121,7 @@ const parseCommandLine = () =>
 async function run(): Promise<void> {
   const { values, positionals } = parse();
   const [command, id] = positionals;
+  if (command === 'generate') return say(newSecret());
   const commands: Record<string, (keys: KeysService) => Promise<void>> = {
     create: (keys) => create(keys, values),
     list,

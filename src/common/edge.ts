@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { bodyBudget, endHold } from './body-budget.js';
 import { letGoBy } from './inflated.js';
+import { config } from '../config.js';
 import { logger } from './logger.js';
 
 declare module 'http' {
@@ -35,17 +36,20 @@ metrics.registerMetric(
   }),
 );
 
+/** Request lines can be had without everything else that is told at `debug`. */
+const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
+
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
-let isDraining = false;
+let isLastAnswer = false;
 
-/** From now on each connection is closed with the answer it gets: the process takes nothing new. */
-export function startDraining(): void {
-  isDraining = true;
+/** From now on each connection is closed with the answer it gets: the process is about to end. */
+export function closeWithAnswers(): void {
+  isLastAnswer = true;
 }
 
 /**
- * First of all: gives the request its id; when its answer has ended, measures and logs it (level `debug`), gives its
+ * First of all: gives the request its id; when its answer has ended, measures and logs it, gives its
  * memory back, and lets the rest of it go by.
  */
 export function edge(request: Request, response: Response, next: NextFunction): void {
@@ -53,7 +57,7 @@ export function edge(request: Request, response: Response, next: NextFunction): 
   request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
   response.setHeader('x-request-id', request.id);
   response.setHeader('x-content-type-options', 'nosniff');
-  if (isDraining) response.setHeader('connection', 'close');
+  if (isLastAnswer) response.setHeader('connection', 'close');
   const started = performance.now();
   response.once('close', () => {
     endHold(request, response);
@@ -63,7 +67,13 @@ export function edge(request: Request, response: Response, next: NextFunction): 
     const { method } = request;
     const status = response.writableFinished ? response.statusCode : 'cut';
     durations.observe({ method, route, status }, seconds);
-    logger.debug({ request_id: request.id, method, route, status, duration_ms: seconds * 1000 });
+    logger[REQUEST_LEVEL]({
+      request_id: request.id,
+      method,
+      route,
+      status,
+      duration_ms: seconds * 1000,
+    });
   });
   next();
 }

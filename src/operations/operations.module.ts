@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ConnectionsService } from './connections.service.js';
 import { DatabaseMetrics } from './database.metrics.js';
 import { OperationsController } from './operations.controller.js';
 import { ReadinessService } from './readiness.service.js';
@@ -6,7 +7,7 @@ import { ReadinessService } from './readiness.service.js';
 /** What operators and probes ask the process itself. */
 @Module({
   controllers: [OperationsController],
-  providers: [ReadinessService, DatabaseMetrics],
-  exports: [ReadinessService],
+  providers: [ReadinessService, ConnectionsService, DatabaseMetrics],
+  exports: [ReadinessService, ConnectionsService],
 })
 export class OperationsModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { startDraining } from '../common/edge.js';
+import { closeWithAnswers } from '../common/edge.js';
 
 /** A database that does not answer within this time is not reachable. */
 const PROBE_TIMEOUT_MS = 2000;
@@ -18,10 +18,10 @@ export class ReadinessService {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** From now on the process finishes what it has and takes nothing new. */
+  /** From now on the process should be sent nothing new. */
   startDraining(): void {
     this.isDraining = true;
-    startDraining();
+    closeWithAnswers();
   }
 
   async readiness(): Promise<Readiness> {

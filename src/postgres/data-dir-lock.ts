@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fchownSync,
   fstatSync,
   openSync,
@@ -25,6 +26,8 @@ export interface LockOptions {
   patienceMs: number;
   /** Called once when the lock is held without a service that is known to run; `isOurs`: it ended in our PID namespace. */
   onLeftover?: (isOurs: boolean) => Promise<void>;
+  /** Ends the waiting. */
+  signal?: AbortSignal;
 }
 
 /** Another process has the folder. */
@@ -64,7 +67,7 @@ export async function lockFile(path: string, options: LockOptions): Promise<File
       if (isKnown || Date.now() > deadline) throw inUse(path, hasEnded ? undefined : holder);
       await onLeftover?.(hasEnded);
       onLeftover = undefined;
-      await delay(POLL_MS);
+      await delay(POLL_MS, undefined, { signal: options.signal });
     }
     writeSync(descriptor, JSON.stringify(ownIdentity()).padEnd(CONTENT_BYTES), 0);
     return { descriptor, release };
@@ -108,6 +111,18 @@ function inUse(path: string, holder: Identity | undefined): FolderInUse {
     ? ''
     : ` on ${holder.host}, in another container or PID namespace`;
   return new FolderInUse(dirname(path), `process ${holder.pid}${where}`);
+}
+
+/** The process that took the lock last, if it runs here and now. */
+export function visibleHolder(path: string): number | undefined {
+  if (!existsSync(path)) return undefined;
+  const descriptor = openSync(path, constants.O_RDONLY);
+  try {
+    const holder = readHolder(descriptor);
+    return holder && isVisible(holder) && isRunning(holder) ? holder.pid : undefined;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Undefined while the holder has not written yet. */

@@ -17,7 +17,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FileLock, lockFile } from './data-dir-lock.js';
+import { type FileLock, lockFile, visibleHolder } from './data-dir-lock.js';
 import { assertLocal } from './file-system.js';
 import {
   isPermitted,
@@ -34,6 +34,7 @@ import {
   type Tools,
 } from './postgres-cluster.js';
 import { ownResources, settingsFor } from './settings.js';
+import { type LogLevel, serverLog } from './server-log.js';
 import { commandLine, ended, isPostmaster, serverProcesses, signal } from './processes.js';
 
 export interface EmbeddedPostgresOptions {
@@ -41,10 +42,10 @@ export interface EmbeddedPostgresOptions {
   dataDir: string;
   /** More arguments of `postgres`, after ours and stronger: `['-c', 'fsync=off']`. */
   flags?: string[];
-  /** Receives what the server writes, line by line. */
-  log?: (line: string) => void;
-  /** Receives what an operator should know although the start goes on. */
-  warn?: (line: string) => void;
+  /** Receives what the server writes, and what an operator should know although the start goes on. */
+  log?: (line: string, level: LogLevel) => void;
+  /** Gives up the start; means nothing once the server runs. */
+  signal?: AbortSignal;
 }
 
 export interface EmbeddedPostgres {
@@ -87,7 +88,9 @@ const RETRY_START_MS = 10_000;
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
-  const { log = () => {}, warn = () => {} } = options;
+  const { log: report = () => {}, signal } = options;
+  const log = (line: string) => report(line, 'debug');
+  const warn = (line: string) => report(line, 'warn');
   const dataDir = usableFolder(options.dataDir);
   assertLocal(dataDir, warn);
   const releases: (() => void)[] = [];
@@ -95,20 +98,27 @@ export async function openEmbeddedPostgres(
     for (const one of releases.splice(0).toReversed()) one();
   };
   try {
-    const service = await lockFile(join(dataDir, LOCK_FILE), { patienceMs: LOCK_PATIENCE_MS });
+    const service = await lockFile(join(dataDir, LOCK_FILE), {
+      patienceMs: LOCK_PATIENCE_MS,
+      signal,
+    });
     releases.push(service.release);
     const account = postgresAccount(join(dataDir, 'pgdata'));
     const binaries = postgresBinaries(account);
     const scratch = privateFolder(dataDir, account);
     releases.push(() => rmSync(scratch, { recursive: true, force: true }));
-    const tools = { account, binaries, scratch, log };
+    const tools = { account, binaries, scratch, log, signal };
     const pgdata = await openCluster(dataDir, tools);
     assertLocal(pgdata, warn);
     const cluster = await lockCluster(pgdata, tools, warn);
     releases.push(cluster.release);
     await removeLeftover(pgdata, tools);
     const lock = cluster.descriptor;
-    const server = await startServer(pgdata, { ...tools, lock }, options.flags ?? []);
+    const server = await startServer(
+      pgdata,
+      { ...tools, lock, log: serverLog(report) },
+      options.flags ?? [],
+    );
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
     return { url: serverUrl(pgdata)!, folder: pgdata, exited: server.exited, stop };
@@ -127,6 +137,12 @@ export async function embeddedPostgresUrl(dataDir: string): Promise<string | und
   const pgdata = join(realpathSync(dataDir), 'pgdata');
   const url = serverUrl(pgdata);
   return url && (await isListening(readPostmaster(pgdata)!)) ? url : undefined;
+}
+
+/** The process whose command line ends so and that has the data folder, as far as it can be seen from here. */
+export function folderHolder(dataDir: string, program: string): number | undefined {
+  const pid = visibleHolder(join(absolute(dataDir), LOCK_FILE));
+  return pid !== undefined && commandLine(pid).trim().endsWith(program) ? pid : undefined;
 }
 
 function isListening({ port, socketFolder }: Postmaster): Promise<boolean> {
@@ -159,7 +175,8 @@ function privateFolder(dataDir: string, account: Account | undefined): string {
   // containers that share a folder for temporary files may have other folders under the same path
   const identity = `${statSync(dataDir).ino} ${dataDir}`;
   const name = `skein-${createHash('sha256').update(identity).digest('hex').slice(0, 12)}`;
-  const parent = [tmpdir(), '/tmp', '/var/tmp'].find((folder) => {
+  // DATA_DIR itself is the last resort: on a read-only root it is the only folder that can be written
+  const parent = [tmpdir(), '/tmp', '/var/tmp', dataDir].find((folder) => {
     const length = Buffer.byteLength(join(folder, name, SOCKET_NAME));
     if (process.platform !== 'win32' && length > MAX_SOCKET_PATH_BYTES) return false;
     return isWritable(folder) && isReachable(folder, account) && isPermitted(folder, account, 1);
@@ -194,8 +211,14 @@ async function startServer(pgdata: string, tools: Tools, flags: string[]): Promi
     for (const [name, value] of Object.entries(settingsFor(ownResources())))
       args.push('-c', `${name}=${value}`);
     const server = spawnTied(tools.binaries.postgres, [...args, ...flags], tools);
-    if (await becomesReady(pgdata, server)) return server;
+    const giveUp = () => server.child.stdin?.end(); // its watcher ends it
+    tools.signal?.addEventListener('abort', giveUp);
+    if (tools.signal?.aborted) giveUp();
+    const isReady = await becomesReady(pgdata, server);
+    tools.signal?.removeEventListener('abort', giveUp);
+    if (isReady) return server;
     const { output } = await server.result;
+    tools.signal?.throwIfAborted();
     const isTransient = /could not bind|shared memory block|lock file .* already exists/.test(
       output,
     );
@@ -263,7 +286,11 @@ function lockCluster(
     warn(`waiting for PostgreSQL on ${pgdata}, which another service has left behind`);
     if (isOurs) await endServer(pgdata, tools);
   };
-  return lockFile(join(pgdata, LOCK_FILE), { patienceMs: LEFTOVER_STOP_MS, onLeftover });
+  return lockFile(join(pgdata, LOCK_FILE), {
+    patienceMs: LEFTOVER_STOP_MS,
+    onLeftover,
+    signal: tools.signal,
+  });
 }
 
 /** Ends a server that was started by hand or by a version without locks, and removes a stale status file. */

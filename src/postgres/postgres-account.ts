@@ -15,8 +15,10 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
+import { userInfo } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 
 /** The user PostgreSQL runs as when we are root; it refuses to run as root itself. */
@@ -66,6 +68,37 @@ function numericId(option: '-u' | '-g', name: string): number | undefined {
   }
 }
 
+function isNameless(): boolean {
+  try {
+    return userInfo().username === '';
+  } catch {
+    return true;
+  }
+}
+
+const NSS_WRAPPER = 'libnss_wrapper.so';
+
+/**
+ * A container may run as any user id, and initdb insists on one that has a name. The library nss_wrapper gives it one,
+ * where it is installed. Empty for a user that has a name.
+ */
+export function namelessUserEnv(scratch: string): Record<string, string> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  if (uid === 0 || process.platform !== 'linux' || !isNameless()) return {};
+  const library = readdirSync('/usr/lib')
+    .flatMap((name) => [join('/usr/lib', name), join('/usr/lib', name, NSS_WRAPPER)])
+    .find((path) => path.endsWith(NSS_WRAPPER) && existsSync(path));
+  if (!library)
+    throw new Error(
+      `PostgreSQL needs a user with a name, and user id ${uid} has none in /etc/passwd: ` +
+        'start Skein as another user, install the library nss_wrapper (Debian: libnss-wrapper), or set DATABASE_URL',
+    );
+  const [users, groups] = [join(scratch, 'passwd'), join(scratch, 'group')];
+  writeFileSync(users, `skein:x:${uid}:${gid}::/:/bin/false\n`);
+  writeFileSync(groups, `skein:x:${gid}:\n`);
+  return { LD_PRELOAD: library, NSS_WRAPPER_PASSWD: users, NSS_WRAPPER_GROUP: groups };
+}
+
 /** Whether the account may pass through every folder above `path`. Mode bits only, access lists aside. */
 export function isReachable(path: string, account: Account | undefined): boolean {
   for (let folder = dirname(realpathSync(path)); ; folder = dirname(folder)) {
@@ -112,7 +145,7 @@ function assertOnlyRootWrites(path: string): void {
  * Its install script may have been skipped (npm 11 does so unless told otherwise), so what that script does is made up
  * for here: the links between shared libraries, and the executable bits.
  */
-export function postgresBinaries(account: Account | undefined): Binaries {
+export function postgresBinaries(account?: Account): Binaries {
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
   const { native, version } = installedPackage(platform);
   let folder = native;

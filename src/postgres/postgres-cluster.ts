@@ -26,6 +26,7 @@ import { createInterface } from 'node:readline';
 import {
   isPermitted,
   isReachable,
+  namelessUserEnv,
   systemFolder,
   type Account,
   type Binaries,
@@ -48,6 +49,10 @@ export interface Tools {
   log: (line: string) => void;
   /** The descriptor of a lock that a program is to hold as long as it runs. */
   lock?: number;
+  /** Gives up a start. */
+  signal?: AbortSignal;
+  /** More than every program is given. */
+  env?: Record<string, string>;
 }
 
 /** A program that ends when we end, however that happens. */
@@ -82,7 +87,7 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
           detached: true,
           cwd: '/',
           // nothing of ours: PGDATA, PGPORT, PGOPTIONS and LANG of the user must not reach the server
-          env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' },
+          env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin', ...tools.env },
           ...(tools.account && { uid: tools.account.uid, gid: tools.account.gid }),
         });
   const tail: string[] = [];
@@ -233,8 +238,14 @@ async function initdb(folder: string, tools: Tools): Promise<void> {
   const args = ['-D', folder, '-U', 'skein', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`];
   args.push('--encoding=UTF8', '--locale=C', '--locale-provider=builtin');
   args.push('--builtin-locale=C.UTF-8', '--data-checksums', '--no-instructions');
-  const { code, output } = await spawnTied(binaries.initdb, args, tools).result;
+  const env = namelessUserEnv(scratch);
+  const { child, result } = spawnTied(binaries.initdb, args, { ...tools, env });
+  const giveUp = () => child.stdin?.end();
+  tools.signal?.addEventListener('abort', giveUp);
+  const { code, output } = await result;
+  tools.signal?.removeEventListener('abort', giveUp);
   rmSync(passwordFile, { force: true });
+  tools.signal?.throwIfAborted();
   if (code !== 0) throw new Error(`cannot make a database in ${dirname(folder)}:\n${output}`);
   writeSecret(join(folder, PASSWORD_FILE), password, account);
 }

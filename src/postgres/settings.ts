@@ -1,4 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
+import { LOG_LINE_PREFIX } from './server-log.js';
 
 const MIB = 1024 * 1024;
 
@@ -31,6 +32,7 @@ const FIXED = {
   // a refused statement or row carries user data; the application reports the refusal
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  log_line_prefix: LOG_LINE_PREFIX,
 };
 
 /**

@@ -1,0 +1,29 @@
+// Takes out of node_modules what is not needed to run: declarations, source maps, sources of libraries, static
+// libraries, tests, documents, and the compiler that some packages list as a peer. For images only.
+// node scripts/slim.mjs node_modules
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+const [, , root] = process.argv;
+const FILES = /\.(map|d\.[cm]?ts|[cm]?ts|tsx|a|la|h|md|markdown|flow|tsbuildinfo)$/i;
+const LICENSES = /^(licen[cs]e|notice|copying)/i;
+const FOLDERS = /^(__tests__|tests?|docs?|examples?|benchmarks?|\.github|man|pkgconfig)$/;
+/** Only needed to build, or by browsers. */
+const PACKAGES = ['typescript', '@types', 'typeorm/browser'];
+/** Folders of those names are code here, not tests or documents. */
+const isPackage = (parent) => /(^|\/)node_modules(\/@[^/]+)?$/.test(parent);
+
+for (const name of PACKAGES) rmSync(join(root, name), { recursive: true, force: true });
+slim(root);
+
+function slim(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) {
+      const isNeedless =
+        FOLDERS.test(entry.name) && !isPackage(folder) && !/\/(dist|lib|src|build)\//.test(path);
+      if (isNeedless) rmSync(path, { recursive: true });
+      else slim(path);
+    } else if (FILES.test(entry.name) && !LICENSES.test(entry.name)) rmSync(path);
+  }
+}

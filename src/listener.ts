@@ -1,0 +1,53 @@
+import { createServer, type Socket } from 'node:net';
+import { setImmediate as nextRound } from 'node:timers/promises';
+
+/** Connections that never cease to arrive are not waited for longer than this. */
+const CLOSE_MS = 1000;
+
+/** Takes connections on a port and hands them on, unread. Closing it resets none. */
+export class Listener {
+  /** Connections that came while the listener closes; null as long as it is open. */
+  private held: Socket[] | null = null;
+  private taken = 0;
+  private readonly server = createServer({
+    pauseOnConnect: true,
+    noDelay: true,
+    allowHalfOpen: true,
+  });
+
+  constructor(private readonly handOver: (socket: Socket) => void) {
+    this.server.on('connection', (socket) => {
+      this.taken++;
+      if (this.held) this.held.push(socket);
+      else handOver(socket);
+    });
+  }
+
+  /** Resolves with the port. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject).listen(port, host, () => {
+        const address = this.server.address();
+        resolve(typeof address === 'object' && address ? address.port : port);
+      });
+    });
+  }
+
+  /**
+   * The kernel resets the connections that wait to be taken when their listener closes. So it closes right after a
+   * round of the event loop that found none, and until then none is handed on: a client that waits for its answer does
+   * not come again.
+   */
+  async close(): Promise<void> {
+    this.held = [];
+    const deadline = Date.now() + CLOSE_MS;
+    await nextRound(); // what is left of the present round may not look at the listener
+    let before;
+    do {
+      before = this.taken;
+      await nextRound();
+    } while (this.taken > before && Date.now() < deadline);
+    this.server.close();
+    for (const socket of this.held) this.handOver(socket);
+  }
+}

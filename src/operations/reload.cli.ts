@@ -1,0 +1,9 @@
+import { askForReload, command } from '../command.js';
+
+// npm run reload: replaces the workers of the running service one by one, by those of the build on disk.
+await command(async () => {
+  const pid = askForReload();
+  process.stdout.write(
+    `process ${pid} was asked to replace its workers; its log tells how it goes\n`,
+  );
+});

@@ -1,0 +1,47 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { DataSource } from 'typeorm';
+import { createApp } from './app.js';
+import { ConnectionsService } from './operations/connections.service.js';
+import { ReadinessService } from './operations/readiness.service.js';
+
+/** What answers requests: the app of this process, or the workers that share its port. Its methods are called in this order. */
+export interface Service {
+  /** Takes a connection that nothing was read from. */
+  accept(socket: Socket): void;
+  /** From now on `/ready` says no, and each answer closes its connection. */
+  startDraining(): void;
+  /** Resolves when the connections of before have had their last answer, await it, or were idle for too long. */
+  closeKept(): Promise<void>;
+  /** No connection comes any more: finishes what is under way. */
+  close(): Promise<void>;
+}
+
+export interface ReplaceableService extends Service {
+  /**
+   * For one that another has taken the place of, so that no connection comes any more and there is no hurry. Resolves when
+   * the last one has ended: by its next answer, or of itself when it is idle for as long as clients are told.
+   */
+  retire(): Promise<void>;
+}
+
+/** The app over one data source, ready to take connections. */
+export async function openService(dataSource: DataSource): Promise<ReplaceableService> {
+  const app = await createApp(dataSource);
+  const server: Server = app.getHttpServer();
+  const connections = app.get(ConnectionsService);
+  await app.init();
+  // It has no port of its own. The event starts its search for requests whose head is late.
+  server.emit('listening');
+  return {
+    accept(socket) {
+      socket.allowHalfOpen = true; // as for the connections that an HTTP server takes itself
+      server.emit('connection', socket);
+      socket.resume();
+    },
+    startDraining: () => app.get(ReadinessService).startDraining(),
+    closeKept: () => connections.closeKept(),
+    retire: () => connections.retire(),
+    close: () => app.close(), // long polls, then requests, then the write queue, then the pool
+  };
+}
