@@ -215,6 +215,7 @@ describe('the edge', () => {
     expect(await get('/ready')).toEqual({
       database: 'reachable',
       migrations: 'at_head',
+      writes: 'taken',
       draining: false,
     });
     expect(await get('/server_info')).toEqual({

@@ -43,8 +43,12 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   /** Applies every policy once. */
-  async sweep(): Promise<void> {
-    await this.database.query(walksRestart());
+  sweep(): Promise<void> {
+    return this.database.urgently(() => this.applyAll());
+  }
+
+  private async applyAll(): Promise<void> {
+    await this.database.transaction(() => this.database.query(walksRestart()));
     const due = await this.database.query<Due & Record<string, unknown>>(duePolicies());
     for (const policy of due) {
       const started = performance.now();
