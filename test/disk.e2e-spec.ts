@@ -28,7 +28,7 @@ describe('a database that refuses writes', () => {
 
   const ready = async () => {
     const answer = await fetch(`${app.url}/ready`);
-    return { status: answer.status, body: await answer.json() };
+    return { status: answer.status, body: (await answer.json()) as { writes: string } };
   };
   const metric = async () =>
     /skein_ready\{what="writes"\} (\d)/.exec(await (await fetch(`${app.url}/metrics`)).text())?.[1];
@@ -44,7 +44,7 @@ describe('a database that refuses writes', () => {
 
   async function onServer(statement: string): Promise<void> {
     const { Client } = await import('pg');
-    const client = new Client(process.env['SKEIN_TEST_SERVER']!);
+    const client = new Client(process.env['SKEIN_TEST_SERVER']);
     await client.connect();
     await client.query(statement);
     await client.end();
@@ -133,7 +133,8 @@ onDisk('a disk of its own', () => {
     return answer;
   };
   const read = (id: string) => server.post('/call/read', { project_id: PROJECT, id });
-  const ready = async () => (await fetch(`${server.url}/ready`)).json();
+  const ready = async () =>
+    (await (await fetch(`${server.url}/ready`)).json()) as { writes: string };
   /** Another program takes all of the disk but so much. */
   const fill = (leftMb: number) => {
     const count = ['bash', '-c', `df --output=avail -m ${disk.path} | tail -1`];

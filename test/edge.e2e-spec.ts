@@ -248,6 +248,19 @@ describe('the edge', () => {
     );
   });
 
+  it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
+    const { metrics } = await import('../src/common/edge.js');
+    const names = metrics.getMetricsAsArray().map(({ name }) => name);
+    const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
+    const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(
+      ([, name]) => name!,
+    );
+    expect(listed.toSorted()).toEqual(names.toSorted());
+    const rules = readFileSync('docs/operate/skein.rules.yml', 'utf8');
+    for (const [name] of rules.matchAll(/\b(skein|nodejs)_\w+/g))
+      expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
+  });
+
   it('lives through lost connections: of transactions, of statements, of streams nobody reads', async () => {
     const batch = {
       batch: Array.from({ length: 50 }, () => ({ mode: 'start', req: { start: aStart() } })),

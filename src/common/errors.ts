@@ -150,7 +150,7 @@ function fromSqlState(state: string, cause: unknown): ApiError {
   const trouble = TROUBLE.find(([states]) => states.test(state));
   if (trouble) return unavailable(trouble[1], cause);
   // the system's refusal to write is one of permission to PostgreSQL
-  if (state === '42501' && /Read-only file system/.test(String((cause as Error).message)))
+  if (state === '42501' && /Read-only file system/.test((cause as Error).message))
     return unavailable(NO_WRITES, cause);
   return new ApiError('internal', INTERNAL, { cause });
 }

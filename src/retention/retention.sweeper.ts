@@ -12,6 +12,7 @@ import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts } from '../erasing/erasings.query.js';
 import { ErasingsService, sumOf } from '../erasing/erasings.service.js';
 import { Pace } from '../erasing/pace.js';
+import { DatabaseClock } from './database-clock.js';
 import { type Due, duePolicies, sweepLock, walkMove, walksRestart } from './retention.query.js';
 
 /** Another process sweeps. */
@@ -31,19 +32,28 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
+    private readonly clock: DatabaseClock,
   ) {}
 
   onApplicationBootstrap(): void {
     const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
     this.timer = setInterval(() => void look(), config.retentionIntervalSeconds * 1000).unref();
+    void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
   }
 
   onModuleDestroy(): void {
     clearInterval(this.timer);
   }
 
-  /** Applies every policy once. */
-  sweep(): Promise<void> {
+  /** Applies every policy once; none while the clock of the database cannot be right. */
+  async sweep(): Promise<void> {
+    if (await this.clock.isAhead()) {
+      logger.error(
+        'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
+          'the service is started anew',
+      );
+      return;
+    }
     return this.database.urgently(() => this.applyAll());
   }
 
