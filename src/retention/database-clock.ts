@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { sql } from '../query/sql.js';
 
@@ -8,7 +7,6 @@ const DAY_MS = 86_400_000;
  * Compares the clock of the database, which may be set, with one that only counts: retention counts in days, so a clock
  * that jumps ahead would have it erase what is to stay.
  */
-@Injectable()
 export class DatabaseClock {
   /** What the clock of the database was when ours began to count. */
   private origin: number | undefined;

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../calls/calls.module.js';
-import { DatabaseClock } from './database-clock.js';
 import { RetentionController } from './retention.controller.js';
 import { RetentionService } from './retention.service.js';
 import { RetentionSweeper } from './retention.sweeper.js';
@@ -9,6 +8,6 @@ import { RetentionSweeper } from './retention.sweeper.js';
 @Module({
   imports: [CallsModule],
   controllers: [RetentionController],
-  providers: [DatabaseClock, RetentionService, RetentionSweeper],
+  providers: [RetentionService, RetentionSweeper],
 })
 export class RetentionModule {}

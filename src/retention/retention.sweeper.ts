@@ -24,6 +24,7 @@ const TAKEN = Symbol('taken');
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly clock: DatabaseClock;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | null = null;
 
@@ -32,8 +33,9 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
-    private readonly clock: DatabaseClock,
-  ) {}
+  ) {
+    this.clock = new DatabaseClock(database);
+  }
 
   onApplicationBootstrap(): void {
     const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
