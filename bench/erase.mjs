@@ -128,10 +128,15 @@ async function measured(callsPerSecond) {
   const { rows } = await client.query(
     `SELECT pg_table_size('calls') AS data, pg_indexes_size('calls') AS indexes`,
   );
+  const { rows: indexes } = await client.query(
+    `SELECT indexrelname AS name, round(pg_relation_size(indexrelid) / 1e6)::int AS mb
+     FROM pg_stat_user_indexes WHERE relname = 'calls' ORDER BY 1`,
+  );
   const newest = { project_id, limit: 50, sort_by: [{ field: 'started_at', direction: 'desc' }] };
   return {
     'table, MB': Math.round(rows[0].data / 1e6),
     'indexes, MB': Math.round(rows[0].indexes / 1e6),
+    ...Object.fromEntries(indexes.map(({ name, mb }) => [`${name}, MB`, mb])),
     'batches of 100 a second': Math.round(callsPerSecond / BATCH),
     'newest 50, ms (median)':
       Math.round(10 * (await timed(() => post('/calls/query', newest)))) / 10,

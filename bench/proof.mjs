@@ -4,6 +4,8 @@
 // from PID namespaces of their own, through bind mounts and a link, as a second container on the same volume does.
 // In mode `restart` nothing is killed either: SIGHUP replaces the workers one by one, again and again, and no request may
 // fail at its client.
+// Except in mode `intruders`, backups run meanwhile, one after the other; the last one is restored, and has to hold all
+// that was acknowledged when it began.
 // npm run proof -- [--mode server|postgres|intruders|restart] [--seconds 60]       exits 1 when anything is wrong
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -326,13 +328,13 @@ let server;
 let ended;
 let output = '';
 let starts = 0;
-async function startServer() {
+async function startServer(folder = dataDir) {
   starts++;
   server = spawn(process.execPath, ['dist/src/main.js'], {
     env: {
       PATH: process.env.PATH,
       PORT: String(port),
-      DATA_DIR: dataDir,
+      DATA_DIR: folder,
       BOOTSTRAP_API_KEY: key,
       ...(options.mode === 'restart' && { WORKERS: '2' }),
     },
@@ -343,6 +345,8 @@ async function startServer() {
     stream.on('data', (chunk) => (output += chunk));
   ended = once(server, 'exit');
   while (!output.includes('listens on')) {
+    // a backup that began while no service ran has the folder until its end
+    if (server.exitCode === 1 && output.includes(' is in use by ')) return startServer(folder);
     if (server.exitCode !== null || server.signalCode !== null)
       throw new Error(`the server did not start:\n${output}`);
     await pause(20);
@@ -380,10 +384,47 @@ const writers = Object.keys(PATHS).flatMap((path) =>
 const until = Date.now() + Number(options.seconds) * 1000;
 let kills = 0;
 async function killAndRestart() {
-  process.kill(options.mode === 'postgres' ? postmaster() : server.pid, 'SIGKILL');
   kills++;
+  if (options.mode === 'postgres') return killPostgres();
+  process.kill(server.pid, 'SIGKILL');
   await ended;
   await startServer();
+}
+
+/** The service starts its PostgreSQL again by itself. */
+async function killPostgres() {
+  const before = postmaster();
+  process.kill(before, 'SIGKILL');
+  for (;;) {
+    const isReady = await fetch(`http://127.0.0.1:${port}/ready`).then(({ ok }) => ok);
+    if (isReady && postmaster() !== before) return;
+    await pause(20);
+  }
+}
+
+// Backups run meanwhile, one after the other. One that meets a kill fails; each that ends well is restored at the end.
+const backups = { made: [], failed: 0 };
+const backupFolder = dataFolder();
+async function backUp() {
+  while (!isOver) {
+    const file = join(backupFolder, `${backups.made.length}.skein`);
+    const known = acknowledged.length;
+    const code = await command('backup', file, dataDir);
+    if (code === 0) backups.made.push({ file, known });
+    else {
+      backups.failed++;
+      rmSync(file, { force: true });
+    }
+  }
+}
+
+async function command(name, file, folder) {
+  const child = spawn(process.execPath, [`dist/src/backup/${name}.cli.js`, file], {
+    env: { PATH: process.env.PATH, DATA_DIR: folder },
+    stdio: 'ignore',
+  });
+  const [code] = await once(child, 'exit');
+  return code;
 }
 
 // The container has its own processes and its own /tmp, and sees the folder at another path.
@@ -471,10 +512,13 @@ if (options.mode === 'intruders') {
   console.table(outcomes);
   await killAndRestart(); // what is on disk counts, not what is in memory
 } else {
+  writers.push(backUp());
   do {
     await pause(300 + Math.random() * 2500);
     await (options.mode === 'restart' ? reloadWorkers() : killAndRestart());
   } while (Date.now() < until);
+  const made = backups.made.length;
+  while (backups.made.length === made) await pause(100); // the kills may have cut each of a short run
 }
 await pause(500);
 isOver = true;
@@ -485,24 +529,28 @@ if (options.mode === 'restart') {
   wrong += failures.length;
 }
 
-const verdicts = {};
-for (let i = 0; i < acknowledged.length; i += 20)
-  await Promise.all(
-    acknowledged.slice(i, i + 20).map(async ({ path, marker, answer }) => {
-      const found = await PATHS[path].check(marker, answer);
-      const row = (verdicts[path] ??= {
-        acknowledged: 0,
-        lost: 0,
-        doubled: 0,
-        'half-written': 0,
-        failed: failed.get(path) ?? 0,
-      });
-      row.acknowledged++;
-      if (found === 'ok') return;
-      row[found]++;
-      wrong++;
-    }),
-  );
+async function lookUp(writes) {
+  const verdicts = {};
+  for (let i = 0; i < writes.length; i += 20)
+    await Promise.all(
+      writes.slice(i, i + 20).map(async ({ path, marker, answer }) => {
+        const found = await PATHS[path].check(marker, answer);
+        const row = (verdicts[path] ??= {
+          acknowledged: 0,
+          lost: 0,
+          doubled: 0,
+          'half-written': 0,
+          failed: failed.get(path) ?? 0,
+        });
+        row.acknowledged++;
+        if (found === 'ok') return;
+        row[found]++;
+        wrong++;
+      }),
+    );
+  return verdicts;
+}
+const verdicts = await lookUp(acknowledged);
 console.log(
   `Node ${process.version}; SIGKILL to ${options.mode === 'postgres' ? 'PostgreSQL' : 'the server'} ${kills} times in ${options.seconds} s, ${starts} starts; failed writes were not acknowledged`,
 );
@@ -517,5 +565,22 @@ console.log(
 
 server.kill('SIGTERM');
 await ended;
+const last = backups.made.at(-1);
+if (last) {
+  const folder = dataFolder();
+  const code = await command('restore', last.file, folder);
+  if (code === 0) {
+    await startServer(folder);
+    await lookUp(acknowledged.slice(0, last.known));
+    server.kill('SIGTERM');
+    await ended;
+  } else wrong++;
+  console.log(
+    `${backups.made.length} backups were made meanwhile, ${backups.failed} failed; the last one, restored, ` +
+      (wrong === 0 ? `has all ${last.known} writes acknowledged before it` : 'is WRONG'),
+  );
+  rmSync(folder, { recursive: true, force: true });
+}
+rmSync(backupFolder, { recursive: true, force: true });
 rmSync(dataDir, { recursive: true, force: true });
 process.exitCode = wrong > 0 || missing.length > 0 ? 1 : 0;

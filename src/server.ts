@@ -31,8 +31,6 @@ export interface Postgres {
   url: string;
   /** Ends the embedded server; an external one is left alone. */
   stop(): Promise<void>;
-  /** Resolves when the embedded server has ended; never for an external one. */
-  exited: Promise<void>;
 }
 
 /** Gives up a start when the signal says so. */
@@ -40,7 +38,7 @@ export async function openPostgres(
   { databaseUrl, dataDir, postgresFlags }: Config,
   signal?: AbortSignal,
 ): Promise<Postgres> {
-  if (databaseUrl) return { url: databaseUrl, stop: async () => {}, exited: new Promise(() => {}) };
+  if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
     flags: postgresFlags,
@@ -92,7 +90,6 @@ export async function serve(request: StopRequest): Promise<void> {
   const postgres = await openPostgres(config, request.signal);
   try {
     const { service, listener } = await request.during(start(postgres, request));
-    void postgres.exited.then(() => request.stop('PostgreSQL ended', 1));
     whenStopped(request, async () => {
       service.startDraining();
       await sleep(config.shutdownDelaySeconds * 1000);

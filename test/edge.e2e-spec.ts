@@ -217,6 +217,7 @@ describe('the edge', () => {
     expect(await get('/ready')).toEqual({
       database: 'reachable',
       migrations: 'at_head',
+      writes: 'taken',
       draining: false,
     });
     expect(await get('/server_info')).toEqual({
@@ -247,6 +248,19 @@ describe('the edge', () => {
     expect(Object.fromEntries(listed)).toEqual(
       Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])),
     );
+  });
+
+  it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
+    const { metrics } = await import('../src/common/edge.js');
+    const names = metrics.getMetricsAsArray().map(({ name }) => name);
+    const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
+    const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(
+      ([, name]) => name!,
+    );
+    expect(listed.toSorted()).toEqual(names.toSorted());
+    const rules = readFileSync('docs/operate/skein.rules.yml', 'utf8');
+    for (const [name] of rules.matchAll(/\b(skein|nodejs)_\w+/g))
+      expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
   });
 
   it('lives through lost connections: of transactions, of statements, of streams nobody reads', async () => {

@@ -356,13 +356,16 @@ onLinux('after a crash', () => {
     expect(row!.n).toBeGreaterThanOrEqual(count);
   });
 
-  it('an application learns that its server was killed, and the next one recovers it', async () => {
+  it('a server that was killed is started again at the same address, and the next one has all of it', async () => {
     const dataDir = newDataDir();
     const app = await started(dataDir);
     await query(app.url, 'CREATE TABLE kept AS SELECT 1 AS one');
     process.kill(postmaster(dataDir), 'SIGKILL');
-    await until(() => app.messages.some(({ exited }) => exited));
+    await until(() => app.messages.some(({ log }) => log === 'PostgreSQL runs again'));
+    expect(await query(app.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
+    expect(app.messages.some(({ exited }) => exited)).toBe(false);
     await stop(app);
+    expect(app.messages.some(({ exited }) => exited)).toBe(true);
     const next = await started(dataDir);
     expect(await query(next.url, 'SELECT one FROM kept')).toEqual([{ one: 1 }]);
   });

@@ -16,4 +16,6 @@ it.each([
     '4',
   ]);
   expect(stdout).toMatch(/all [1-9]\d* acknowledged writes are there, once and whole/);
+  if (mode !== 'intruders')
+    expect(stdout).toMatch(/the last one, restored, has all [1-9]\d* writes/);
 });

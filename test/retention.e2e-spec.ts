@@ -23,6 +23,19 @@ describe('retention', () => {
   }
   const sweep = () => app.app.get(RetentionSweeper).sweep();
 
+  it('erases nothing while the clock of the database is a day ahead of what it was', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 10);
+    await done('/retention/set', { project_id, calls_days: 5 });
+    const now = performance.now.bind(performance);
+    const counted = jest.spyOn(performance, 'now').mockImplementation(() => now() - DAY_MS);
+    await sweep();
+    counted.mockRestore();
+    expect(await idsIn(project_id)).toEqual(['d10']);
+    await sweep();
+    expect(await idsIn(project_id)).toEqual([]);
+  });
+
   /** A whole call of some days ago, a turn of a thread, with everything in it. */
   async function aCall(project_id: string, days: number, fields: object = {}): Promise<void> {
     const id = `d${days}`;

@@ -22,7 +22,9 @@ export class KeyUses {
     if (this.days.get(key.keyId) === day) return;
     this.days.set(key.keyId, day);
     const event = { action: 'keys.use', by: key, target: key.keyId, scopes: key.scopes } as const;
-    this.database.query(useInsert(event)).catch((error: unknown) => {
+    const insert = () => this.database.query(useInsert(event));
+    const inserted = this.database.urgently(() => this.database.transaction(insert));
+    inserted.catch((error: unknown) => {
       this.days.delete(key.keyId); // tried again with its next connection
       this.logger.warn(error);
     });

@@ -25,6 +25,7 @@ export class IdempotencySweeper implements OnModuleInit, OnModuleDestroy {
 
   async sweep(): Promise<void> {
     const old = sql`DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`;
-    await this.database.long(() => this.database.query(old), STATEMENT_MS.bulk);
+    const remove = () => this.database.long(() => this.database.query(old), STATEMENT_MS.bulk);
+    await this.database.urgently(remove);
   }
 }

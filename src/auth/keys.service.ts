@@ -70,11 +70,11 @@ export class KeysService {
     authenticate: () => Promise<Caller | undefined>,
   ): Promise<Caller | undefined> {
     const known = this.known.get(socket);
-    if (known?.header === header && known.until > Date.now() && !known.caller.isExpired())
+    if (known?.header === header && known.until > performance.now() && !known.caller.isExpired())
       return known.caller;
     const caller = await authenticate();
     if (!caller) return undefined;
-    this.known.set(socket, { header, caller, until: Date.now() + CACHE_MS });
+    this.known.set(socket, { header, caller, until: performance.now() + CACHE_MS });
     this.uses.note(caller);
     return caller;
   }
@@ -151,13 +151,14 @@ export class KeysService {
 
   /** False when there is no such key, or it was revoked before. */
   async revoke(id: string, by: Actor): Promise<boolean> {
-    const isRevoked = await this.database.transaction(async () => {
+    const revoke = async () => {
       const [revoked] = await this.database.query<Pick<ApiKey, 'scopes'>>(keyRevoke(id));
       if (!revoked) return false;
       const { scopes } = revoked;
       await this.database.query(eventInsert({ action: 'keys.revoke', by, target: id, scopes }));
       return true;
-    });
+    };
+    const isRevoked = await this.database.urgently(() => this.database.transaction(revoke));
     this.cache.clear();
     this.known = new WeakMap();
     return isRevoked;

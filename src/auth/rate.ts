@@ -39,7 +39,7 @@ export class Rate {
   }
 
   private takeHere(name: string, points: number, isSpent: boolean): number {
-    const now = Date.now();
+    const now = performance.now();
     const last = this.levels.get(name) ?? { points: 0, at: now };
     const level = Math.max(0, last.points - (now - last.at) * this.perMs);
     const room = Math.max(0, this.perMinute - points);

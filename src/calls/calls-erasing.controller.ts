@@ -28,6 +28,6 @@ export class CallsErasingController {
   @IdempotentItself()
   async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
     const begin = () => this.calls.begin(body, request.user!);
-    return this.erasings.erase(body.project_id, await this.idempotency.once(request, begin));
+    return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
   }
 }

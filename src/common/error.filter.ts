@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { noteDiskRefusal } from './disk-refusals.js';
 import { ApiError, ERRORS, toApiError } from './errors.js';
 
 export const PROBLEM_JSON = 'application/problem+json';
@@ -17,6 +18,7 @@ export class ErrorFilter implements ExceptionFilter {
       response.end(); // nobody is there to be told; it shows that the handler is done
       return;
     }
+    noteDiskRefusal(thrown);
     const error = toApiError(thrown);
     // What a service refuses on purpose has no cause: a probe that is not ready is no entry each time.
     const cause = thrown instanceof ApiError ? error.cause : thrown;

@@ -127,6 +127,19 @@ function fromStatus(status: number, message: string): ApiError {
   return new ApiError(code, code === 'internal' ? INTERNAL : message);
 }
 
+const NO_WRITES =
+  'the database takes no writes now: its disk is nearly full, or it was set to be read-only';
+
+/** What is wrong with the database itself, by SQLSTATE; the first match counts. */
+const TROUBLE: [RegExp, string][] = [
+  [/^25006$/, NO_WRITES],
+  [/^53100$/, 'the disk of the database is full: it needs room before it can go on'],
+  [/^53200$/, 'the database has no memory left for this'],
+  [/^58030$/, 'the database cannot read or write its disk'],
+  [/^57P/, 'the database is starting, stopping or recovering'],
+  [/^(08|53|40)/, 'the database is not available'],
+];
+
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 function fromSqlState(state: string, cause: unknown): ApiError {
   if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
@@ -134,7 +147,11 @@ function fromSqlState(state: string, cause: unknown): ApiError {
     return new ApiError('invalid_request', 'a value cannot be stored', { cause });
   if (isTimeout({ code: state }))
     return unavailable('the database took longer over a statement than it may', cause);
-  if (/^(08|53|57P|40)/.test(state)) return unavailable('the database is not available', cause);
+  const trouble = TROUBLE.find(([states]) => states.test(state));
+  if (trouble) return unavailable(trouble[1], cause);
+  // the system's refusal to write is one of permission to PostgreSQL
+  if (state === '42501' && /Read-only file system/.test((cause as Error).message))
+    return unavailable(NO_WRITES, cause);
   return new ApiError('internal', INTERNAL, { cause });
 }
 

@@ -19,6 +19,7 @@ interface Scope {
   /** Set where the connection may be held for long, and for how long a statement may run there. */
   slot?: Slot;
   statementMs?: number;
+  isUrgent?: boolean | undefined;
 }
 
 const OURS = () => '';
@@ -59,7 +60,16 @@ export class Database {
 
   /** Runs `work` for a key, which need not be known before the first slot is taken. Without one it is the service's own. */
   runFor<T>(key: () => string, work: () => T): T {
-    return this.scopes.run({ key }, work);
+    return this.scopes.run({ key, isUrgent: this.scope?.isUrgent }, work);
+  }
+
+  /**
+   * Transactions that begin within `work` may write although the database begins them as read-only, as it does while its
+   * disk is nearly full: for what makes room, and for what is small and must not wait. Statements outside of a transaction
+   * may not.
+   */
+  urgently<T>(work: () => T): T {
+    return this.scopes.run({ key: this.key, ...this.scope, isUrgent: true }, work);
   }
 
   /** Whose work this asynchronous context is: for callbacks of other contexts, which pass it to `runFor`. */
@@ -76,7 +86,7 @@ export class Database {
 
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTransaction ? work() : this.begun({ key: this.key }, 'BEGIN', work);
+    return this.inTransaction ? work() : this.begun({ key: this.key }, '', work);
   }
 
   /**
@@ -91,8 +101,7 @@ export class Database {
     const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
     const limit = `SET LOCAL statement_timeout = ${statementMs}`;
     try {
-      if (!scope?.client)
-        return await this.begun({ key, slot, statementMs }, `BEGIN; ${limit}`, work);
+      if (!scope?.client) return await this.begun({ key, slot, statementMs }, limit, work);
       await scope.client.query(limit);
       return await this.scopes.run({ ...scope, slot, statementMs }, work);
     } finally {
@@ -117,12 +126,13 @@ export class Database {
     return slot;
   }
 
-  private async begun<T>(scope: Scope, begin: string, work: () => Promise<T>): Promise<T> {
+  private async begun<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
+    const isUrgent = this.scope?.isUrgent ?? false;
     const client = await this.pool.connect();
     let failure: Error | undefined;
     try {
-      await client.query(begin);
-      const result = await this.scopes.run({ ...scope, client }, work);
+      await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${first}`);
+      const result = await this.scopes.run({ ...scope, isUrgent, client }, work);
       await client.query('COMMIT');
       return result;
     } catch (error) {

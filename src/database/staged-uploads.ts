@@ -64,7 +64,9 @@ export class StagedUploads implements OnApplicationBootstrap, OnModuleDestroy {
       sql`SELECT project_id, id FROM uploads WHERE touched_at < now() - ${STALE} LIMIT 100`,
     );
     for (const { project_id, id } of stale)
-      await this.database.long(() => remove(this.database, project_id, id), STATEMENT_MS.bulk);
+      await this.database.urgently(() =>
+        this.database.long(() => remove(this.database, project_id, id), STATEMENT_MS.bulk),
+      );
   }
 }
 
@@ -109,7 +111,9 @@ export class StagedUpload {
   async discard(): Promise<void> {
     if (!this.isBegun) return;
     try {
-      await this.long(() => remove(this.database, this.projectId, this.id), STATEMENT_MS.bulk);
+      await this.database.urgently(() =>
+        this.long(() => remove(this.database, this.projectId, this.id), STATEMENT_MS.bulk),
+      );
     } catch (error) {
       this.logger.warn(`an upload stays staged: ${(error as Error).message}`);
     }

@@ -35,6 +35,6 @@ export class ErasingsController {
       event: { action: 'project.delete' as const, target: projectId },
     };
     const begin = () => this.erasings.begin(erasure, request.user!);
-    return this.erasings.erase(projectId, await this.idempotency.once(request, begin));
+    return this.erasings.run(projectId, () => this.idempotency.once(request, begin));
   }
 }

@@ -90,8 +90,15 @@ export class ErasingsService {
     return id;
   }
 
-  /** Erases for some seconds, then says how far it is; what is left is done in the background. */
-  async erase(projectId: string, id: string): Promise<ErasedDto> {
+  /**
+   * Writes down an erasing by `begin`, which answers its id, and erases for some seconds, then says how far it is; what is
+   * left is done in the background. All of it goes on while the disk is nearly full.
+   */
+  run(projectId: string, begin: () => Promise<string>): Promise<ErasedDto> {
+    return this.database.urgently(async () => this.erase(projectId, await begin()));
+  }
+
+  private async erase(projectId: string, id: string): Promise<ErasedDto> {
     const deadline = performance.now() + ANSWER_AFTER_MS;
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
@@ -103,10 +110,14 @@ export class ErasingsService {
   }
 
   /** Takes over erasings that nobody has in hand, and forgets those that ended a day ago. */
-  async takeOver(): Promise<void> {
+  takeOver(): Promise<void> {
+    return this.database.urgently(() => this.takeLeft());
+  }
+
+  private async takeLeft(): Promise<void> {
     const left = await this.database.query<{ project_id: string; id: string }>(leftErasings());
     for (const { project_id, id } of left) await this.goOn(project_id, id);
-    await this.database.query(endedErasingsDelete());
+    await this.database.transaction(() => this.database.query(endedErasingsDelete()));
   }
 
   /** Erases to the end, or until the process ends. One that fails is tried again later. */
@@ -116,7 +127,8 @@ export class ErasingsService {
     } catch (error) {
       if (this.pace.signal.aborted) return;
       this.logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
-      await this.database.query(erasingPutOff(projectId, id)).catch(() => {});
+      const putOff = () => this.database.query(erasingPutOff(projectId, id));
+      await this.database.transaction(putOff).catch(() => {});
     }
   }
 

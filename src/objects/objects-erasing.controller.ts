@@ -28,6 +28,6 @@ export class ObjectsErasingController {
   @IdempotentItself()
   async purge(@Body() body: ObjectsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
     const begin = () => this.objects.begin(body, request.user!);
-    return this.erasings.erase(body.project_id, await this.idempotency.once(request, begin));
+    return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
   }
 }

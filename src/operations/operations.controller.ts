@@ -20,10 +20,15 @@ export class OperationsController {
     return { status: 'ok' };
   }
 
-  /** 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. */
+  /**
+   * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. While writes
+   * are refused it is 200 too, since reads go on: `writes` tells.
+   */
   @Get('ready')
   @ApiOkResponse({
-    schema: { example: { database: 'reachable', migrations: 'at_head', draining: false } },
+    schema: {
+      example: { database: 'reachable', migrations: 'at_head', writes: 'taken', draining: false },
+    },
   })
   async ready(): Promise<Readiness> {
     const readiness = await this.readinessService.readiness();

@@ -2,12 +2,13 @@ import { Module } from '@nestjs/common';
 import { ConnectionsService } from './connections.service.js';
 import { DatabaseMetrics } from './database.metrics.js';
 import { OperationsController } from './operations.controller.js';
+import { ReadinessMetrics } from './readiness.metrics.js';
 import { ReadinessService } from './readiness.service.js';
 
 /** What operators and probes ask the process itself. */
 @Module({
   controllers: [OperationsController],
-  providers: [ReadinessService, ConnectionsService, DatabaseMetrics],
+  providers: [ReadinessService, ConnectionsService, DatabaseMetrics, ReadinessMetrics],
   exports: [ReadinessService, ConnectionsService],
 })
 export class OperationsModule {}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { wasRefusedLately } from '../common/disk-refusals.js';
 import { closeWithAnswers } from '../common/edge.js';
 
 /** A database that does not answer within this time is not reachable. */
@@ -8,6 +9,8 @@ const PROBE_TIMEOUT_MS = 2000;
 export interface Readiness {
   database: 'reachable' | 'unreachable';
   migrations: 'at_head' | 'pending' | 'unknown';
+  /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
+  writes: 'taken' | 'refused' | 'unknown';
   draining: boolean;
 }
 
@@ -27,11 +30,21 @@ export class ReadinessService {
   async readiness(): Promise<Readiness> {
     const draining = this.isDraining;
     try {
-      const hasPending = await within(PROBE_TIMEOUT_MS, this.dataSource.showMigrations());
-      return { database: 'reachable', migrations: hasPending ? 'pending' : 'at_head', draining };
+      const [hasPending, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
+      const writes = takesWrites ? 'taken' : 'refused';
+      const migrations = hasPending ? 'pending' : 'at_head';
+      return { database: 'reachable', migrations, writes, draining };
     } catch {
-      return { database: 'unreachable', migrations: 'unknown', draining };
+      return { database: 'unreachable', migrations: 'unknown', writes: 'unknown', draining };
     }
+  }
+
+  private async probe(): Promise<[boolean, boolean]> {
+    const hasPending = await this.dataSource.showMigrations();
+    const [row] = await this.dataSource.query<{ transaction_read_only: string }[]>(
+      'SHOW transaction_read_only',
+    );
+    return [hasPending, row!.transaction_read_only === 'off' && !wasRefusedLately()];
   }
 }
 

@@ -58,13 +58,13 @@ export async function lockFile(path: string, options: LockOptions): Promise<File
   const descriptor = open(path);
   const release = once(() => closeSync(descriptor));
   try {
-    const deadline = Date.now() + options.patienceMs;
+    const deadline = performance.now() + options.patienceMs;
     let { onLeftover } = options;
     while (!tryLock(descriptor, LOCKED_BYTE, 1)) {
       const holder = readHolder(descriptor);
       const hasEnded = holder !== undefined && isVisible(holder) && !isRunning(holder);
       const isKnown = holder !== undefined && isVisible(holder) && !hasEnded;
-      if (isKnown || Date.now() > deadline) throw inUse(path, hasEnded ? undefined : holder);
+      if (isKnown || performance.now() > deadline) throw inUse(path, hasEnded ? undefined : holder);
       await onLeftover?.(hasEnded);
       onLeftover = undefined;
       await delay(POLL_MS, undefined, { signal: options.signal });

@@ -18,7 +18,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FileLock, lockFile, visibleHolder } from './data-dir-lock.js';
+import { diskOf, DiskWatch } from './disk-watch.js';
 import { assertLocal } from './file-system.js';
+import { type KeptUp, keptUp } from './kept-up.js';
 import {
   isPermitted,
   isReachable,
@@ -53,9 +55,9 @@ export interface EmbeddedPostgres {
   url: string;
   /** Where the database is: in DATA_DIR, or elsewhere when the account PostgreSQL runs as cannot enter that. */
   folder: string;
-  /** Resolves when the server has ended, whoever ended it. The data folder stays ours until `stop()`. */
+  /** Resolves when the server has ended for good: one that ends by itself is started again. */
   exited: Promise<void>;
-  /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again, and after `exited`. */
+  /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again. */
   stop(): Promise<void>;
 }
 
@@ -112,13 +114,20 @@ export async function openEmbeddedPostgres(
     assertLocal(pgdata, warn);
     const cluster = await lockCluster(pgdata, tools, warn);
     releases.push(cluster.release);
-    await removeLeftover(pgdata, tools);
+    const file = join(scratch, 'postgresql.conf');
+    const settings = settingsFor({ ...ownResources(), diskBytes: diskOf(pgdata).sizeBytes });
+    const reload = () => reloadServer(pgdata, tools);
+    const disk = new DiskWatch(pgdata, file, settings, { reload, warn });
+    const listen = await listenArguments(scratch);
+    const args = ['-D', pgdata, ...listen, '-c', `config_file=${file}`, ...(options.flags ?? [])];
     const lock = cluster.descriptor;
-    const server = await startServer(
-      pgdata,
-      { ...tools, lock, log: serverLog(report) },
-      options.flags ?? [],
-    );
+    const start = async (begun: (server: TiedProcess) => void) => {
+      await removeLeftover(pgdata, tools);
+      return startServer(pgdata, args, { ...tools, lock, log: serverLog(report), begun });
+    };
+    const server = await keptUp(start, (process) => interrupt(process, pgdata, tools), warn);
+    disk.start();
+    releases.push(() => disk.stop());
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
     return { url: serverUrl(pgdata)!, folder: pgdata, exited: server.exited, stop };
@@ -203,14 +212,21 @@ function isWritable(folder: string): boolean {
   }
 }
 
+interface StartTools extends Tools {
+  /** Told of each process that is tried. */
+  begun: (server: TiedProcess) => void;
+}
+
 /** Starts the server and waits until it takes connections, through a recovery of any length. */
-async function startServer(pgdata: string, tools: Tools, flags: string[]): Promise<TiedProcess> {
-  const deadline = Date.now() + RETRY_START_MS;
+async function startServer(
+  pgdata: string,
+  args: string[],
+  tools: StartTools,
+): Promise<TiedProcess> {
+  const deadline = performance.now() + RETRY_START_MS;
   for (;;) {
-    const args = ['-D', pgdata, ...(await listenArguments(tools.scratch))];
-    for (const [name, value] of Object.entries(settingsFor(ownResources())))
-      args.push('-c', `${name}=${value}`);
-    const server = spawnTied(tools.binaries.postgres, [...args, ...flags], tools);
+    const server = spawnTied(tools.binaries.postgres, args, tools);
+    tools.begun(server);
     const giveUp = () => server.child.stdin?.end(); // its watcher ends it
     tools.signal?.addEventListener('abort', giveUp);
     if (tools.signal?.aborted) giveUp();
@@ -222,7 +238,7 @@ async function startServer(pgdata: string, tools: Tools, flags: string[]): Promi
     const isTransient = /could not bind|shared memory block|lock file .* already exists/.test(
       output,
     );
-    if (!isTransient || Date.now() > deadline) {
+    if (!isTransient || performance.now() > deadline) {
       throw new Error(`the embedded PostgreSQL did not start on ${pgdata}:\n${output}`);
     }
     await delay(200);
@@ -261,7 +277,8 @@ function isAlive({ child }: TiedProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 }
 
-async function stopServer(server: TiedProcess, pgdata: string, tools: Tools): Promise<void> {
+/** Asks the server to end: its sessions are ended, and a checkpoint is written. */
+function interrupt(server: TiedProcess, pgdata: string, tools: Tools): void {
   if (isAlive(server)) {
     const postmaster = readPostmaster(pgdata);
     if (process.platform === 'win32') pgCtlStop(pgdata, tools);
@@ -269,8 +286,19 @@ async function stopServer(server: TiedProcess, pgdata: string, tools: Tools): Pr
   }
   // the watcher reads the end of this pipe, should there have been no status file to go by
   server.child.stdin?.end();
-  await server.exited;
+}
+
+async function stopServer(server: KeptUp, pgdata: string, tools: Tools): Promise<void> {
+  await server.stop();
   await removeLeftover(pgdata, tools);
+}
+
+/** Makes a running server read its settings anew. */
+function reloadServer(pgdata: string, { binaries }: Tools): void {
+  const pid = readPostmaster(pgdata)?.pid;
+  if (pid === undefined || !isPostmaster(pid, pgdata)) return; // it reads them when it starts
+  if (process.platform === 'win32') execFileSync(binaries.pgCtl, ['reload', '-D', pgdata, '-s']);
+  else signal(pid, 'SIGHUP');
 }
 
 /**

@@ -116,7 +116,7 @@ export function commandLine(pid: number): string {
   }
 }
 
-export function signal(pid: number, name: 'SIGINT' | 'SIGKILL'): void {
+export function signal(pid: number, name: 'SIGHUP' | 'SIGINT' | 'SIGKILL'): void {
   try {
     process.kill(pid, name);
   } catch (error) {
@@ -127,8 +127,8 @@ export function signal(pid: number, name: 'SIGINT' | 'SIGKILL'): void {
 
 /** Waits until a process is gone, or for the time given. */
 export async function ended(pid: number, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   const started = processStart(pid);
   if (started === undefined) return;
-  while (processStart(pid) === started && Date.now() < deadline) await delay(POLL_MS);
+  while (processStart(pid) === started && performance.now() < deadline) await delay(POLL_MS);
 }

@@ -1,7 +1,8 @@
 import { ownResources, settingsFor } from './settings.js';
 
 const GIB = 1024 ** 3;
-const at = (memoryGib: number, cores = 2) => settingsFor({ memoryBytes: memoryGib * GIB, cores });
+const at = (memoryGib: number, cores = 2, diskGib = 1000) =>
+  settingsFor({ memoryBytes: memoryGib * GIB, cores, diskBytes: diskGib * GIB });
 
 it('takes a share of the memory, between bounds', () => {
   expect(at(0.25)).toMatchObject({
@@ -22,6 +23,12 @@ it('takes a share of the memory, between bounds', () => {
     maintenance_work_mem: '1024MB',
     max_wal_size: '8192MB',
   });
+});
+
+it('keeps its log to a tenth of the disk', () => {
+  expect(at(8, 2, 10)).toMatchObject({ max_wal_size: '1024MB', min_wal_size: '256MB' });
+  expect(at(8, 2, 2)).toMatchObject({ max_wal_size: '205MB', min_wal_size: '102MB' });
+  expect(at(8, 2, 0.1)).toMatchObject({ max_wal_size: '64MB', min_wal_size: '32MB' });
 });
 
 it('has no parallel query on a single core', () => {

@@ -7,10 +7,12 @@ const MIB = 1024 * 1024;
 export interface Resources {
   memoryBytes: number;
   cores: number;
+  /** Of the disk that the server writes on. */
+  diskBytes: number;
 }
 
 /** What this process may use; a limit of its control group counts. */
-export function ownResources(): Resources {
+export function ownResources(): Omit<Resources, 'diskBytes'> {
   const limit = process.constrainedMemory();
   return {
     memoryBytes: limit > 0 ? Math.min(limit, totalmem()) : totalmem(),
@@ -22,7 +24,6 @@ export function ownResources(): Resources {
 const FIXED = {
   // several Node processes, each with a pool, plus the command line tools
   max_connections: '200',
-  min_wal_size: '256MB',
   // vacuum keeps up with ingest: the default pace is meant for disks of 2005
   autovacuum_vacuum_cost_limit: '2000',
   password_encryption: 'scram-sha-256',
@@ -39,9 +40,12 @@ const FIXED = {
  * Settings of the embedded server, which shares the machine with Node. bench/postgres-settings.mjs measures them beside
  * PostgreSQL's defaults.
  */
-export function settingsFor({ memoryBytes, cores }: Resources): Record<string, string> {
-  const share = (divisor: number, min: number, max: number) =>
-    `${Math.round(Math.min(max, Math.max(min, memoryBytes / MIB / divisor)))}MB`;
+export function settingsFor({ memoryBytes, cores, diskBytes }: Resources): Record<string, string> {
+  const part = (divisor: number, min: number, max: number) =>
+    Math.min(max, Math.max(min, memoryBytes / MIB / divisor));
+  const share = (...of: Parameters<typeof part>) => `${Math.round(part(...of))}MB`;
+  // room for ingest between two checkpoints; it is also how much a recovery may have to read, and the disk has to hold
+  const walMib = Math.max(64, Math.min(part(4, 1024, 8192), diskBytes / MIB / 10));
   return {
     ...FIXED,
     // a quarter is what PostgreSQL recommends for a machine of its own
@@ -50,8 +54,8 @@ export function settingsFor({ memoryBytes, cores }: Resources): Record<string, s
     // for each sort or hash of each statement, of which few run at once
     work_mem: share(512, 4, 64),
     maintenance_work_mem: share(32, 32, 1024),
-    // room for ingest between two checkpoints; it is also how much a recovery may have to read
-    max_wal_size: share(4, 1024, 8192),
+    max_wal_size: `${Math.round(walMib)}MB`,
+    min_wal_size: `${Math.round(Math.min(256, walMib / 2))}MB`,
     max_parallel_workers: String(cores),
     max_parallel_workers_per_gather: String(Math.min(2, Math.floor(cores / 2))),
   };

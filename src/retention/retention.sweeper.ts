@@ -12,6 +12,7 @@ import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts } from '../erasing/erasings.query.js';
 import { ErasingsService, sumOf } from '../erasing/erasings.service.js';
 import { Pace } from '../erasing/pace.js';
+import { DatabaseClock } from './database-clock.js';
 import { type Due, duePolicies, sweepLock, walkMove, walksRestart } from './retention.query.js';
 
 /** Another process sweeps. */
@@ -23,6 +24,7 @@ const TAKEN = Symbol('taken');
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly clock: DatabaseClock;
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | null = null;
 
@@ -31,20 +33,34 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
-  ) {}
+  ) {
+    this.clock = new DatabaseClock(database);
+  }
 
   onApplicationBootstrap(): void {
     const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
     this.timer = setInterval(() => void look(), config.retentionIntervalSeconds * 1000).unref();
+    void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
   }
 
   onModuleDestroy(): void {
     clearInterval(this.timer);
   }
 
-  /** Applies every policy once. */
+  /** Applies every policy once; none while the clock of the database cannot be right. */
   async sweep(): Promise<void> {
-    await this.database.query(walksRestart());
+    if (await this.clock.isAhead()) {
+      logger.error(
+        'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
+          'the service is started anew',
+      );
+      return;
+    }
+    return this.database.urgently(() => this.applyAll());
+  }
+
+  private async applyAll(): Promise<void> {
+    await this.database.transaction(() => this.database.query(walksRestart()));
     const due = await this.database.query<Due & Record<string, unknown>>(duePolicies());
     for (const policy of due) {
       const started = performance.now();

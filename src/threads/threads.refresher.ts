@@ -68,7 +68,11 @@ export class ThreadsRefresher implements OnApplicationBootstrap, OnModuleDestroy
     }, STATEMENT_MS.bulk);
   }
 
-  private async run(): Promise<void> {
+  private run(): Promise<void> {
+    return this.database.urgently(() => this.refreshAlways());
+  }
+
+  private async refreshAlways(): Promise<void> {
     const { signal } = this.stop;
     let isFailing = false;
     while (!signal.aborted) {

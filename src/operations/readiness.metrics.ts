@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { metrics } from '../common/edge.js';
+import { ReadinessService } from './readiness.service.js';
+
+const NAME = 'skein_ready';
+
+/** What `/ready` says, as numbers; of several workers the one that is worst off counts. */
+@Injectable()
+export class ReadinessMetrics {
+  constructor(service: ReadinessService) {
+    metrics.removeSingleMetric(NAME);
+    metrics.registerMetric(
+      new Gauge({
+        name: NAME,
+        help: '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes.',
+        labelNames: ['what'],
+        aggregator: 'min',
+        registers: [],
+        async collect() {
+          const { database, migrations, writes } = await service.readiness();
+          this.set({ what: 'database' }, Number(database === 'reachable'));
+          this.set({ what: 'migrations' }, Number(migrations === 'at_head'));
+          this.set({ what: 'writes' }, Number(writes === 'taken'));
+        },
+      }),
+    );
+  }
+}

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TiedProcess } from './postgres-cluster.js';
+
+const FIRST_WAIT_MS = 200;
+const MAX_WAIT_MS = 10_000;
+/** A server that ran for this long had nothing that kept it from running. */
+const STEADY_MS = 60_000;
+
+/** A server that is started again whenever it ends. */
+export interface KeptUp {
+  /** Resolves after `stop`, when the server has ended. */
+  exited: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts the server and waits until it is ready; `begun` is called with its process as soon as there is one. */
+export type Start = (begun: (server: TiedProcess) => void) => Promise<TiedProcess>;
+
+/**
+ * Starts a server and keeps it up: one that was killed, or gave up because its disk was full or read-only, is started
+ * again, after longer and longer waits, until it comes up. `end` asks one to end.
+ * @throws Error when the first start fails
+ */
+export async function keptUp(
+  start: Start,
+  end: (server: TiedProcess) => void,
+  warn: (line: string) => void,
+): Promise<KeptUp> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let latest: TiedProcess | undefined;
+  const begun = (server: TiedProcess) => {
+    latest = server;
+    if (signal.aborted) end(server);
+  };
+  const keepUp = async (first: TiedProcess) => {
+    let waitMs = FIRST_WAIT_MS;
+    let since = performance.now();
+    for (let server: TiedProcess | undefined = first; ;) {
+      await server?.exited;
+      if (signal.aborted) return;
+      if (performance.now() - since > STEADY_MS) waitMs = FIRST_WAIT_MS;
+      if (server) warn('PostgreSQL has ended by itself: it is started again');
+      await delay(waitMs, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
+      waitMs = Math.min(2 * waitMs, MAX_WAIT_MS);
+      since = performance.now();
+      try {
+        server = await start(begun);
+        warn('PostgreSQL runs again');
+      } catch (error) {
+        server = undefined;
+        if (!signal.aborted) warn(`PostgreSQL is tried again: ${(error as Error).message}`);
+      }
+    }
+  };
+  const exited = keepUp(await start(begun));
+  const stop = () => {
+    stopping.abort();
+    if (latest) end(latest);
+    return exited;
+  };
+  return { exited, stop };
+}

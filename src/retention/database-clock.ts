@@ -1,0 +1,25 @@
+import { Database } from '../database/database.js';
+import { sql } from '../query/sql.js';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Compares the clock of the database, which may be set, with one that only counts: retention counts in days, so a clock
+ * that jumps ahead would have it erase what is to stay.
+ */
+export class DatabaseClock {
+  /** What the clock of the database was when ours began to count. */
+  private origin: number | undefined;
+
+  constructor(private readonly database: Database) {}
+
+  /** Whether it is a day or more ahead of what it was at the first call, besides the time that has passed. */
+  async isAhead(): Promise<boolean> {
+    const [row] = await this.database.query<{ ms: string }>(
+      sql`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms`,
+    );
+    const origin = Number(row!.ms) - performance.now();
+    this.origin ??= origin;
+    return origin - this.origin >= DAY_MS;
+  }
+}

@@ -1,0 +1,182 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Answer, startApp, type TestApp } from './support/app.js';
+import { aFolder, type Server, startServer } from './support/server.js';
+import { until } from './support/until.js';
+import { aStart } from './support/factories.js';
+
+/*
+ * What happens when the database cannot write. First by faults that a PostgreSQL raises for real wherever the tests run:
+ * transactions that are read-only, and SQLSTATEs of a disk and of memory. Then on a disk that is full, where it can be made.
+ */
+
+const PROJECT = 'acme/disk';
+const call = (id: string, inputs: object = {}) => ({
+  start: aStart({ project_id: PROJECT, id, inputs }),
+});
+const AFTER_ALL = { project_id: PROJECT, before: '2100-01-01T00:00:00Z' };
+
+describe('a database that refuses writes', () => {
+  let app: TestApp;
+  let name: string;
+  beforeAll(async () => {
+    app = await startApp();
+    [{ name }] = (await app.query('SELECT current_database() AS name')) as [{ name: string }];
+  });
+  afterAll(() => app.close());
+
+  const ready = async () => {
+    const answer = await fetch(`${app.url}/ready`);
+    return { status: answer.status, body: (await answer.json()) as { writes: string } };
+  };
+  const metric = async () =>
+    /skein_ready\{what="writes"\} (\d)/.exec(await (await fetch(`${app.url}/metrics`)).text())?.[1];
+
+  /** The setting is one of new sessions: those that there are end. */
+  async function setReadOnly(value: 'on' | 'off'): Promise<void> {
+    await onServer(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`);
+    await onServer(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`,
+    );
+    await until(async () => (await ready()).body.writes === (value === 'on' ? 'refused' : 'taken'));
+  }
+
+  async function onServer(statement: string): Promise<void> {
+    const { Client } = await import('pg');
+    const client = new Client(process.env['SKEIN_TEST_SERVER']);
+    await client.connect();
+    await client.query(statement);
+    await client.end();
+  }
+
+  it('answers reads, refuses writes, erases, revokes keys, and recovers by itself', async () => {
+    const kept = await app.post('/call/start', call('kept'));
+    expect(kept.status).toBe(200);
+    const revoked = await app.aKey();
+    expect((await app.post('/call/start', call('gone'), { key: revoked })).status).toBe(200);
+    expect(await metric()).toBe('1');
+    await setReadOnly('on');
+
+    expect(await ready()).toMatchObject({
+      status: 200,
+      body: { database: 'reachable', writes: 'refused' },
+    });
+    expect(await metric()).toBe('0');
+    expectRefusal(await app.post('/call/start', call('new')), /takes no writes now/);
+    const keyed = { headers: { 'idempotency-key': 'disk' } };
+    expectRefusal(await app.post('/call/start', call('new'), keyed), /takes no writes now/);
+    const read = await app.post('/call/read', { project_id: PROJECT, id: 'kept' });
+    expect(read.body.call.id).toBe('kept');
+
+    const purge = { project_id: PROJECT, call_ids: ['gone'] };
+    const purged = await app.post('/calls/purge', purge, keyed);
+    expect(purged.body).toMatchObject({ is_done: true, num_erased: { calls: 1 } });
+    const { keys } = (await app.post('/keys/list', {})).body;
+    const { id } = keys.find((one: { role: string }) => one.role === 'writer');
+    expect((await app.post('/keys/revoke', { id })).status).toBe(200);
+    expect((await app.post('/calls/query', AFTER_ALL, { key: revoked })).status).toBe(401);
+
+    await setReadOnly('off');
+    expect((await app.post('/call/start', call('new'))).status).toBe(200);
+    expect(await metric()).toBe('1');
+  });
+
+  it.each([
+    ['53100', /disk of the database is full/, 'refused'],
+    ['58030', /cannot read or write its disk/, 'refused'],
+    ['53200', /no memory left/, null],
+    ['57P03', /starting, stopping or recovering/, null],
+  ])('answers 503 to a write that fails with SQLSTATE %s', async (state, detail, writes) => {
+    await app.query(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '${state}'; END $$`);
+    await app.query(
+      'CREATE TRIGGER planted BEFORE INSERT ON calls FOR EACH STATEMENT EXECUTE FUNCTION fail()',
+    );
+    expectRefusal(await app.post('/call/start', call(state)), detail);
+    if (writes) expect((await ready()).body.writes).toBe(writes);
+    await app.query('DROP FUNCTION fail CASCADE');
+    const answer = await app.post('/call/read', { project_id: PROJECT, id: state });
+    expect(answer.body).toEqual({ call: null });
+    expect((await app.post('/call/start', call(state))).status).toBe(200);
+  });
+});
+
+const DISK_MB = 320;
+const disk = aFolder();
+const isMounted =
+  process.platform === 'linux' &&
+  process.getuid?.() === 0 &&
+  spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m,mode=755`, 'tmpfs', disk.path])
+    .status === 0;
+if (!isMounted) console.log('no test of a full disk: mount(8) is not permitted here');
+const onDisk = isMounted ? describe : describe.skip;
+
+onDisk('a disk of its own', () => {
+  let server: Server;
+  const ballast = join(disk.path, 'ballast');
+  const acknowledged: string[] = [];
+
+  beforeAll(async () => {
+    server = await startServer({ DATA_DIR: join(disk.path, 'data') });
+    for (let i = 0; i < 20; i++) await write(`early ${i}`);
+  });
+  afterAll(async () => {
+    await server.stop();
+    execFileSync('umount', [disk.path]);
+    disk.remove();
+  });
+
+  const write = async (id: string): Promise<Answer> => {
+    const answer = await server.post('/call/start', call(id, { text: id.repeat(1000) }));
+    if (answer.status === 200) acknowledged.push(id);
+    return answer;
+  };
+  const read = (id: string) => server.post('/call/read', { project_id: PROJECT, id });
+  const ready = async () =>
+    (await (await fetch(`${server.url}/ready`)).json()) as { writes: string };
+  /** Another program takes all of the disk but so much. */
+  const fill = (leftMb: number) => {
+    const count = ['bash', '-c', `df --output=avail -m ${disk.path} | tail -1`];
+    const free = Number(execFileSync(count[0]!, count.slice(1)).toString());
+    const args = ['if=/dev/zero', `of=${ballast}`, 'bs=1M', 'oflag=append', 'conv=notrunc'];
+    spawnSync('dd', [...args, ...(leftMb > 0 ? [`count=${free - leftMb}`] : [])]);
+  };
+  const postmaster = () =>
+    Number(readFileSync(join(disk.path, 'data/pgdata/postmaster.pid'), 'utf8').split('\n')[0]);
+
+  async function expectAllThere(): Promise<void> {
+    for (const id of acknowledged) expect((await read(id)).body.call.id).toBe(id);
+  }
+
+  it('nearly full: writes are refused while reads and erasing go on', async () => {
+    fill(12);
+    await until(async () => (await ready()).writes === 'refused');
+    expectRefusal(await write('refused'), /takes no writes now/);
+    await expectAllThere();
+    const purged = await server.post('/calls/purge', {
+      project_id: PROJECT,
+      call_ids: [acknowledged.shift()],
+    });
+    expect(purged.body).toMatchObject({ is_done: true, num_erased: { calls: 1 } });
+  });
+
+  it('full to the last byte, and PostgreSQL killed: it is started again, and all goes on when there is room', async () => {
+    fill(0);
+    await expectAllThere();
+    process.kill(postmaster(), 'SIGKILL');
+    await until(() => server.output().includes('PostgreSQL has ended by itself'));
+    rmSync(ballast);
+    await until(async () => (await write('late')).status === 200);
+    expect(await ready()).toMatchObject({ database: 'reachable', writes: 'taken' });
+    await expectAllThere();
+  });
+});
+
+function expectRefusal(answer: Answer, detail: RegExp): void {
+  expect(answer).toMatchObject({
+    status: 503,
+    body: { code: 'unavailable', detail: expect.stringMatching(detail) },
+  });
+  expect(answer.headers.get('retry-after')).toBe('1');
+}
