@@ -1,8 +1,11 @@
 // Bytes of heap that JSON.parse takes for each kind of value, beside the estimate of common/json-weight.ts, and what the
-// estimate costs beside JSON.parse; then the same of texts of up to 32 MiB that stand at a limit. Prints Markdown.
-//   npm run build && node --expose-gc --max-semi-space-size=32 --max-old-space-size=4096 bench/json-weight.mjs
+// estimate costs beside JSON.parse; then the same of texts of up to 32 MiB that stand at a limit. Each text has a process
+// of its own. Prints Markdown.
+//   npm run build && node --expose-gc --max-semi-space-size=32 bench/json-weight.mjs [words of a name]
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import {
-  MAX_CONTAINERS,
+  MAX_PARSED_BYTES,
   MAX_SHAPES,
   MAX_SHORT_STRINGS,
   parsedBytes,
@@ -36,50 +39,83 @@ const TEXTS = {
   'a batch of calls': `{"batch":[${Array.from({ length: 20_000 }, (_, i) => call(i))}]}`,
 };
 
+/** As many of an element as weigh the limit. */
+const most = (element, bytes) => list(() => element, Math.floor(MAX_PARSED_BYTES / bytes) - 20);
 const AT_A_LIMIT = {
-  'most objects': () => list(() => '{}', MAX_CONTAINERS - 1),
-  'most objects, numbers as keys': () => list(() => '{"999999":1}', MAX_CONTAINERS - 1),
-  'most arrays in arrays': () => list(() => '[[]]', (MAX_CONTAINERS - 1) / 2),
+  'most numbers `1`': () => most('1', 24),
+  'most numbers `-0`': () => most('-0', 40),
+  'most numbers `1.5`': () => most('1.5', 40),
+  'most numbers `1e-320`': () => most('1e-320', 40),
+  '32 MiB of `9007199254740993.00…1`': () =>
+    list(() => `9007199254740993.${'0'.repeat(760)}1`, 43_000),
+  'most strings `\\n`': () => most('"\\n"', 48),
+  'most objects': () => most('{}', 96),
+  'most objects, numbers as keys': () => most('{"999999":1}', 256),
+  'most objects, `1` or `1.5`': () => most('{"a":1},{"a":1.5}', 208),
+  'most arrays `[1.5]`': () => most('[1.5]', 112),
+  'most arrays in arrays': () => most('['.repeat(9000) + ']'.repeat(9000), 72 * 9000 + 24),
   'most keys, one object': () => `{${list((i) => `"k${i}":1`, MAX_SHAPES).slice(1, -1)}}`,
   'most keys, an object each': () => list((i) => `{"k${i}":1}`, MAX_SHAPES),
   'most short strings': () => list((i) => `"${i}"`, MAX_SHORT_STRINGS),
-  'most numbers': () => list(() => '1', 16 * MIB - 1),
-  'most keys, short strings and objects': () =>
-    `[${list((i) => `{"k${i}":1}`, MAX_SHAPES)},${list((i) => `"${i}"`, MAX_SHORT_STRINGS)},${list(() => '{}', MAX_CONTAINERS - MAX_SHAPES - 4)}]`,
+  'most short strings, beyond ASCII': () => list((i) => `"\\u00e9${i}"`, MAX_SHORT_STRINGS),
+  'most keys, most short strings, doubles': () =>
+    `[${list((i) => `{"k${i}":1}`, MAX_SHAPES)},${list((i) => `"\\u00e9${i}"`, MAX_SHORT_STRINGS)},${list(() => '-0', 1_500_000)}]`,
 };
 
+const ALL = {
+  ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [name, () => text])),
+  ...AT_A_LIMIT,
+};
+const [wanted = '', isOne] = process.argv.slice(2);
+if (isOne) {
+  print(wanted, Buffer.from(ALL[wanted]()).toString('latin1'));
+  process.exit();
+}
 console.log(`Node ${process.versions.node}\n
-| | text bytes | heap at the peak | for each byte of text | estimate / heap | JSON.parse CPU ms | estimate CPU ms |
-|---|--:|--:|--:|--:|--:|--:|`);
-for (const [name, text] of Object.entries(TEXTS)) print(name, text);
-for (const [name, text] of Object.entries(AT_A_LIMIT)) print(name, text());
+| | text bytes | heap at the peak | for each byte of text | resident at the peak | estimate / heap | JSON.parse CPU ms | estimate CPU ms |
+|---|--:|--:|--:|--:|--:|--:|--:|`);
+for (const name of Object.keys(ALL).filter((one) => one.includes(wanted)))
+  spawnSync(process.execPath, [...process.execArgv, process.argv[1], name, 'one'], {
+    stdio: 'inherit',
+  });
 
 function print(name, text) {
-  const flat = Buffer.from(text).toString('latin1');
-  const [heap, parseMs] = measured(() => JSON.parse(flat));
-  const estimateMs = Math.min(
-    ...Array.from({ length: 5 }, () => measured(() => parsedBytes(flat))[1]),
-  );
+  const estimate = parsedBytes(text);
+  const [, estimateMs] = measured(() => parsedBytes(text));
+  const [heap, parseMs, resident] = measured(() => JSON.parse(text));
   console.log(
     `| ${[
       name,
-      flat.length.toLocaleString('en'),
+      text.length.toLocaleString('en'),
       `${(heap / MIB).toFixed(1)} MiB`,
-      (heap / flat.length).toFixed(1),
-      (parsedBytes(flat) / heap).toFixed(2),
+      (heap / text.length).toFixed(1),
+      `${resident.toFixed(0)} MiB`,
+      (estimate / heap).toFixed(2),
       parseMs.toFixed(1),
       estimateMs.toFixed(1),
     ].join(' | ')} |`,
   );
 }
 
-/** Milliseconds of this process's CPU: other work on the machine does not count. */
+/** Milliseconds are those of the main thread: other work on the machine, and the threads of V8, do not count. */
 function measured(work) {
   globalThis.gc();
+  writeFileSync('/proc/self/clear_refs', '5');
+  const resident = mebibytes('VmRSS');
   const before = process.memoryUsage().heapUsed;
-  const began = process.cpuUsage();
+  const began = threadMs();
   const value = work();
-  const { user, system } = process.cpuUsage(began);
+  const ms = threadMs() - began;
   const bytes = process.memoryUsage().heapUsed - before;
-  return [value === undefined ? 0 : bytes, (user + system) / 1000];
+  return [value === undefined ? 0 : bytes, ms, mebibytes('VmHWM') - resident];
+}
+
+function threadMs() {
+  const stat = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8');
+  return Number(stat.split(' ')[0]) / 1e6;
+}
+
+function mebibytes(name) {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024;
 }

@@ -9,7 +9,7 @@ import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { Request } from 'express';
 import { config } from '../config.js';
 import { holdOf } from './body-budget.js';
-import { ChunkList } from './chunk-list.js';
+import { BodyBytes, freeBytes } from './body-bytes.js';
 import { ApiError, invalidRequest } from './errors.js';
 import {
   declaredBytes,
@@ -21,6 +21,7 @@ import {
 } from './inflated.js';
 import { JsonScanner, NotJson } from './json-scanner.js';
 import { parsedBytes } from './json-weight.js';
+import { Turn } from './turn.js';
 import { type Dto, validate } from './validation.js';
 
 declare module 'http' {
@@ -87,7 +88,7 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
     );
 }
 
-/** While it is read: its chunks, and the bytes they are joined to. */
+/** While it is read: its bytes, and the chunks that they came in, which V8 collects later. */
 const RAW_WEIGHT = 2;
 
 /** The body, inflated. The limit, `MAX_BODY_BYTES`, counts inflated bytes, and stops the inflating. */
@@ -105,33 +106,46 @@ export async function readBytes(request: Request): Promise<Buffer> {
     request.resume();
     return bytes;
   }
-  const body = new ChunkList();
+  const body = new BodyBytes(limit);
   let heldBytes = declared ?? 0;
-  await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
-    body.add(chunk);
-    if (body.length <= heldBytes) return undefined;
-    const more = body.length - heldBytes + HELD_AHEAD;
-    heldBytes += more;
-    return hold.add(more * RAW_WEIGHT);
-  });
-  return body.joined();
+  try {
+    await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
+      body.add(chunk);
+      if (body.length <= heldBytes) return undefined;
+      const more = body.length - heldBytes + HELD_AHEAD;
+      heldBytes += more;
+      return hold.add(more * RAW_WEIGHT);
+    });
+    return body.joined();
+  } catch (error) {
+    freeBytes(body.joined());
+    throw error;
+  }
 }
 
 /** Bytes that a body of unknown length holds before they come, so that small chunks do not ask one by one. */
 const HELD_AHEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** The text of a body that is to be JSON; what its parsed copy will take is held. */
-export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
-  assertUtf8(bytes);
-  const isPlain = isAscii(bytes);
+/** The text of a body that is to be JSON, in place of its bytes; what its parsed copy will take is held. */
+async function jsonText(request: Request, bytes: Buffer): Promise<string> {
   const hold = holdOf(request);
-  const bytesPerCharacter = isPlain ? 1 : 2;
-  const waiting = hold.add(bytes.length * bytesPerCharacter);
-  if (waiting) await waiting;
-  const text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding
+  const turn = new Turn();
+  let bytesPerCharacter = 1;
+  let text: string;
+  try {
+    assertUtf8(bytes);
+    const isPlain = isAscii(bytes);
+    if (!isPlain) bytesPerCharacter = 2;
+    const waiting = hold.add(bytes.length * bytesPerCharacter);
+    if (waiting) await waiting;
+    text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding
+  } finally {
+    freeBytes(bytes);
+  }
   const parsing = hold.add(parsedBytes(text, bytesPerCharacter));
   if (parsing) await parsing;
+  if (turn.isOver) await turn.next(); // to parse it may take as long again
   return text;
 }
 

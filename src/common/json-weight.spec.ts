@@ -1,8 +1,7 @@
 import {
   MAX_BODY_DEPTH,
-  MAX_CONTAINERS,
+  MAX_PARSED_BYTES,
   MAX_PARSED_WEIGHT,
-  MAX_SCALARS,
   MAX_SHAPES,
   MAX_SHORT_STRINGS,
   parsedBytes,
@@ -16,12 +15,29 @@ const listOf = (length: number, element: (i: number) => string) =>
 const words = listOf(100_000, (i) => `,"${i}"`)
   .slice(1, -1)
   .replaceAll(',,', ',');
+const callOf = (i: number) =>
+  JSON.stringify({
+    mode: 'start',
+    req: {
+      start: {
+        project_id: 'acme/demo',
+        id: `call-${i}`,
+        op_name: 'chat',
+        started_at: '2026-01-31T12:00:00Z',
+        attributes: { model: 'gpt', temperature: 0.5, tags: ['a', 'b'] },
+        inputs: {
+          messages: Array.from({ length: 10 }, (_, k) => ({
+            role: 'user',
+            content: `What is ${k} times ${i}, and why does nobody else ever seem to ask that at all?`,
+            tokens: [1, 2, 3, 4, 5],
+          })),
+        },
+      },
+    },
+  });
 
 describe('the estimate of what a JSON text takes when it is parsed', () => {
   it.each<[string, number, (count: number) => string]>([
-    ['objects', MAX_CONTAINERS, (count) => listOf(count - 1, () => '{}')],
-    ['arrays', MAX_CONTAINERS, (count) => listOf(count - 1, () => '[]')],
-    ['values', MAX_SCALARS, (count) => `[1${',1'.repeat(count)}]`],
     ['different keys', MAX_SHAPES, (count) => listOf(count, (i) => `{"k${i}":1}`)],
     [
       'different keys of one object',
@@ -34,13 +50,39 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
       (count) => `["0"${words.repeat(count / 100_000)}]`,
     ],
   ])('refuses too many %s, and names the limit', (_, limit, textOf) => {
-    expect(() => parsedBytes(textOf(limit * 0.9))).not.toThrow();
+    expect(() => parsedBytes(textOf(limit * 0.8))).not.toThrow();
     expect(() => parsedBytes(textOf(limit * 1.2))).toThrow(
       expect.objectContaining({
         code: 'too_large',
         message: expect.stringContaining(`limit of ${limit} `),
       }),
     );
+  });
+
+  it.each([
+    ['objects', '{}', 96],
+    ['arrays', '[]', 96],
+    ['values', '1', 24],
+    ['doubles', '-0', 40],
+    ['objects with numbers as keys', '{"999999":1}', 256],
+    ['nested arrays', '['.repeat(1000) + ']'.repeat(1000), 72_000],
+  ])('refuses %s that take too much memory', (_, element, bytes) => {
+    const textOf = (count: number) => `[${`${element},`.repeat(count)}1]`;
+    const most = Math.floor(MAX_PARSED_BYTES / bytes);
+    expect(() => parsedBytes(textOf(Math.floor(most * 0.95)))).not.toThrow();
+    expect(() => parsedBytes(textOf(Math.ceil(most * 1.05)))).toThrow(
+      expect.objectContaining({
+        code: 'too_large',
+        message: expect.stringContaining(`limit of ${MAX_PARSED_BYTES}`),
+      }),
+    );
+  });
+
+  it('counts short strings as short when they are written in escapes', () => {
+    const escaped = words.replaceAll(',"', ',"\\u0041\\u0042');
+    expect(() =>
+      parsedBytes(`["0"${escaped.repeat((MAX_SHORT_STRINGS * 1.2) / 100_000)}]`),
+    ).toThrow(`limit of ${MAX_SHORT_STRINGS} different strings`);
   });
 
   it('refuses a text that is nested too deep, before it is parsed', () => {
@@ -51,7 +93,8 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
 
   it.each<[string, string]>([
     ['32 MiB of embeddings', listOf(2_600_000, (i) => `0.0${i + 10_000_000}`)],
-    ['32 MiB of digits', listOf(16_000_000, () => '1')],
+    ['32 MiB of token ids', listOf(5_592_000, (i) => String(10_000 + (i % 90_000)))],
+    ['a batch of calls with messages', listOf(16_000, (i) => callOf(i))],
     ['a million rows', listOf(1_000_000, (i) => `{"id":${i},"q":"what is ${i}?"}`)],
     ['a vocabulary', `{${listOf(199_000, (i) => `"token ${i}":${i}`).slice(1, -1)}}`],
     ['a text of 32 MiB', `["${'\\"quoted\\" {[:,'.repeat(2_000_000)}"]`],

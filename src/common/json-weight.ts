@@ -2,17 +2,19 @@ import { ApiError } from './errors.js';
 import { skipSpace, skipString } from './json-text.js';
 
 /**
- * Limits of one JSON text, above what real bodies hold: a table of half a million rows, 32 MiB of numbers, a vocabulary as
- * one object. They bound the memory of `JSON.parse`, and the time for which it blocks the event loop: bench/json-weight.mjs
- * prints what a text at each limit takes.
+ * Limits of one JSON text, above what real bodies hold: a table of a million rows, 32 MiB of embeddings, a vocabulary as
+ * one object. They bound the time for which `JSON.parse` blocks the event loop, most of which goes into memory:
+ * bench/json-weight.mjs prints what a text at each limit takes.
  */
-export const MAX_CONTAINERS = 2_500_000;
-export const MAX_SCALARS = 20_000_000;
+/** Bytes of memory at the peak of `JSON.parse`, the characters of strings not included. */
+export const MAX_PARSED_BYTES = 160 * 1024 * 1024;
 /** A shape is the sequence of keys up to one of them: V8 keeps a description of each. */
 export const MAX_SHAPES = 200_000;
 /** V8 looks up each string of up to `SHORT_STRING` characters in the table of all names. */
-export const MAX_SHORT_STRINGS = 1_000_000;
+export const MAX_SHORT_STRINGS = 500_000;
 const SHORT_STRING = 10;
+/** Its length in the text when each of its characters is written as an escape. */
+const SHORT_STRING_ESCAPED = 6 * SHORT_STRING;
 /** Containers inside containers. What is free-form has a lower limit of its own, `MAX_DEPTH`. */
 export const MAX_BODY_DEPTH = 10_000;
 
@@ -21,6 +23,8 @@ export const MAX_BODY_DEPTH = 10_000;
  */
 const CONTAINER_BYTES = 64;
 const SLOT_BYTES = 8;
+/** The parser keeps each value on two stacks, outside the heap, until its container is complete. */
+const STACK_BYTES = 16;
 const DOUBLE_BYTES = 16;
 const STRING_BYTES = 24;
 const SHAPE_BYTES = 256;
@@ -89,15 +93,16 @@ class Census {
         i++;
       }
     }
-    if (this.scalars > MAX_SCALARS) throw tooMany(MAX_SCALARS, 'values');
-    return (
+    const bytes =
       this.containers * (CONTAINER_BYTES + SLOT_BYTES) +
       this.scalars * SLOT_BYTES +
       (this.doubles + 1) * DOUBLE_BYTES +
       this.strings * STRING_BYTES +
       this.shapes * SHAPE_BYTES +
-      this.indexKeys * INDEX_KEY_BYTES
-    );
+      this.indexKeys * INDEX_KEY_BYTES;
+    const peak = bytes + this.scalars * STACK_BYTES;
+    if (peak > MAX_PARSED_BYTES) throw tooHeavy(peak);
+    return bytes;
   }
 
   private comma(): void {
@@ -109,7 +114,7 @@ class Census {
   private letterOrBracket(c: number): void {
     if (c === (LETTER_E | LOWER_CASE)) this.isDouble = true;
     else if (c === OPEN_BRACE) {
-      if (++this.containers > MAX_CONTAINERS) throw tooMany(MAX_CONTAINERS, 'objects and arrays');
+      this.containers++;
       if (++this.depth > MAX_BODY_DEPTH) throw tooDeep();
       SHAPES[this.depth] = 0;
     } else if (c === CLOSE_BRACE && this.depth > 0) this.depth--;
@@ -130,9 +135,15 @@ class Census {
 
   private value(from: number, to: number): void {
     this.strings++;
-    if (to - from > SHORT_STRING || !isNew(hashOf(this.text, from, to, 0))) return;
+    if (!this.isShort(from, to) || !isNew(hashOf(this.text, from, to, 0))) return;
     if (++this.shortStrings > MAX_SHORT_STRINGS)
       throw tooMany(MAX_SHORT_STRINGS, `different strings of up to ${SHORT_STRING} characters`);
+  }
+
+  private isShort(from: number, to: number): boolean {
+    const length = to - from;
+    if (length <= SHORT_STRING || length > SHORT_STRING_ESCAPED) return length <= SHORT_STRING;
+    return this.text.slice(from, to).includes('\\');
   }
 
   private key(from: number, to: number): void {
@@ -173,6 +184,12 @@ function hashOf(text: string, from: number, to: number, before: number): number 
 
 const tooMany = (limit: number, what: string) =>
   new ApiError('too_large', `the body holds more than the limit of ${limit} ${what}`);
+
+const tooHeavy = (bytes: number) =>
+  new ApiError(
+    'too_large',
+    `the objects, arrays and values of the body take about ${bytes} bytes of memory to parse, over the limit of ${MAX_PARSED_BYTES}`,
+  );
 
 const tooDeep = () =>
   new ApiError('invalid_request', `the body is nested deeper than ${MAX_BODY_DEPTH} levels`);

@@ -19,10 +19,17 @@ import type { Request } from 'express';
 import { Allow, EitherAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
+import { freeBytes } from '../common/body-bytes.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.guard.js';
 import { isProjectId } from '../common/dto.js';
 import { OtelService } from './otel.service.js';
-import { responseJson, responseProtobuf, spansOfJson, spansOfProtobuf } from './otlp.js';
+import {
+  type PartialSuccess,
+  responseJson,
+  responseProtobuf,
+  spansOfJson,
+  spansOfProtobuf,
+} from './otlp.js';
 
 const PROTOBUF = 'application/x-protobuf';
 /** Bytes of memory for each byte of spans, which are decoded one by one. */
@@ -67,11 +74,16 @@ export class OtelController {
     const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
     if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
     const bytes = await readBytes(request);
-    if (!isProtobuf) assertUtf8(bytes);
-    await holdOf(request).add(bytes.length * DECODED_WEIGHT);
-    const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
-    await caller.assertValid();
-    const partialSuccess = await this.otel.export(spans, project, caller);
+    let partialSuccess: PartialSuccess | null;
+    try {
+      if (!isProtobuf) assertUtf8(bytes);
+      await holdOf(request).add(bytes.length * DECODED_WEIGHT);
+      const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
+      await caller.assertValid();
+      partialSuccess = await this.otel.export(spans, project, caller);
+    } finally {
+      freeBytes(bytes);
+    }
     return isProtobuf
       ? new StreamableFile(responseProtobuf(partialSuccess), { type: PROTOBUF })
       : new StreamableFile(responseJson(partialSuccess), { type: 'application/json' });
