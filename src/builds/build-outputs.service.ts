@@ -14,10 +14,16 @@ import {
   type Chunk,
   chunksQuery,
   jobInsert,
+  labelsQuery,
+  tiesQuery,
 } from './builds.query.js';
-import { exportLines } from './exports.js';
+import { exportLines, type ExportOptions } from './exports.js';
 import type { Split } from './groups.js';
+import { type Lint, lintFailed, Lints } from './lints.js';
 import { recipeOf } from './recipe.js';
+
+/** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
+const MAX_IMBALANCE = 4 / 3;
 
 /** Hands builds to trainers: as training jobs, or as files. */
 @Injectable()
@@ -65,11 +71,17 @@ export class BuildOutputsService {
     if (!isFirst) yield Buffer.from(']}');
   }
 
-  /** The lines of an export, in batches. */
-  async export(body: BuildExportDto): Promise<Readable> {
+  /**
+   * The lines of an export, in batches, and the lints of its format.
+   * @throws ApiError when one of these is an error by the recipe
+   */
+  async export(body: BuildExportDto): Promise<{ lines: Readable; lints: Lint[] }> {
     const { project_id: projectId, build_id, format, split, min_reward, min_margin } = body;
     const build = await this.find(projectId, build_id);
     const options = { minReward: min_reward ?? null, minMargin: min_margin ?? 0 };
+    const lints = await this.exportLints(build, body, options);
+    const errors = lints.filter(({ level }) => level === 'error');
+    if (errors.length > 0) throw lintFailed(lints, errors);
     const lines = linesOf(this.chunksOf(projectId, build, split ?? 'all'));
     const batches = async function* () {
       const turn = new Turn();
@@ -79,7 +91,30 @@ export class BuildOutputsService {
         if (turn.isOver) await turn.next();
       }
     };
-    return Readable.from(batches(), { highWaterMark: 1 });
+    return { lines: Readable.from(batches(), { highWaterMark: 1 }), lints };
+  }
+
+  private async exportLints(
+    { id, recipe }: BuildRow,
+    { project_id: projectId, format, split: side }: BuildExportDto,
+    { minReward, minMargin: margin }: ExportOptions,
+  ): Promise<Lint[]> {
+    const lints = new Lints(recipeOf(JSON.parse(recipe), 'recipe').lints);
+    const split = side ?? 'all';
+    if (format === 'openai-dpo' || format === 'trl-dpo') {
+      const [ties] = await this.database.query<{ count: number; examples: string[] }>(
+        tiesQuery(projectId, id, { split, margin }),
+      );
+      lints.note('dpo_tie', ties!.examples, ties!.count);
+    } else if (format === 'trl-kto') {
+      const [labels] = await this.database.query<{ good: number; bad: number }>(
+        labelsQuery(projectId, id, { split, minReward }),
+      );
+      const { good, bad } = labels!;
+      if (Math.max(good, bad) > MAX_IMBALANCE * Math.min(good, bad))
+        lints.note('kto_imbalance', [], Math.abs(good - bad));
+    }
+    return lints.list;
   }
 
   /** Read some at a time: a slow reader holds no connection. @throws Error when the build was erased meanwhile */

@@ -73,18 +73,18 @@ export class BuildRun {
     const { recipe } = this.plan;
     const { hasFailed } = members;
     if (hasFailed && recipe.exception === 'skip') {
-      this.lints.note('failures_excluded', unit.root.id);
+      this.lints.note('failures_excluded', [unit.root.id]);
       this.counts.failed++;
       return false;
     }
     const { total, isInConflict } = rewardOf(recipe, said, { hasFailed, choice: 0 });
     if (total === null) {
-      this.lints.note('label_coverage', unit.root.id);
+      this.lints.note('label_coverage', [unit.root.id]);
       this.counts.unlabelled++;
       return false;
     }
     if (!Number.isFinite(total)) return this.leaveOut('reward_nan', unit.root.id);
-    if (isInConflict && this.lints.note('reward_conflict', unit.root.id)) {
+    if (isInConflict && this.lints.note('reward_conflict', [unit.root.id])) {
       this.counts.dropped++;
       return false;
     }
@@ -92,7 +92,7 @@ export class BuildRun {
   }
 
   private leaveOut(code: LintCode, call: string): false {
-    this.lints.note(code, call);
+    this.lints.note(code, [call]);
     this.counts.dropped++;
     return false;
   }
@@ -117,15 +117,15 @@ export class BuildRun {
   private isRefused({ unit, split }: Labelled, rollout: Rollout): boolean {
     const { maxSteps } = this.plan.recipe;
     const [oldest] = rollout.steps;
-    const found = rollout.findings.map(({ code, call }) => this.lints.note(code, call));
+    const found = rollout.findings.map(({ code, call }) => this.lints.note(code, [call]));
     const isStale =
       this.newestStep !== null && oldest !== undefined && this.newestStep - oldest > maxSteps;
-    if (isStale) found.push(this.lints.note('stale_policy', rollout.calls[0]));
+    if (isStale) found.push(this.lints.note('stale_policy', rollout.calls.slice(0, 1)));
     const other = split === 'train' ? 'eval' : 'train';
     if (sidesOf(unit, rollout).some((side) => this.sides.get(side) === other))
-      found.push(this.lints.note('train_eval_leak', unit.root.id));
+      found.push(this.lints.note('train_eval_leak', [unit.root.id]));
     const canonical = hashOf(...rollout.histories.map(({ state }) => state));
-    if (this.seen.has(canonical)) found.push(this.lints.note('duplicate', unit.root.id));
+    if (this.seen.has(canonical)) found.push(this.lints.note('duplicate', [unit.root.id]));
     this.seen.add(canonical);
     return found.includes(true);
   }
@@ -173,13 +173,13 @@ export class BuildRun {
     if (!first) return null;
     const { counts } = this;
     const example = first.unit.root.id;
-    if (trajectories.length < this.plan.recipe.min && this.lints.note('small_group', example)) {
+    if (trajectories.length < this.plan.recipe.min && this.lints.note('small_group', [example])) {
       counts.ungrouped += units;
       return null;
     }
     if (
       groupCodes(trajectories)
-        .map((code) => this.lints.note(code, example))
+        .map((code) => this.lints.note(code, [example]))
         .includes(true)
     ) {
       counts.dropped += units;

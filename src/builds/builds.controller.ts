@@ -71,13 +71,18 @@ export class BuildsController {
     return this.outputs.submit(body, request.user!);
   }
 
-  /** Streams a build in the form of a trainer, one JSON object per line. */
+  /**
+   * Streams a build in the form of a trainer, one JSON object per line. The header `x-build-lints` has the lints of the
+   * format.
+   */
   @Post('build/export')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
   @ApiProduces(JSON_LINES)
   async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonLines(await this.outputs.export(body), request);
+    const { lines, lints } = await this.outputs.export(body);
+    request.res!.setHeader('x-build-lints', JSON.stringify(lints));
+    return jsonLines(lines, request);
   }
 
   /** Lists builds, by default the oldest first. */

@@ -95,6 +95,33 @@ export const chunksQuery = (projectId: string, buildId: string, seq: number): Sq
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
+const ofSide = (projectId: string, buildId: string, split: Split | 'all') =>
+  allOf(
+    sql`u.project_id = ${projectId} AND u.build_id = ${buildId}::uuid`,
+    split !== 'all' && sql`u.split = ${split}`,
+  );
+
+/** How many groups of a side have no pair of rewards that far apart, and the first trajectories of some. */
+export const tiesQuery = (
+  projectId: string,
+  buildId: string,
+  { split, margin }: { split: Split | 'all'; margin: number },
+): Sql => sql`
+  SELECT count(*)::int AS count, coalesce((array_agg(g.call_id ORDER BY g.group_index))[1:5], '{}') AS examples FROM (
+    SELECT u.group_index, (array_agg(u.call_id ORDER BY u.trajectory_index))[1] AS call_id FROM build_units u
+    WHERE ${ofSide(projectId, buildId, split)} GROUP BY u.group_index
+    HAVING max(u.reward) = min(u.reward) OR max(u.reward) - min(u.reward) < ${margin}::float8) g`;
+
+/** How many trajectories of a side are worth at least so much, or the mean of their group, and how many are not. */
+export const labelsQuery = (
+  projectId: string,
+  buildId: string,
+  { split, minReward }: { split: Split | 'all'; minReward: number | null },
+): Sql => sql`
+  SELECT count(*) FILTER (WHERE u.is_good)::int AS good, count(*) FILTER (WHERE NOT u.is_good)::int AS bad FROM (
+    SELECT u.reward >= coalesce(${minReward}::float8, avg(u.reward) OVER (PARTITION BY u.group_index)) AS is_good
+    FROM build_units u WHERE ${ofSide(projectId, buildId, split)}) u`;
+
 export const jobInsert = (
   projectId: string,
   buildId: string,

@@ -23,7 +23,7 @@ import {
   manifestQuery,
   unitsInsert,
 } from './builds.query.js';
-import type { Lint } from './lints.js';
+import { lintFailed } from './lints.js';
 import { type KnownRecipe, RecipesService } from './recipes.service.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
 
@@ -162,13 +162,6 @@ function refuse({ lints, digest }: Built, { accept, expected_digest }: BuildCrea
       `expected_digest differs from the digest of the groups, ${digest}`,
     );
 }
-
-const lintFailed = (lints: Lint[], errors: Lint[]) =>
-  new ApiError(
-    'lint_failed',
-    `the build has ${errors.map(({ code, count }) => `${code} (${count})`).join(', ')}: accept names lints to accept`,
-    { extra: { lints } },
-  );
 
 /** @throws ApiError when the key was revoked, Error when the client has left */
 async function stillThere(request: Request): Promise<void> {

@@ -1,3 +1,5 @@
+import { ApiError } from '../common/errors.js';
+
 /** What a recipe may have done about a lint. */
 export const LINT_DOES = ['error', 'warn', 'drop', 'ignore'] as const;
 export type LintDoes = (typeof LINT_DOES)[number];
@@ -63,12 +65,12 @@ export class Lints {
 
   constructor(readonly rules: LintRules) {}
 
-  /** Notes a finding. True when it has to be left out. */
-  note(code: LintCode, example: string | undefined, count = 1): boolean {
+  /** Notes findings, and calls that they are about. True when these have to be left out. */
+  note(code: LintCode, examples: readonly string[], count = 1): boolean {
     if (this.rules[code] === 'ignore' || count === 0) return false;
     const found = this.found.get(code) ?? { count: 0, examples: [] };
     found.count += count;
-    if (example !== undefined && found.examples.length < MAX_EXAMPLES) found.examples.push(example);
+    found.examples.push(...examples.slice(0, MAX_EXAMPLES - found.examples.length));
     this.found.set(code, found);
     return this.rules[code] === 'drop';
   }
@@ -84,3 +86,10 @@ export class Lints {
     });
   }
 }
+
+export const lintFailed = (lints: Lint[], errors: Lint[]) =>
+  new ApiError(
+    'lint_failed',
+    `the build has ${errors.map(({ code, count }) => `${code} (${count})`).join(', ')}`,
+    { extra: { lints } },
+  );
