@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { previewOf } from './support/preview.js';
 import {
+  aChoiceOf,
   aRecipe,
   assistant,
   feedbackOf,
+  itemsOf,
   PROJECT,
   publish,
   record,
@@ -439,5 +441,230 @@ describe('a build that is handed on', () => {
     const { body } = await create(project);
     const other = await exported(aProject(), body.build_id);
     expect(other.status).toBe(404);
+  });
+});
+
+describe('what is erased', () => {
+  const ways: [string, (project: string) => Promise<unknown>][] = [
+    ['purged', (project_id) => app.post('/calls/purge', { project_id, call_ids: ['t-a'] })],
+    [
+      'purged by a filter',
+      (project_id) => app.post('/calls/purge', { project_id, filter: { op_names: ['rollout'] } }),
+    ],
+    [
+      'swept by the retention of calls',
+      async (project_id) => {
+        await app.post('/retention/set', { project_id, calls_days: 1 });
+        await (await sweeper()).sweep();
+      },
+    ],
+    [
+      'without its payload, by retention',
+      async (project_id) => {
+        await app.post('/retention/set', { project_id, payload_days: 1 });
+        await (await sweeper()).sweep();
+      },
+    ],
+  ];
+  const sweeper = async () => {
+    const { RetentionSweeper } = await import('../src/retention/retention.sweeper.js');
+    return app.app.get(RetentionSweeper);
+  };
+
+  it.each(ways)('takes the groups of builds along when a call is %s', async (_, erase) => {
+    const project = aProject();
+    await record(app, aPair(), project);
+    const { body } = await create(project);
+    const [entity, name] = project.split('/');
+    const model_id = await previewOf(app).aModel({ entity, project: name });
+    const submit = { project_id: project, build_id: body.build_id, model_id };
+    const { job_id } = (await app.post('/build/submit', submit)).body;
+    // starts lie in the past of any clock that runs this
+    await app.query(
+      `UPDATE calls SET started_at = '2020-01-01', ended_at = '2020-01-01' WHERE project_id = $1`,
+      [project],
+    );
+    await erase(project);
+    expect((await exported(project, body.build_id)).status).toBe(409);
+    expect((await app.post('/build/submit', submit)).status).toBe(409);
+    const { builds } = (await app.post('/builds/query', { project_id: project })).body;
+    expect(builds[0]).toMatchObject({ digest: body.digest, erased_at: expect.any(String) });
+    expect(builds[0].jobs).toMatchObject([
+      { job_id, status: 'cancelled', erased_at: expect.any(String) },
+    ]);
+    for (const table of ['build_chunks', 'body_chunks', 'trajectories'])
+      expect(await app.query(`SELECT 1 FROM ${table} WHERE project_id = $1`, [project])).toEqual(
+        [],
+      );
+  });
+
+  it('while a build is made that sees it still, is found when the build is there', async () => {
+    const project = aProject();
+    await record(app, aPair(), project);
+    const { body } = await create(project);
+    // as if the build had read before this was committed
+    await app.query(`UPDATE calls SET deleted_at = now() WHERE project_id = $1 AND id = 't-a'`, [
+      project,
+    ]);
+    const { BuildsErasing } = await import('../src/builds/builds-erasing.service.js');
+    await app.app.get(BuildsErasing).forgetGone(project, body.build_id);
+    expect((await exported(project, body.build_id)).status).toBe(409);
+  });
+});
+
+describe('units', () => {
+  const project_id = 'acme/units';
+  beforeAll(async () => {
+    const thread = { thread_id: 'conversation' };
+    const turn = (
+      id: string,
+      second: number,
+      messages: object[],
+      content: string,
+    ): RolloutSpec => ({
+      id,
+      second,
+      score: second,
+      root: { ...thread, turn_id: id, op_name: 'turn' },
+      asks: [{ messages, content }],
+    });
+    const first = [user('hello')];
+    const [a, b] = aPair('pair');
+    const scored = { op_name: 'Judge.score' };
+    const judged: RolloutSpec = {
+      id: 'judged',
+      score: 1,
+      second: 20,
+      asks: [{ messages: [user('2+2?')], content: '4' }],
+    };
+    await record(
+      app,
+      [
+        turn('turn 1', 1, first, 'hi'),
+        turn('turn 2', 2, [...first, assistant('hi'), user('more')], 'no'),
+        a!,
+        b!,
+        judged,
+      ],
+      project_id,
+    );
+    const common = { project_id, trace_id: 'trace-judged', started_at: '2026-01-01T00:00:20.5Z' };
+    const batch = [
+      { ...common, id: 'scorer', parent_id: 'judged', ...scored },
+      {
+        ...common,
+        id: 'asked by the scorer',
+        parent_id: 'scorer',
+        op_name: 'llm',
+        inputs: { model: 'judge', messages: [user('is it right?')] },
+      },
+      // an instrumentation around another one
+      {
+        ...common,
+        id: 'wrapper',
+        parent_id: 'judged',
+        op_name: 'llm',
+        inputs: { messages: [user('2+2?')] },
+      },
+      {
+        ...common,
+        id: 'wrapped',
+        parent_id: 'wrapper',
+        op_name: 'llm',
+        inputs: { messages: [user('3+3?')] },
+      },
+    ].flatMap((start) => {
+      const output = { choices: [{ index: 0, message: assistant(start.id), logprobs: null }] };
+      const end = { project_id, id: start.id, ended_at: '2026-01-01T00:00:21Z', output };
+      return [
+        { mode: 'start', req: { start } },
+        { mode: 'end', req: { end } },
+      ];
+    });
+    await app.post('/call/upsert_batch', { batch });
+    const several = itemsOf(
+      {
+        id: 'n',
+        asks: [
+          {
+            messages: [user('pick')],
+            output: {
+              choices: ['x', 'y', 'z'].map((content, index) => ({
+                ...aChoiceOf({ content }),
+                index,
+              })),
+            },
+          },
+        ],
+      },
+      project_id,
+    );
+    await app.post('/call/upsert_batch', { batch: several });
+    const scores = { id: 'n.0', score: [0, 0.5, 1], asks: [] };
+    await app.post('/feedback/create', feedbackOf(scores, project_id));
+  });
+
+  const seen = async (recipe: object) =>
+    preview(project_id, { recipe: aRecipe({ group: { min: 1 }, ...recipe }), samples: 20 });
+  const told = ({ messages_and_choices: turns }: any) =>
+    turns.map((turn: any) => turn.message?.content ?? turn.content);
+
+  it('are the turns of a thread, in their order', async () => {
+    const { samples, counts } = await seen({ select: { unit: 'thread' } });
+    expect(counts).toMatchObject({ units: 1, trajectories: 1 });
+    const [trajectory] = samples[0].trajectories;
+    expect(told(trajectory)).toEqual(['hello', 'hi', 'more', 'no']);
+    expect(trajectory).toMatchObject({ metadata: { unit_id: 'conversation', call_id: 'turn 1' } });
+  });
+
+  it('are turns', async () => {
+    const { counts } = await seen({ select: { unit: 'turn' } });
+    expect(counts).toMatchObject({ units: 2, trajectories: 2 });
+  });
+
+  it('are calls, whose choices are a group of their own', async () => {
+    const { samples, counts } = await seen({
+      select: { unit: 'call', filter: { call_ids: ['n.0'] } },
+      group: { by: ['prompt'] },
+    });
+    expect(counts).toMatchObject({ units: 1, trajectories: 3, groups: 1 });
+    expect(samples[0].trajectories.map((one: any) => [told(one).at(-1), one.reward])).toEqual([
+      ['x', 0],
+      ['y', 0.5],
+      ['z', 1],
+    ]);
+  });
+
+  it('have no call of a scorer in them, and of calls around calls the inner ones', async () => {
+    const { samples } = await seen({ select: { filter: { call_ids: ['judged'] } } });
+    const [trajectory] = samples[0].trajectories;
+    expect(told(trajectory)).toEqual(['2+2?', '4']);
+    expect(trajectory.additional_histories.map(told)).toEqual([['3+3?', 'wrapped']]);
+  });
+
+  it('are the newest, as many as the limit says, of the time between two instants', async () => {
+    const ids = async (select: object) =>
+      (await seen({ select })).samples
+        .flatMap(({ trajectories }: any) => trajectories.map((one: any) => one.metadata.unit_id))
+        .toSorted();
+    expect(await ids({ limit: 1 })).toEqual(['judged']);
+    const between = { since: '2026-01-01T00:00:01Z', until: '2026-01-01T00:00:20Z' };
+    expect(await ids(between)).toEqual(['turn 1', 'turn 2']);
+    expect(
+      await ids({ query: { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'turn' }] } } }),
+    ).toEqual(['turn 1', 'turn 2']);
+  });
+
+  it('take calls by the names of their ops', async () => {
+    const of = async (llm: object) => (await seen({ llm, select: { limit: 5 } })).counts.empty;
+    expect(await of({ op_names: ['nothing'] })).toBe(5);
+    expect(await of({ op_names: ['svc:///acme/demo/op/openai.chat.completions.create:*'] })).toBe(
+      0,
+    );
+    expect(
+      await of({
+        exclude_op_names: ['svc:///acme/demo/op/openai.chat.completions.create:*', 'llm'],
+      }),
+    ).toBe(5);
   });
 });

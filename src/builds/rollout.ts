@@ -71,7 +71,8 @@ class Facts {
   readonly finishReasons: string[] = [];
 
   add(call: LlmCall, step: number | null): void {
-    if (call.models[0] !== undefined) this.models.add(call.models[0]);
+    const model = call.models.find((name) => /:step\d+$/.test(name)) ?? call.models[0];
+    if (model !== undefined) this.models.add(model);
     if (step !== null) this.steps.add(step);
     this.dialects.add(call.dialect);
     const codes = new Set<LintCode>();
