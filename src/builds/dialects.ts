@@ -95,7 +95,7 @@ export function genAiChoices(messages: unknown[]): Choice[] | null {
   if (!messages.every(isObject)) return null;
   return messages.map((message, index) => {
     const [answer] = genAiMessage({ ...message, role: 'assistant' });
-    return choiceOf(index, answer!, text(message['finish_reason']), null);
+    return choiceOf(index, answer!, finished(text(message['finish_reason'])), null);
   });
 }
 
@@ -115,6 +115,14 @@ const functionTool = (tool: Json, parameters: unknown) => ({
     ...(isObject(parameters) && { parameters }),
   },
 });
+
+const FINISHED = ['stop', 'length', 'tool_calls', 'content_filter'];
+
+/** In OpenAI's words, which are all that trainers take. */
+function finished(reason: string | null): string | null {
+  const word = reason?.replace('-', '_').replace(/^tool_call$/, 'tool_calls') ?? null;
+  return word === null || FINISHED.includes(word) ? word : 'stop';
+}
 
 function choiceOf(
   index: number,
@@ -175,11 +183,6 @@ export function vercelMessages(messages: unknown[]): Turn[] | null {
     .map(turn);
 }
 
-const FINISH: Record<string, string> = {
-  'tool-calls': 'tool_calls',
-  'content-filter': 'content_filter',
-};
-
 export function vercelChoices({ output, attributes }: Recorded): Choice[] | null {
   const calls = list(output['tool_calls']).map((call) =>
     toolCall(call['toolCallId'], call['toolName'], call['input'] ?? call['args']),
@@ -192,8 +195,7 @@ export function vercelChoices({ output, attributes }: Recorded): Choice[] | null
     content,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-  const finish = reason === null ? null : (FINISH[reason] ?? reason);
-  return [choiceOf(0, message, finish, vercelLogprobs(attributes))];
+  return [choiceOf(0, message, finished(reason), vercelLogprobs(attributes))];
 }
 
 function vercelLogprobs(attributes: Json): Json[] | null {
@@ -202,7 +204,14 @@ function vercelLogprobs(attributes: Json): Json[] | null {
   const openai = isObject(metadata) ? metadata['openai'] : null;
   const logprobs = isObject(openai) ? openai['logprobs'] : null;
   const tokens = list(Array.isArray(logprobs) ? logprobs.flat() : null);
-  return tokens.length > 0 ? tokens : null;
+  return tokens.length > 0
+    ? tokens.map(({ token, logprob, bytes }) => ({
+        token,
+        logprob,
+        bytes: bytes ?? null,
+        top_logprobs: [],
+      }))
+    : null;
 }
 
 function parsedOrNull(json: string): unknown {

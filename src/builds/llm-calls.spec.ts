@@ -149,7 +149,7 @@ describe('a call of a model', () => {
       parameters: {},
     });
     expect(JSON.parse(call.choices[0]!.text)).toMatchObject({
-      finish_reason: 'tool_call',
+      finish_reason: 'tool_calls',
       message: { role: 'assistant', tool_calls: [{ id: 'c2' }] },
       logprobs: null,
     });
@@ -193,7 +193,7 @@ describe('a call of a model', () => {
       finish_reason: 'stop',
       index: 0,
       message: { role: 'assistant', content: 'yes' },
-      logprobs: { content: [LOGPROB] },
+      logprobs: { content: [{ ...LOGPROB, top_logprobs: [] }] },
     });
     expect(JSON.parse(call.tools!)).toEqual([TOOL]);
   });

@@ -3,16 +3,11 @@
 import json
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.abspath("examples/loop"))
 
-import art
 import loop
-from art.utils.trajectory_logging import (
-    read_trajectory_groups_parquet,
-    write_trajectory_groups_parquet,
-)
+from art.utils.trajectory_migration import deserialize_trajectory_groups
 from datasets import Dataset
 from openai.types.chat.chat_completion import Choice
 from policy import Policy, serve
@@ -47,8 +42,8 @@ def rows_of(skein, build_id, format, **options):
 
 
 def as_art(text):
-    """What art's own classes make of the groups."""
-    groups = [art.TrajectoryGroup.model_validate(json.loads(line)) for line in text.splitlines()]
+    """What the loader of art makes of the groups."""
+    groups = deserialize_trajectory_groups(text)
     trajectories = [trajectory for group in groups for trajectory in group.trajectories]
     choices = [
         turn
@@ -56,14 +51,8 @@ def as_art(text):
         for turn in trajectory.messages_and_choices
         if isinstance(turn, Choice)
     ]
-    # once more through its own file
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "groups.parquet")
-        write_trajectory_groups_parquet(groups, path)
-        again = read_trajectory_groups_parquet(path)
     return {
         "groups": len(groups),
-        "loaded": len(again),
         "trajectories": len(trajectories),
         "choices": len(choices),
         "logprobs": sum(len(choice.logprobs.content) for choice in choices),

@@ -78,7 +78,6 @@ const python = join(folder ?? '', 'bin/python');
       const seen = await runClient(python, ['test/clients/exports.program.py'], settings);
       expect(seen.art).toEqual({
         groups: 8,
-        loaded: 8,
         trajectories: 64,
         choices: 128,
         logprobs: 128,
