@@ -1,4 +1,4 @@
-import { startApp } from './support/app.js';
+import { startApp, type TestApp } from './support/app.js';
 import {
   aRecipe,
   feedbackOf,
@@ -35,7 +35,7 @@ const SPECS = TASKS.flatMap((task, t) =>
 );
 const RECIPE = aRecipe({ split: { salt: 's', eval_percent: 20 } });
 
-type Post = (path: string, body: unknown) => Promise<{ status: number; text: string; body: any }>;
+type Service = Pick<TestApp, 'post'>;
 
 /** Every second item first, from the last one on. */
 const shuffled = <T>(list: T[]) => [
@@ -43,21 +43,23 @@ const shuffled = <T>(list: T[]) => [
   ...list.filter((_, i) => i % 2 === 0).toReversed(),
 ];
 
-async function record(post: Post, isShuffled: boolean) {
+async function record(service: Service, isShuffled: boolean) {
   const items = SPECS.flatMap((spec) => itemsOf(spec));
   const batch = isShuffled ? shuffled(items) : items;
   const feedback = SPECS.map((spec) => feedbackOf(spec));
   for (let at = 0; at < batch.length; at += 100)
-    await post('/call/upsert_batch', { batch: batch.slice(at, at + 100) });
-  await post('/feedback/batch/create', { batch: isShuffled ? shuffled(feedback) : feedback });
+    await service.post('/call/upsert_batch', { batch: batch.slice(at, at + 100) });
+  await service.post('/feedback/batch/create', {
+    batch: isShuffled ? shuffled(feedback) : feedback,
+  });
 }
 
-async function built(post: Post) {
-  const recipe_ref = await publish({ post } as never, RECIPE);
+async function built(service: Service) {
+  const recipe_ref = await publish(service, RECIPE);
   const body = { project_id: PROJECT, recipe_ref, mode: 'all' };
-  const { body: build } = await post('/build/create', body);
+  const { body: build } = await service.post('/build/create', body);
   const all = { project_id: PROJECT, build_id: build.build_id, format: 'art' };
-  return { ...build, text: (await post('/build/export', all)).text };
+  return { ...build, text: (await service.post('/build/export', all)).text };
 }
 
 describe('the same bytes', () => {
@@ -71,20 +73,20 @@ describe('the same bytes', () => {
   it('are made of the same data, also once more', async () => {
     const app = await startApp();
     closing.push(() => app.close());
-    await record(app.post, false);
-    const first = await built(app.post);
+    await record(app, false);
+    const first = await built(app);
     expect(first).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
-    expect((await built(app.post)).text).toBe(first.text);
+    expect((await built(app)).text).toBe(first.text);
   });
 
   it('are made in any order of arrival, by any number of workers, and after a restart', async () => {
     const two = await startServer({ DATA_DIR: folder.path, WORKERS: '2' });
     closing.push(() => two.stop());
-    await record(two.post, true);
-    expect(await built(two.post)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
+    await record(two, true);
+    expect(await built(two)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
     await two.stop();
     const one = await startServer({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: two.key });
     closing.push(() => one.stop());
-    expect(await built(one.post)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
+    expect(await built(one)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
   });
 });

@@ -86,7 +86,7 @@ export class BuildOutputsService {
     const batches = async function* () {
       const turn = new Turn();
       for await (const line of lines) {
-        const batch = exportLines(format, line.toString('utf8'), options);
+        const batch = await exportLines(format, line.toString('utf8'), options);
         if (batch.length > 0) yield batch;
         if (turn.isOver) await turn.next();
       }

@@ -101,13 +101,13 @@ export class BuildRun {
     this.group = { key, split, trajectories: [], units: 0, inputs: [], length: 0 };
   }
 
-  addUnit(labelled: Labelled, { calls, texts, isTooLarge }: UnitCalls): void {
+  async addUnit(labelled: Labelled, { calls, texts, isTooLarge }: UnitCalls): Promise<void> {
     const { unit } = labelled;
     if (isTooLarge) {
       this.leaveOut('too_long', unit.root.id);
       return;
     }
-    const rollout = rolloutOf(calls, this.plan.recipe);
+    const rollout = await rolloutOf(calls, this.plan.recipe);
     if (!rollout) this.counts.empty++;
     else if (this.isRefused(labelled, rollout)) this.counts.dropped++;
     else this.add(labelled, rollout, texts);

@@ -178,7 +178,7 @@ export class Builder {
     run.beginGroup(group[0]!);
     for await (const calls of this.units.callsOf(plan, all)) {
       await run.goOn();
-      run.addUnit(group[i++]!, calls);
+      await run.addUnit(group[i++]!, calls);
     }
     const built = run.endGroup();
     if (!built) return;

@@ -7,6 +7,7 @@ import { Idempotency } from '../auth/idempotency.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
+import { Slots } from '../database/slots.js';
 import { Packer } from './build-bytes.js';
 import { Builder, BUILDER_VERSION, type Built, type BuildPlan } from './builder.js';
 import type {
@@ -30,10 +31,14 @@ import { latestStepQuery, SNAPSHOT } from './units.query.js';
 /** Samples that a preview shows, together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
 const SAMPLES = 3;
+/** Builds and previews of a process under way: each holds a group, and what is known of its units. */
+const AT_ONCE = 3;
 
 /** Makes builds of recorded calls, and hands them to trainers. */
 @Injectable()
 export class BuildsService {
+  private readonly slots = new Slots(AT_ONCE);
+
   constructor(
     private readonly database: Database,
     private readonly builder: Builder,
@@ -117,13 +122,18 @@ export class BuildsService {
     return this.database.stream(buildsQuery(body));
   }
 
-  /** One snapshot for all statements of `work`. */
-  private inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
+  /** One snapshot for all statements of `work`, when it is its turn. @throws Busy when that does not come */
+  private async inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
     if (this.database.inTransaction) return work();
-    return this.database.long(async () => {
-      await this.database.query(SNAPSHOT);
-      return work();
-    }, statementMs);
+    const slot = await this.slots.take(this.database.key());
+    try {
+      return await this.database.long(async () => {
+        await this.database.query(SNAPSHOT);
+        return work();
+      }, statementMs);
+    } finally {
+      this.slots.free(slot);
+    }
   }
 
   private async untrained(

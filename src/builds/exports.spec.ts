@@ -29,8 +29,8 @@ const trajectory = (reward: number, end: string, more: object = {}) => ({
 });
 const line = (...trajectories: object[]) =>
   JSON.stringify({ trajectories, metadata: { group_key: 'k', split: 'train' } });
-const rows = (format: Format, text: string, options: Partial<ExportOptions> = {}) =>
-  exportLines(format, text, { ...ALL, ...options }).map((row) => JSON.parse(row));
+const rows = async (format: Format, text: string, options: Partial<ExportOptions> = {}) =>
+  (await exportLines(format, text, { ...ALL, ...options })).map((row) => JSON.parse(row));
 
 const GROUP = line(trajectory(1, 'good'), trajectory(0.5, 'middling'), trajectory(0, 'bad'));
 
@@ -71,18 +71,18 @@ function dpoProblems({ input, preferred_output, non_preferred_output }: any): st
 }
 
 describe('an export', () => {
-  it('for art is the group as it is', () => {
-    expect(exportLines('art', GROUP, ALL)).toEqual([GROUP]);
+  it('for art is the group as it is', async () => {
+    expect(await exportLines('art', GROUP, ALL)).toEqual([GROUP]);
   });
 
-  it('for SFT by OpenAI keeps its rules, and learns from what is good enough', () => {
-    const found = rows('openai-sft', GROUP, { minReward: 0.5 });
+  it('for SFT by OpenAI keeps its rules, and learns from what is good enough', async () => {
+    const found = await rows('openai-sft', GROUP, { minReward: 0.5 });
     expect(found.map(({ messages }) => messages.at(-1).content)).toEqual(['good', 'middling']);
     expect(found.flatMap(sftProblems)).toEqual([]);
     expect(found[0].tools).toEqual(TOOLS);
   });
 
-  it('has a line for each history, in which only its own choices are learnt', () => {
+  it('has a line for each history, in which only its own choices are learnt', async () => {
     const fork = {
       messages_and_choices: [
         { role: 'user', content: 'do' },
@@ -94,7 +94,7 @@ describe('an export', () => {
       tools: null,
     };
     const text = line(trajectory(1, 'good', { additional_histories: [fork] }));
-    const found = rows('openai-sft', text);
+    const found = await rows('openai-sft', text);
     expect(found).toHaveLength(2);
     expect(found.flatMap(sftProblems)).toEqual([]);
     expect(found[1].messages.map(({ weight }: any) => weight)).toEqual([
@@ -105,8 +105,8 @@ describe('an export', () => {
     ]);
   });
 
-  it('for DPO by OpenAI has the best against the worst where they begin to differ', () => {
-    const [pair, ...others] = rows('openai-dpo', GROUP);
+  it('for DPO by OpenAI has the best against the worst where they begin to differ', async () => {
+    const [pair, ...others] = await rows('openai-dpo', GROUP);
     expect(others).toEqual([]);
     expect(pair.input.messages).toHaveLength(3);
     expect(pair.preferred_output).toEqual([{ role: 'assistant', content: 'good' }]);
@@ -118,16 +118,16 @@ describe('an export', () => {
     ['are too close', GROUP, 2],
     ['are a tie', line(trajectory(1, 'good'), trajectory(1, 'bad')), 0],
     ['say the same', line(trajectory(1, 'same'), trajectory(0, 'same')), 0],
-  ])('for DPO leaves out pairs that %s', (_, text, minMargin) => {
-    expect(rows('openai-dpo', text, { minMargin })).toEqual([]);
-    expect(rows('trl-dpo', text, { minMargin })).toEqual([]);
+  ])('for DPO leaves out pairs that %s', async (_, text, minMargin) => {
+    expect(await rows('openai-dpo', text, { minMargin })).toEqual([]);
+    expect(await rows('trl-dpo', text, { minMargin })).toEqual([]);
   });
 
-  it('for TRL has the arguments of tools as objects', () => {
-    const [{ messages, tools }] = rows('trl-sft', GROUP);
+  it('for TRL has the arguments of tools as objects', async () => {
+    const [{ messages, tools }] = await rows('trl-sft', GROUP);
     expect(messages[1].tool_calls[0].function.arguments).toEqual({ a: 1 });
     expect(tools).toEqual(TOOLS);
-    const [{ prompt, chosen, rejected }] = rows('trl-dpo', GROUP);
+    const [{ prompt, chosen, rejected }] = await rows('trl-dpo', GROUP);
     expect(prompt[1].tool_calls[0].function.arguments).toEqual({ a: 1 });
     expect([chosen, rejected]).toEqual([
       [{ role: 'assistant', content: 'good' }],
@@ -135,16 +135,16 @@ describe('an export', () => {
     ]);
   });
 
-  it('for KTO labels each trajectory by a least reward, or the mean of its group', () => {
-    expect(rows('trl-kto', GROUP).map(({ label }) => label)).toEqual([true, true, false]);
-    const strict = rows('trl-kto', GROUP, { minReward: 0.9 });
+  it('for KTO labels each trajectory by a least reward, or the mean of its group', async () => {
+    expect((await rows('trl-kto', GROUP)).map(({ label }) => label)).toEqual([true, true, false]);
+    const strict = await rows('trl-kto', GROUP, { minReward: 0.9 });
     expect(strict.map(({ label }) => label)).toEqual([true, false, false]);
     expect(strict[0].prompt).toEqual([{ role: 'user', content: 'do' }]);
     expect(strict[0].completion).toHaveLength(3);
   });
 
-  it('of prompts has one a group', () => {
-    expect(rows('prompts', GROUP)).toEqual([
+  it('of prompts has one a group', async () => {
+    expect(await rows('prompts', GROUP)).toEqual([
       { prompt: [{ role: 'user', content: 'do' }], group_key: 'k', tools: TOOLS },
     ]);
   });

@@ -1,4 +1,5 @@
 import { elementSpans, memberSpans } from '../common/json-text.js';
+import { inTurns } from '../common/turn.js';
 import type { Json } from './llm-calls.js';
 import { isObject, sortedJson } from './turns.js';
 
@@ -32,9 +33,13 @@ interface Exported {
 }
 
 /** The lines that a group becomes: JSON texts. */
-export function exportLines(format: Format, line: string, options: ExportOptions): string[] {
+export async function exportLines(
+  format: Format,
+  line: string,
+  options: ExportOptions,
+): Promise<string[]> {
   if (format === 'art') return [line];
-  const { groupKey, rollouts } = groupOf(line);
+  const { groupKey, rollouts } = await groupOf(line);
   return WRITERS[format](rollouts, options, groupKey).map((row) => JSON.stringify(row));
 }
 
@@ -163,13 +168,15 @@ function argumentsOf(args: unknown): unknown {
 }
 
 /** The histories of each trajectory of a group, one parsed after the other. */
-function groupOf(line: string): { groupKey: unknown; rollouts: Exported[][] } {
+async function groupOf(line: string): Promise<{ groupKey: unknown; rollouts: Exported[][] }> {
   const members = memberSpans(line, 0);
   const [start] = members.get('trajectories')!;
   const metadata = JSON.parse(line.slice(...members.get('metadata')!)) as Json;
   return {
     groupKey: metadata['group_key'],
-    rollouts: elementSpans(line, start).map((span) => rolloutOf(JSON.parse(line.slice(...span)))),
+    rollouts: await inTurns(elementSpans(line, start), (span) =>
+      rolloutOf(JSON.parse(line.slice(...span))),
+    ),
   };
 }
 

@@ -30,7 +30,7 @@ function ofSpan(attributes: Record<string, string | number>) {
     })),
   };
   const origin = { resource: {}, scope: {} };
-  return llmCallOf(texts(callOf(span as never, origin as never, 'a/b') as never));
+  return llmCallOf(texts(callOf(span, origin, 'a/b')));
 }
 
 const LOGPROB = { token: 'yes', logprob: -0.1, bytes: [121, 101, 115] };

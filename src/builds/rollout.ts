@@ -1,3 +1,4 @@
+import { inTurns } from '../common/turn.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode } from './lints.js';
 import type { Choice, LlmCall } from './llm-calls.js';
@@ -29,14 +30,17 @@ export interface Rollout {
 }
 
 /** Puts the calls of a model together, which are in their order. Null when none of them is to be trained. */
-export function rolloutOf(calls: readonly LlmCall[], recipe: Recipe): Rollout | null {
+export async function rolloutOf(
+  calls: readonly LlmCall[],
+  recipe: Recipe,
+): Promise<Rollout | null> {
   const histories = new Histories();
   const facts = new Facts();
-  for (const call of calls) {
+  await inTurns(calls, (call) => {
     const policy = policyStep(recipe.policy, call.models);
     histories.add(call, policy !== null);
     if (policy) facts.add(call, policy.step);
-  }
+  });
   const { dialects, models, steps, finishReasons } = facts;
   if (finishReasons.length === 0) return null;
   return {

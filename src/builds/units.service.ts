@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
+import { inTurns } from '../common/turn.js';
 import { Database } from '../database/database.js';
 import { type LlmCall, llmCallOf } from './llm-calls.js';
 import { PROMPT, type Recipe } from './recipe.js';
@@ -126,7 +127,7 @@ export class UnitsService {
       membersQuery(projectId, traces, recipe.settleSeconds),
     );
     const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
-    return units.map((unit) => membersOf(unit, byTrace, recipe));
+    return inTurns(units, (unit) => membersOf(unit, byTrace, recipe));
   }
 
   /** What feedback says on each unit, the latest first. */
@@ -158,7 +159,12 @@ export class UnitsService {
       wanted.flat().map((id) => ({ id, size: sizes.get(id) ?? BATCH_BYTES / 8 })),
     );
     for (const [i, { unit, members }] of all.entries())
-      yield unitCalls(unit, members, await texts.next(wanted[i]!.length), recipe.unit === 'call');
+      yield await unitCalls(
+        unit,
+        members,
+        await texts.next(wanted[i]!.length),
+        recipe.unit === 'call',
+      );
   }
 }
 
@@ -278,23 +284,18 @@ function isNamed(opName: string, { opNames, excludedOpNames }: Recipe): boolean 
   return (opNames.length === 0 || isOneOf(opNames)) && !isOneOf(excludedOpNames);
 }
 
-function unitCalls(
+async function unitCalls(
   unit: Unit,
   members: Members,
   rows: Map<string, TextsRow | null>,
   isOneCall: boolean,
-): UnitCalls {
-  const found: LlmCall[] = [];
+): Promise<UnitCalls> {
   const wrappers = new Set<string>();
-  let isTooLarge = false;
-  for (const { id, has_failed } of members.candidates) {
-    const row = rows.get(id);
-    if (!row || row.inputs === null) isTooLarge = true;
-    else if (!has_failed) {
-      const call = llmCallOf(row);
-      if (call) found.push(call);
-    }
-  }
+  const isTooLarge = members.candidates.some(({ id }) => !rows.get(id)?.inputs);
+  const read = await inTurns(members.candidates, ({ id, has_failed }) =>
+    isTooLarge || has_failed ? null : llmCallOf(rows.get(id)!),
+  );
+  const found = read.filter((call) => call !== null);
   // an instrumentation around another one records the same call again: the innermost counts
   const isFound = new Set(found.map(({ id }) => id));
   for (const { id } of found) {
