@@ -110,7 +110,7 @@ async function plantBuild(app: TestApp, project: string, marker: string) {
     select: { filter: { op_names: ['rollout'] } },
     group: { min: 1 },
   });
-  const recipeRef = await publish(app, recipe, { project, name: `recipe.${marker}` });
+  const recipeRef = await publish(app, recipe, { project });
   const body = { project_id: project, recipe_ref: recipeRef, mode: 'all' };
   const { build_id } = done(await app.post('/build/create', body));
   return { recipeRef, build: build_id as string };
