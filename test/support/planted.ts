@@ -107,6 +107,7 @@ async function plantBuild(app: TestApp, project: string, marker: string) {
   const messages = [{ role: 'user', content: marker }];
   await record(app, [{ id, task: marker, asks: [{ messages }], score: 1 }], project);
   const recipe = aRecipe({
+    description: marker, // so that no other project has its digest
     select: { filter: { op_names: ['rollout'] } },
     group: { min: 1 },
   });
