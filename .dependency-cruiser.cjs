@@ -1,4 +1,4 @@
-const FEATURES = 'feedback|objects|costs|calls|threads|preview|otel|graphql|retention';
+const FEATURES = 'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds';
 
 /** The import rules of docs/architecture.md, as errors. */
 module.exports = {

@@ -3,6 +3,11 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AuditEvent } from './src/audit/audit-event.entity.js';
 import { ApiKey } from './src/auth/api-key.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
+import { BuildChunk } from './src/builds/build-chunk.entity.js';
+import { BuildInput } from './src/builds/build-input.entity.js';
+import { BuildJob } from './src/builds/build-job.entity.js';
+import { BuildUnit } from './src/builds/build-unit.entity.js';
+import { Build } from './src/builds/build.entity.js';
 import { Call } from './src/calls/call.entity.js';
 import { config } from './src/config.js';
 import { Cost } from './src/costs/cost.entity.js';
@@ -11,6 +16,7 @@ import { Foundation1764000000000 } from './src/database/migrations/1764000000000
 import { Objects1764100000000 } from './src/database/migrations/1764100000000-objects.js';
 import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bounds.js';
 import { Erasing1764800000000 } from './src/database/migrations/1764800000000-erasing.js';
+import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -67,6 +73,11 @@ export function dataSourceOptions(url: string, session = SESSION) {
       TrajectoryBatch,
       TrajectoryRecord,
       Upload,
+      Build,
+      BuildChunk,
+      BuildInput,
+      BuildUnit,
+      BuildJob,
     ],
     migrations: [
       Foundation1764000000000,
@@ -77,6 +88,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Plans1764600000000,
       Bounds1764700000000,
       Erasing1764800000000,
+      Builds1765000000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -24,6 +24,9 @@ if (!existsSync(VENV) && !run(python, ['-m', 'venv', VENV]))
   skip('no virtual environment can be made');
 const pip = ['-m', 'pip', 'install', '--quiet', '-r', 'test/clients/requirements.txt'];
 if (!run(`${VENV}/bin/python`, pip)) skip('the packages cannot be installed');
+// what is used of TRL needs no PyTorch, which it would bring along
+const trl = ['-m', 'pip', 'install', '--quiet', '--no-deps', 'trl==1.16.0'];
+if (!run(`${VENV}/bin/python`, trl)) skip('TRL cannot be installed');
 
 const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'e2e', '--testPathPatterns'];
 const isGreen = run(process.execPath, [...jest, 'test/clients/python'], {

@@ -3,6 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { AuditModule } from './audit/audit.module.js';
+import { BuildsModule } from './builds/builds.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
 import { CostsModule } from './costs/costs.module.js';
@@ -38,6 +39,7 @@ export class AppModule {
         GraphqlModule,
         PreviewModule,
         RetentionModule,
+        BuildsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -325,6 +325,7 @@ describe('what another project holds', () => {
   const version = ({ objectDigest }: Planted) => objectDigest;
   const thread = ({ marker }: Planted) => marker;
   const trace = ({ traceId }: Planted) => traceId;
+  const build = (one: Planted) => one.build;
 
   const probes: Probe[] = [
     ['a call, read', call, inMine('/call/read', (id) => ({ id }))],
@@ -373,6 +374,35 @@ describe('what another project holds', () => {
       'a version, by ref',
       version,
       (id) => post('/refs/read_batch', { refs: [refOf(MINE, `object/${OBJECT}:${id}`)] }),
+    ],
+    ['a build', build, inMine('/build/export', (build_id) => ({ build_id, format: 'art' }))],
+    [
+      'a build, submitted',
+      build,
+      inMine('/build/submit', (build_id) => ({ build_id, model_id: mine.model })),
+    ],
+    [
+      'a model, submitted to',
+      ({ model }) => model,
+      inMine('/build/submit', (model_id) => ({ build_id: mine.build, model_id })),
+    ],
+    ['a build, found', build, inMine('/builds/query', (id) => ({ filter: { build_ids: [id] } }))],
+    ['what came of a call', call, inMine('/lineage/query', (id) => ({ call_ids: [id] }))],
+    ['what went into a build', build, inMine('/lineage/query', (build_id) => ({ build_id }))],
+    ['what made a job', ({ job }) => job, inMine('/lineage/query', (job_id) => ({ job_id }))],
+    [
+      'what made a checkpoint',
+      ({ model }) => model,
+      inMine('/lineage/query', (model_id) => ({ model_id, step: 0 })),
+    ],
+    [
+      'a recipe',
+      ({ recipeRef }) => recipeRef.split(':').at(-1)!,
+      (digest) => {
+        const name = theirs.recipeRef.split('/').at(-1)!.split(':')[0];
+        const recipe_ref = refOf(MINE, `object/${name}:${digest}`);
+        return post('/build/preview', { project_id: MINE, recipe_ref });
+      },
     ],
     ['a model', ({ model }) => model, (id) => preview('GET', `/training-jobs?model_id=${id}`)],
     [

@@ -14,6 +14,7 @@ import { linesOf, startApp, type TestApp } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { aTrajectory, groupsOf, previewOf } from './support/preview.js';
+import { aRecipe, publish, record, user } from './support/rollouts.js';
 import { aFolder, run, startServer } from './support/server.js';
 
 const quiet = (say: (line: string) => void = () => {}, everyMs = 0) =>
@@ -53,7 +54,16 @@ async function fill(app: TestApp) {
   const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
   await fetch(`${url}/file/create`, { method: 'POST', body: form, headers: { authorization } });
   const preview = previewOf(app);
-  await preview.aJob(await preview.aModel(), groupsOf([aTrajectory()], [aTrajectory()]));
+  const model_id = await preview.aModel();
+  await preview.aJob(model_id, groupsOf([aTrajectory()], [aTrajectory()]));
+  await record(app, [{ id: 'rollout', score: 1, asks: [{ messages: [user('?')] }] }]);
+  const recipe = aRecipe({
+    select: { filter: { op_names: ['rollout'] } },
+    group: { min: 1 },
+  });
+  const body = { project_id, recipe_ref: await publish(app, recipe), mode: 'all' };
+  const { build_id } = (await post('/build/create', body)).body;
+  await post('/build/submit', { project_id, build_id, model_id });
 }
 
 /** What the refresher of the running service moves from one to the other, at any time. */

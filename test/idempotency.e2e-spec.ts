@@ -6,6 +6,7 @@ import { ROLE } from '../src/auth/access.guard.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { aTrajectory, groupsOf, previewOf, type Preview } from './support/preview.js';
+import { aRecipe, publish, record, user } from './support/rollouts.js';
 import { until } from './support/until.js';
 
 const project_id = 'acme/demo';
@@ -64,6 +65,13 @@ describe('Idempotency-Key', () => {
   });
   const anObject = async (object_id: string, val: unknown) =>
     (await app.post('/obj/create', { obj: { project_id, object_id, val } })).body;
+
+  /** A recipe that makes a build of one rollout. */
+  const aRecipeOf = async (id: string) => {
+    await record(app, [{ id, score: 1, asks: [{ messages: [user('?')] }] }]);
+    const filter = { call_ids: [id] };
+    return publish(app, aRecipe({ select: { filter }, group: { min: 1 } }), { name: id });
+  };
 
   /** For each route that takes a key: what is sent, once what it needs is there. */
   const SAMPLES: Record<string, () => Promise<Sample>> = {
@@ -139,6 +147,16 @@ describe('Idempotency-Key', () => {
       const aKey = async () =>
         (await app.post('/keys/create', { user: 'r', role: 'reader', scopes: ['*'] })).body.id;
       return { body: { id: await aKey() }, other: { id: await aKey() } };
+    },
+    '/build/create': async () => {
+      const body = { project_id, recipe_ref: await aRecipeOf('built'), mode: 'all' };
+      return { body, other: { ...body, mode: 'new' } };
+    },
+    '/build/submit': async () => {
+      const create = { project_id, recipe_ref: await aRecipeOf('submitted'), mode: 'all' };
+      const { build_id } = (await app.post('/build/create', create)).body;
+      const body = { project_id, build_id, model_id: await preview.aModel() };
+      return { body, other: { ...body, model_id: await preview.aModel() } };
     },
     '/v1/preview/models': async () => ({
       body: { entity: 'acme', project: 'demo', name: 'one', base_model: 'b' },

@@ -64,11 +64,18 @@ export class Idempotency implements NestInterceptor {
     return from(this.once(request, () => lastValueFrom(next.handle()), options));
   }
 
-  /** Runs the write of a request, whose body is validated, under its key if it has one. A harmless one costs no key. */
+  /**
+   * Runs the write of a request, whose body is validated, under its key if it has one. A harmless one costs no key.
+   * `transaction` opens the one that the key is committed in.
+   */
   async once<T>(
     request: Request,
     write: () => Promise<T>,
-    { isHarmless = false, isSecret = false } = {},
+    {
+      isHarmless = false,
+      isSecret = false,
+      transaction,
+    }: { isHarmless?: boolean; isSecret?: boolean; transaction?: Transaction<T> } = {},
   ): Promise<T> {
     const key = idempotencyKey(request);
     if (key === undefined || isHarmless) return write();
@@ -81,7 +88,7 @@ export class Idempotency implements NestInterceptor {
         .digest(),
       ...(isSecret && { secret: passwordOf(request) }),
     };
-    return answeredOnce(this.database, keyed, write);
+    return answeredOnce(this.database, keyed, write, transaction);
   }
 }
 

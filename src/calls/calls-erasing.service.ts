@@ -107,6 +107,7 @@ export class CallsErasingService {
     if (ids.length === 0) return { after: next, payloads: 0 };
     await this.database.query(callsLock(projectId, ids));
     const erased = await this.database.query(payloadsErase(projectId, ids));
+    await this.erasings.forget(projectId, ids);
     return { after: next, payloads: erased.length };
   }
 
@@ -149,6 +150,7 @@ export class CallsErasingService {
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;
+    await this.erasings.forget(projectId, ids);
     return { isWhole: true, counts: { calls, feedback } };
   }
 }

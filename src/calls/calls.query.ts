@@ -4,8 +4,10 @@ import {
   column,
   type Columns,
   type JsonColumn,
+  nameBytes,
   type Operand,
   orderBy,
+  resolve,
   select,
   unknownField,
 } from '../query/columns.js';
@@ -158,6 +160,10 @@ export interface CallRows {
 /** The calls of a project that can be seen and match. */
 const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
 
+/** What a field of the call `c` holds, as text. @throws InvalidQuery */
+export const fieldText = (name: string, path: string): Sql =>
+  sql`${resolve(QUERYABLE, name, path, nameBytes()).sql}::text`;
+
 /** What a filter and a query say of the call `c`, also of one that is deleted or has not started. */
 export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query'>): Sql =>
   allOf(filter && isFiltered(filter), query && compile(query, QUERYABLE));
@@ -269,6 +275,6 @@ export const deleteQuery = (projectId: string, ids: readonly string[]): Sql => s
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()
-    WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING 1
+    WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
-  SELECT count(*)::int AS num_deleted FROM deleted`;
+  SELECT count(*)::int AS num_deleted, coalesce(array_agg(id), '{}') AS ids FROM deleted`;

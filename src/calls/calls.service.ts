@@ -12,12 +12,15 @@ import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
 import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
 import { STATEMENT_MS } from '../database/limits.js';
+import { ErasingsService } from '../erasing/erasings.service.js';
+import type { Sql } from '../query/sql.js';
 import {
   CallEndDto,
   type CallReadDto,
   type CallsCompleteAnswerDto,
   type CallsDeleteDto,
   type CallsDeletedDto,
+  CallsFilterDto,
   type CallsQueryDto,
   CallStartDto,
   type CallStartedDto,
@@ -32,6 +35,8 @@ import {
   callsQuery,
   callsStatsQuery,
   deleteQuery,
+  fieldText,
+  isMatch,
   tracesQuery,
   updateQuery,
 } from './calls.query.js';
@@ -53,6 +58,7 @@ export class CallsService {
     private readonly database: Database,
     private readonly writer: CallsWriter,
     private readonly costs: CostsService,
+    private readonly erasings: ErasingsService,
   ) {}
 
   /** `text` is the body as it was sent. */
@@ -173,6 +179,17 @@ export class CallsService {
     return { count: Math.min(row!.count, limit), has_more: row!.count > limit };
   }
 
+  /** What a filter and a query of another feature say of the call `c`. @throws ApiError, InvalidQuery */
+  condition({ filter, query }: { filter: object | null; query: object | null }, path: string): Sql {
+    if (filter) assertValid(CallsFilterDto, filter, `${path}.filter`);
+    return isMatch({ filter, query });
+  }
+
+  /** What a field of the call `c` holds, as text. @throws InvalidQuery */
+  field(name: string, path: string): Sql {
+    return fieldText(name, path);
+  }
+
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
     // It may wait for a lock on the call, and writes of many calls must not wait for it.
     await this.database.long(
@@ -183,14 +200,17 @@ export class CallsService {
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     return this.database.long(async () => {
-      const [row] = await this.database.query<CallsDeletedDto>(deleteQuery(project_id, call_ids));
-      const { num_deleted } = row!;
+      const [row] = await this.database.query<CallsDeletedDto & { ids: string[] }>(
+        deleteQuery(project_id, call_ids),
+      );
+      const { num_deleted, ids } = row!;
+      await this.erasings.forget(project_id, ids);
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
         await this.database.query(
           eventInsert({ action: 'calls.delete', by, projectId: project_id, detail }),
         );
-      return row!;
+      return { num_deleted };
     }, STATEMENT_MS.bulk);
   }
 }

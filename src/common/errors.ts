@@ -9,6 +9,7 @@ import { TooDeep } from './json-text.js';
 export const ERRORS = {
   invalid_json: { status: 400, title: 'The body is not JSON' },
   invalid_request: { status: 400, title: 'The request is not valid' },
+  lint_failed: { status: 400, title: 'The build has errors' },
   unauthenticated: { status: 401, title: 'Credentials are missing or not valid' },
   forbidden: { status: 403, title: 'The key does not allow this' },
   not_found: { status: 404, title: 'There is nothing here' },

@@ -32,6 +32,8 @@ export interface Step {
   counts: Counts;
 }
 
+type Forget = (projectId: string, calls: readonly string[]) => Promise<void>;
+
 /** What is to be erased. */
 export interface NewErasure {
   projectId: string;
@@ -51,6 +53,7 @@ export interface NewErasure {
 export class ErasingsService {
   private readonly logger = new Logger('erasing');
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
+  private readonly forgets: Forget[] = [];
   private readonly erased = new Counter({
     name: ERASED,
     help: 'Rows erased for good, by what they were and what erased them.',
@@ -69,6 +72,16 @@ export class ErasingsService {
   /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
   register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
     this.steps.set(kind, step);
+  }
+
+  /** Says what another feature has made of calls, and forgets with them, in the transaction that deletes or erases them. */
+  onForget(forget: Forget): void {
+    this.forgets.push(forget);
+  }
+
+  /** Forgets what was made of calls, in the transaction of the caller. */
+  async forget(projectId: string, calls: readonly string[]): Promise<void> {
+    if (calls.length > 0) for (const forget of this.forgets) await forget(projectId, calls);
   }
 
   /** Counts in `/metrics` what was erased. */

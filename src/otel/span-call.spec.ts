@@ -143,6 +143,29 @@ describe('contents', () => {
       { messages: [{ tool_calls: [{ function: { name: 'f' } }] }], output: '{"not":"parsed"}' },
     ],
     [
+      'OpenInference messages beside the body that was sent, which is whole',
+      {
+        'llm.input_messages.0.message.role': 'user',
+        'input.value': '{"messages":[{"role":"user","content":"hi","name":"ada"}]}',
+        'input.mime_type': 'application/json',
+        'output.value': '{"choices":[]}',
+        'output.mime_type': 'application/json',
+      },
+      { messages: [{ role: 'user', content: 'hi', name: 'ada' }] },
+      { choices: [] },
+    ],
+    [
+      'OpenInference messages beside a body without chat messages',
+      {
+        'llm.input_messages.0.message.role': 'user',
+        'input.value': '{"messages":["role=user"]}',
+        'input.mime_type': 'application/json',
+        'output.value': 'x',
+      },
+      { messages: [{ role: 'user' }] },
+      'x',
+    ],
+    [
       'OpenInference values',
       {
         'input.value': 'a question',

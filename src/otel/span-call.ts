@@ -163,10 +163,17 @@ function contentOf(attributes: Attributes, table: typeof INPUTS, whole: string):
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     const members =
       member === null && isObject ? Object.entries(value) : [[member ?? whole, value] as const];
-    for (const [key, part] of members) if (!content.has(key)) content.set(key, part);
+    for (const [key, part] of members)
+      if (!content.has(key) || (form === 'mime' && isWhole(key, part))) content.set(key, part);
   }
   return Object.fromEntries(content);
 }
+
+/** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
+const isWhole = (member: string, value: unknown) =>
+  member === 'messages' &&
+  Array.isArray(value) &&
+  value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
 
 function taken(attributes: Attributes, name: string, form: Form): unknown {
   if (form === 'list') {

@@ -33,7 +33,7 @@ import {
 import { idOf, type Item, noSuch, page } from './pages.js';
 import { QueueService } from './queue.service.js';
 import { chunksDelete, trajectoriesDelete } from './uploads.query.js';
-import { UploadsService } from './uploads.service.js';
+import { type Upload, UploadsService } from './uploads.service.js';
 
 const SPLIT = /^[\w.-]{1,64}$/;
 
@@ -155,18 +155,27 @@ export class ModelsService {
       caller,
       async () => projectId,
       async (upload) => {
-        const { members, metrics, hasGroups } = upload.reader;
+        const { members, hasGroups } = upload.reader;
         const split = checkedSplit(members.get('split')?.value);
         if (!hasGroups) throw groupsMissing();
         await this.lock(projectId, id);
-        const [latest] = await this.database.query<{ step: number }>(
-          metricsMerge(projectId, id, JSON.stringify(metrics.of(split))),
-        );
-        const { step } = latest!;
-        await this.uploads.keep(upload, { projectId, modelId: id, split, jobId: null, step });
+        await this.keepLog(upload, { projectId, modelId: id, split });
         return {};
       },
     );
+  }
+
+  /** In the transaction of the caller, who has locked the model. */
+  async keepLog(
+    upload: Upload,
+    { projectId, modelId, split }: { projectId: string; modelId: string; split: string },
+  ): Promise<void> {
+    const metrics = JSON.stringify(upload.reader.metrics.of(split));
+    const [latest] = await this.database.query<{ step: number }>(
+      metricsMerge(projectId, modelId, metrics),
+    );
+    const { step } = latest!;
+    await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
   }
 
   /** For the rest of the transaction nothing is added to the model. */

@@ -20,5 +20,6 @@ import { WatchdogService } from './watchdog.service.js';
     JobNotices,
     WatchdogService,
   ],
+  exports: [TrainingJobsService],
 })
 export class PreviewModule {}

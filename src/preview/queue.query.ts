@@ -45,6 +45,9 @@ export interface Holder {
 const isHeldBy = ({ jobId, tokenHash }: Holder) => sql`
   j.id = ${jobId} AND j.lease_token_hash = ${tokenHash} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
+export const jobOfProject = (projectId: string, id: string): Sql =>
+  sql`SELECT ${ROW} FROM training_jobs j WHERE j.project_id = ${projectId} AND j.id = ${id}`;
+
 export const jobById = (id: string, caller: Caller): Sql =>
   sql`SELECT ${ROW} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 

@@ -25,6 +25,7 @@ import {
   type Holder,
   jobById,
   jobOf,
+  jobOfProject,
   type JobRow,
   lostJobs,
   type NewEvent,
@@ -249,6 +250,14 @@ export class QueueService {
       if (!job && before.status !== 'cancelled')
         throw refused(`the job has ended already: ${before.status}`);
     });
+  }
+
+  /** Cancels a job whose groups are to be erased; answers its batch. In the transaction of the caller. */
+  async forget(projectId: string, id: string): Promise<string[]> {
+    const [job] = await this.database.query<JobRow>(jobOfProject(projectId, id));
+    if (!job) return [];
+    await this.settle(cancel(job));
+    return [job.batch_id];
   }
 
   /** Ends every job of a model that is deleted. In the transaction of the caller. */

@@ -4,8 +4,9 @@ import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { idempotencyKey } from '../auth/idempotency.js';
-import { invalidRequest } from '../common/errors.js';
+import { ApiError, invalidRequest } from '../common/errors.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { notifyQueue } from './job-notices.js';
 import type { PageQueryDto } from './models.dto.js';
 import { latestStep, type ModelRow } from './models.query.js';
@@ -29,6 +30,16 @@ import {
 import type { TrajectoryReader } from './trajectory-reader.js';
 import { configViolation } from './trajectory-rules.js';
 import { type Upload, UploadsService } from './uploads.service.js';
+
+/** Groups that the service made: bodies without their `model_id`. */
+interface Submission {
+  projectId: string;
+  modelId: string;
+  train: AsyncIterable<Buffer>;
+  evaluation: AsyncIterable<Buffer>;
+  /** JSON text. */
+  config: string | null;
+}
 
 /** Training jobs as their clients see them; how they get on is the queue's. */
 @Injectable()
@@ -63,6 +74,47 @@ export class TrainingJobsService {
         (await this.add(model, upload, { config, userId: caller.userName }))
       );
     });
+  }
+
+  /**
+   * Queues a job with groups that the service made, and logs others beside it, both or neither. The job that is there
+   * already with the same groups is answered instead. `note` runs in the same transaction.
+   */
+  async submit(
+    { projectId, modelId, train, evaluation, config }: Submission,
+    caller: Caller,
+    note: (job: { id: string; logBatchId: string | null }) => Promise<void>,
+  ): Promise<TrainingJobCreatedDto> {
+    const model = await this.models.find(modelId, caller);
+    if (model.project_id !== projectId) throw noSuch('model');
+    const staged: Upload[] = [];
+    try {
+      const job = await this.uploads.stage(projectId, train);
+      if (!job)
+        throw new ApiError('invalid_request', 'the training side of the build has no groups');
+      staged.push(job);
+      const log = await this.uploads.stage(projectId, evaluation);
+      if (log) staged.push(log);
+      return await this.database.long(async () => {
+        await caller.assertValid();
+        await this.models.lock(projectId, modelId);
+        const same = await this.sameAs(model, job);
+        if (same) return same;
+        const added = await this.add(model, job, { config, userId: caller.userName });
+        if (log) await this.models.keepLog(log, { projectId, modelId, split: 'eval' });
+        await note({ id: added.id, logBatchId: log?.staged.id ?? null });
+        return added;
+      }, STATEMENT_MS.bulk);
+    } finally {
+      for (const upload of staged) if (!upload.isKept) await upload.staged.discard();
+    }
+  }
+
+  /** Forgets what jobs and logs hold, and cancels the jobs that have not ended. In the transaction of the caller. */
+  async forget(projectId: string, jobs: string[], logs: string[]): Promise<void> {
+    const batches: string[] = [];
+    for (const id of jobs) batches.push(...(await this.queue.forget(projectId, id)));
+    await this.uploads.forget(projectId, [...batches, ...logs]);
   }
 
   private async sameAs(

@@ -20,6 +20,7 @@ import {
   type Batch,
   batchInsert,
   chunkInsert,
+  chunksDelete,
   groupsRepeal,
   payloadRepeal,
   type StoredChunk,
@@ -122,6 +123,32 @@ export class UploadsService {
       await staging.upload.discard();
       throw error;
     }
+  }
+
+  /**
+   * Stages a body that the service makes itself, of a project's own model. Who does not keep it, discards it. Null when
+   * there is none.
+   */
+  async stage(projectId: string, body: AsyncIterable<Buffer>): Promise<Upload | null> {
+    const staging = new Staging(this.database, this.uploads.begin(), async () => projectId);
+    let isEmpty = true;
+    try {
+      for await (const chunk of body) {
+        isEmpty = false;
+        await staging.write(chunk);
+      }
+      return isEmpty ? null : await staging.end();
+    } catch (error) {
+      await staging.stop();
+      await staging.upload.discard();
+      throw error;
+    }
+  }
+
+  /** Forgets what batches hold; that they were there stays. In the transaction of the caller. */
+  async forget(projectId: string, batches: string[]): Promise<void> {
+    await this.database.query(chunksDelete(projectId, batches));
+    await this.database.query(trajectoriesDelete(projectId, batches));
   }
 
   /** Makes the upload a batch, in the transaction of the caller. */

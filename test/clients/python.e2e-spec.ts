@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 import { linesOf } from '../support/app.js';
-import { aFolder } from '../support/server.js';
+import { openTestDatabase } from '../support/database.js';
+import { aFolder, startServer, watched } from '../support/server.js';
 
 /** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
@@ -66,6 +67,65 @@ const python = join(folder ?? '', 'bin/python');
       ]);
       expect(seen.step).toBe(1);
       checkpoints.remove();
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'openpipe-art and TRL read the exports of a build',
+    async () => {
+      const settings = { SKEIN_URL: server.url, SKEIN_API_KEY: server.key };
+      const seen = await runClient(python, ['test/clients/exports.program.py'], settings);
+      expect(seen.art).toEqual({
+        groups: 8,
+        trajectories: 64,
+        choices: 128,
+        logprobs: 128,
+        rewards: [0, 0.2, 1],
+      });
+      expect(seen['trl-sft']).toMatchObject({ rows: 64, are_conversations: true });
+      expect(seen['trl-sft'].first.text).toMatch(
+        /^<user>Solve task \d<.user><assistant>tool\d\(\)/,
+      );
+      expect(seen['trl-dpo']).toMatchObject({
+        are_conversations: true,
+        columns: ['chosen', 'prompt', 'rejected'],
+      });
+      expect(seen['trl-kto']).toMatchObject({
+        rows: 64,
+        are_conversations: true,
+        columns: ['completion', 'label', 'prompt'],
+      });
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'weave records rollouts from which a policy learns',
+    async () => {
+      const settings = { ...server.settings, SKEIN_URL: server.url, SKEIN_API_KEY: server.key };
+      const { means } = await runClient(python, ['test/clients/loop.program.py'], settings);
+      expect(means[0]).toBeLessThan(0.3);
+      expect(means.at(-1)).toBeGreaterThanOrEqual(0.8);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'the example of the loop learns, and nothing from the scores of others',
+    async () => {
+      const database = await openTestDatabase();
+      const plain = await startServer({ DATABASE_URL: database.url });
+      const settings = { SKEIN_URL: plain.url, SKEIN_API_KEY: plain.key };
+      const last = async (...args: string[]) => {
+        const { output, exit } = watched(python, ['examples/loop/loop.py', ...args], settings);
+        await exit;
+        return Number(/mean score ([\d.]+)\s*$/.exec(output())?.[1]);
+      };
+      expect(await last()).toBeGreaterThanOrEqual(0.8);
+      expect(await last('--shuffle')).toBeLessThan(0.5);
+      await plain.stop();
+      await database.drop();
     },
     PATIENCE_MS,
   );

@@ -291,6 +291,19 @@ export const OPERATIONS: Record<string, Operation> = {
     { elsewhere: 200 },
   ),
 
+  'POST /build/preview': reads(
+    withBody(({ recipeRef }) => ({ recipe_ref: recipeRef, samples: 20 })),
+  ),
+  'POST /build/create': writes(
+    withBody(({ recipeRef }) => ({ recipe_ref: recipeRef, mode: 'all' })),
+  ),
+  'POST /build/submit': writes(
+    withBody(({ build, model }) => ({ build_id: build, model_id: model })),
+  ),
+  'POST /build/export': reads(withBody(({ build }) => ({ build_id: build, format: 'art' }))),
+  'POST /builds/query': reads(onlyProject),
+  'POST /lineage/query': reads(withBody(({ build }) => ({ build_id: build }))),
+
   'POST /v1/preview/models': changes(
     (planted) => ({ body: { ...pathOf(planted), name: fresh(), base_model: 'b' } }),
     { elsewhere: 403 },

@@ -1,6 +1,7 @@
 import { type Answer, basic, send, type TestApp } from './app.js';
 import { aStart, anEnd } from './factories.js';
 import { aChoice, groupsOf, previewOf } from './preview.js';
+import { aRecipe, publish, record } from './rollouts.js';
 
 /** A project with something of everything in it. */
 export interface Planted {
@@ -21,6 +22,9 @@ export interface Planted {
   job: string;
   lease: string;
   event: string;
+  /** A recipe whose unit is a rollout that says the marker, and a build by it. */
+  recipeRef: string;
+  build: string;
 }
 
 export const OBJECT = 'thing';
@@ -94,7 +98,23 @@ export async function plant(app: TestApp, project: string): Promise<Planted> {
     rowDigest: table.row_digests[0],
     fileDigest: file.digest,
     ...(await plantTraining(app, project, marker)),
+    ...(await plantBuild(app, project, marker)),
   };
+}
+
+async function plantBuild(app: TestApp, project: string, marker: string) {
+  const id = `rollout.${marker}`;
+  const messages = [{ role: 'user', content: marker }];
+  await record(app, [{ id, task: marker, asks: [{ messages }], score: 1 }], project);
+  const recipe = aRecipe({
+    description: marker, // so that no other project has its digest
+    select: { filter: { op_names: ['rollout'] } },
+    group: { min: 1 },
+  });
+  const recipeRef = await publish(app, recipe, { project });
+  const body = { project_id: project, recipe_ref: recipeRef, mode: 'all' };
+  const { build_id } = done(await app.post('/build/create', body));
+  return { recipeRef, build: build_id as string };
 }
 
 async function plantTraining(app: TestApp, project: string, marker: string) {

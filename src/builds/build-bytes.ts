@@ -1,0 +1,52 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { ByteBuffer } from '../common/byte-buffer.js';
+import type { Chunk } from './builds.query.js';
+import type { Split } from './groups.js';
+
+const gzip = promisify(zlib.gzip);
+const gunzip = promisify(zlib.gunzip);
+/** The fastest level, as bodies with trajectory groups are kept. */
+const LEVEL = { level: 1 };
+const CHUNK_BYTES = 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+
+/** Packs lines into chunks of about one MiB, each of one side. */
+export class Packer {
+  seq = 0;
+  private readonly text = new ByteBuffer();
+  private split: Split = 'train';
+
+  constructor(private readonly store: (chunk: Chunk) => Promise<void>) {}
+
+  async add(line: Buffer, split: Split): Promise<void> {
+    if (split !== this.split) await this.flush();
+    this.split = split;
+    for (let at = 0; at < line.length; at += CHUNK_BYTES) {
+      this.text.append(line.subarray(at, at + CHUNK_BYTES));
+      if (this.text.length >= CHUNK_BYTES) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    if (this.text.length === 0) return;
+    const text = await gzip(this.text.take(), LEVEL);
+    await this.store({ seq: this.seq++, split: this.split, text });
+  }
+}
+
+/** The lines of chunks, each without its line break. Memory is one line. */
+export async function* linesOf(chunks: AsyncIterable<Pick<Chunk, 'text'>>): AsyncGenerator<Buffer> {
+  const rest = new ByteBuffer();
+  for await (const { text } of chunks) {
+    const bytes = await gunzip(text);
+    let start = 0;
+    for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
+      rest.append(bytes.subarray(start, end));
+      yield rest.take();
+      start = end + 1;
+    }
+    rest.append(bytes.subarray(start));
+  }
+}

@@ -1,0 +1,21 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A call or a piece of feedback that went into a build: a line of its manifest. */
+@Entity('build_inputs')
+@Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
+export class BuildInput {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'build_inputs_pkey',
+  })
+  projectId!: string;
+  @PrimaryColumn('uuid', { name: 'build_id', primaryKeyConstraintName: 'build_inputs_pkey' })
+  buildId!: string;
+  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'build_inputs_pkey' })
+  kind!: 'call' | 'feedback';
+  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'build_inputs_pkey' })
+  id!: string;
+  /** Over its stored texts, in hex. */
+  @Column({ type: 'text', collation: 'C' }) sha256!: string;
+}

@@ -1,0 +1,105 @@
+import {
+  Body,
+  Controller,
+  Header,
+  HttpCode,
+  HttpStatus,
+  Post,
+  Req,
+  type StreamableFile,
+} from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth } from '../auth/access.js';
+import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
+import { BuildOutputsService } from './build-outputs.service.js';
+import { BuildsErasing } from './builds-erasing.service.js';
+import {
+  BuildCreatedDto,
+  BuildCreateDto,
+  BuildExportDto,
+  BuildPreviewDto,
+  BuildPreviewedDto,
+  BuildsQueryDto,
+  BuildSubmitDto,
+  BuildSubmittedDto,
+  LineageAnswerDto,
+  LineageQueryDto,
+} from './builds.dto.js';
+import { BuildsService } from './builds.service.js';
+import { LineageService } from './lineage.service.js';
+
+@ApiTags('builds')
+@BasicAuth()
+@Controller()
+export class BuildsController {
+  constructor(
+    private readonly builds: BuildsService,
+    private readonly outputs: BuildOutputsService,
+    private readonly erasing: BuildsErasing,
+    private readonly lineage: LineageService,
+  ) {}
+
+  /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
+  @Post('build/preview')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiOkResponse({ type: BuildPreviewedDto })
+  preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
+    return this.builds.preview(body, request);
+  }
+
+  /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
+  @Post('build/create')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @IdempotentItself()
+  async create(@Body() body: BuildCreateDto, @Req() request: Request): Promise<BuildCreatedDto> {
+    const created = await this.builds.create(body, request);
+    await this.erasing.forgetGone(body.project_id, created.build_id);
+    return created;
+  }
+
+  /** Makes the training side of a build a training job of a model, and logs the evaluation side. */
+  @Post('build/submit')
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @Idempotent()
+  submit(@Body() body: BuildSubmitDto, @Req() request: Request): Promise<BuildSubmittedDto> {
+    return this.outputs.submit(body, request.user!);
+  }
+
+  /**
+   * Streams a build in the form of a trainer, one JSON object per line. The header `x-build-lints` has the lints of the
+   * format.
+   */
+  @Post('build/export')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiProduces(JSON_LINES)
+  async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
+    const { lines, lints } = await this.outputs.export(body);
+    request.res!.setHeader('x-build-lints', JSON.stringify(lints));
+    return jsonLines(lines, request);
+  }
+
+  /** Lists builds, by default the oldest first. */
+  @Post('builds/query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ schema: { example: { builds: [] } } })
+  async query(@Body() body: BuildsQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.builds.query(body), request, 'builds');
+  }
+
+  /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */
+  @Post('lineage/query')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @ApiOkResponse({ type: LineageAnswerDto })
+  lineageOf(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
+    return this.lineage.query(body);
+  }
+}

@@ -1,0 +1,149 @@
+import type { Split, Trajectory } from './groups.js';
+
+/** What somebody who is about to train looks at first. */
+export interface Facts {
+  rewards: Rewards;
+  /** Means of the single terms of the reward. */
+  metrics: Record<string, number>;
+  tokens: Spread;
+  turns: Spread;
+  group_sizes: Record<string, number>;
+  /** Trajectories by what they hold. */
+  models: Record<string, number>;
+  dialects: Record<string, number>;
+  finish_reasons: Record<string, number>;
+  /** Trajectories with more than one history. */
+  several_histories: number;
+}
+
+export interface Rewards {
+  mean: number | null;
+  std_dev: number | null;
+  min: number | null;
+  max: number | null;
+  /** The mean of the evaluation side; the others are of both. */
+  eval_mean: number | null;
+  /** Groups in which all rewards are equal: nothing is learnt from them. */
+  equal_groups: number;
+  histogram: { from: number; to: number; count: number }[];
+}
+
+interface Spread {
+  min: number;
+  median: number;
+  max: number;
+}
+
+const BINS = 10;
+
+/** Counts what goes into a build: some numbers for each trajectory. */
+export class Census {
+  private readonly rewards: number[] = [];
+  private readonly evalRewards: number[] = [];
+  private readonly tokens: number[] = [];
+  private readonly turns: number[] = [];
+  private readonly metrics = new Map<string, { sum: number; count: number }>();
+  private readonly sizes = new Tally();
+  private readonly models = new Tally();
+  private readonly dialects = new Tally();
+  private readonly reasons = new Tally();
+  private severalHistories = 0;
+  private equalGroups = 0;
+
+  add(group: readonly Trajectory[], split: Split): void {
+    this.sizes.add(String(group.length));
+    const first = group[0]!.reward.total;
+    if (group.every(({ reward }) => reward.total === first)) this.equalGroups++;
+    for (const trajectory of group) this.addOne(trajectory, split);
+  }
+
+  private addOne({ reward, histories, rollout, tokens }: Trajectory, split: Split): void {
+    this.rewards.push(reward.total);
+    if (split === 'eval') this.evalRewards.push(reward.total);
+    this.tokens.push(tokens);
+    this.turns.push(histories.reduce((sum, { turns }) => sum + turns.length, 0));
+    if (histories.length > 1) this.severalHistories++;
+    for (const [name, value] of Object.entries(reward.metrics)) {
+      const { sum, count } = this.metrics.get(name) ?? { sum: 0, count: 0 };
+      this.metrics.set(name, { sum: sum + value, count: count + 1 });
+    }
+    for (const model of rollout.models) this.models.add(model);
+    for (const dialect of rollout.dialects) this.dialects.add(dialect);
+    for (const reason of rollout.finishReasons) this.reasons.add(reason);
+  }
+
+  get facts(): Facts {
+    return {
+      rewards: this.rewardFacts(),
+      metrics: Object.fromEntries(
+        Array.from(this.metrics, ([name, { sum, count }]) => [name, sum / count]),
+      ),
+      tokens: spread(this.tokens),
+      turns: spread(this.turns),
+      group_sizes: this.sizes.counts,
+      models: this.models.counts,
+      dialects: this.dialects.counts,
+      finish_reasons: this.reasons.counts,
+      several_histories: this.severalHistories,
+    };
+  }
+
+  private rewardFacts(): Rewards {
+    const { rewards } = this;
+    const sorted = rewards.toSorted((a, b) => a - b);
+    const mean = meanOf(rewards);
+    const square = mean === null ? null : meanOf(rewards.map((reward) => (reward - mean) ** 2));
+    return {
+      mean,
+      std_dev: square === null ? null : Math.sqrt(square),
+      min: sorted[0] ?? null,
+      max: sorted.at(-1) ?? null,
+      eval_mean: meanOf(this.evalRewards),
+      equal_groups: this.equalGroups,
+      histogram: histogramOf(sorted),
+    };
+  }
+}
+
+/** How often each name was met; the most frequent come first, and no more than can be read. */
+class Tally {
+  private readonly found = new Map<string, number>();
+
+  add(name: string): void {
+    if (this.found.size < 1000 || this.found.has(name))
+      this.found.set(name, (this.found.get(name) ?? 0) + 1);
+  }
+
+  get counts(): Record<string, number> {
+    const sorted = [...this.found].toSorted(([a, n], [b, m]) => m - n || (a < b ? -1 : 1));
+    return Object.fromEntries(sorted.slice(0, 50));
+  }
+}
+
+const meanOf = (numbers: readonly number[]): number | null =>
+  numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
+
+function spread(numbers: number[]): Spread {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  return {
+    min: sorted[0] ?? 0,
+    median: sorted[Math.floor(sorted.length / 2)] ?? 0,
+    max: sorted.at(-1) ?? 0,
+  };
+}
+
+/** Bins of equal width from the lowest to the highest; one bin when they are the same. */
+function histogramOf(sorted: readonly number[]): Rewards['histogram'] {
+  const [min, max] = [sorted[0], sorted.at(-1)];
+  if (min === undefined || max === undefined) return [];
+  if (min === max) return [{ from: min, to: max, count: sorted.length }];
+  const width = (max - min) / BINS;
+  const bins = Array.from({ length: BINS }, (_, i) => ({
+    from: min + i * width,
+    to: i === BINS - 1 ? max : min + (i + 1) * width,
+    count: 0,
+  }));
+  for (const reward of sorted)
+    bins[Math.min(BINS - 1, Math.floor((reward - min) / width))]!.count++;
+  return bins;
+}

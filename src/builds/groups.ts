@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { History } from './histories.js';
+import type { Recipe } from './recipe.js';
+import type { Reward } from './rewards.js';
+import type { Rollout } from './rollout.js';
+import type { Unit } from './units.service.js';
+
+/** A trajectory as it goes into a group. */
+export interface Trajectory {
+  unit: Unit;
+  /** Of the choices of one call: which. */
+  choice: number;
+  histories: History[];
+  rollout: Rollout;
+  reward: Reward & { total: number };
+  /** Sampled in the choices to train. */
+  tokens: number;
+}
+
+export type Split = 'train' | 'eval';
+
+/** By the hash of salt and key, so that a group never stands on both sides. */
+export function splitOf(key: string, { salt, evalPercent }: Recipe): Split {
+  const hash = createHash('sha256').update(`${salt}\0${key}`).digest();
+  return hash.readUInt32BE(0) < (evalPercent / 100) * 2 ** 32 ? 'eval' : 'train';
+}
+
+/** Parts of nearly equal size, none larger than `max`. */
+export function dividedInto<T>(list: readonly T[], max: number): T[][] {
+  const count = Math.ceil(list.length / max);
+  return Array.from({ length: count }, (_, i) =>
+    list.slice(Math.floor((i * list.length) / count), Math.floor(((i + 1) * list.length) / count)),
+  );
+}
+
+/** `<` compares UTF-16 units; this is the order of PostgreSQL's collation C, and of Python. */
+export function byCodePoint(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** The group as one line of JSON. Nothing of the clock and nothing random stands in it. */
+export function groupLine(key: string, split: Split, trajectories: readonly Trajectory[]): string {
+  const metadata = JSON.stringify({ group_key: key, split });
+  return `{"trajectories":[${trajectories.map(trajectoryJson).join(',')}],"metadata":${metadata}}`;
+}
+
+function trajectoryJson({ unit, choice, histories, rollout, reward }: Trajectory): string {
+  const [first, ...others] = histories as [History, ...History[]];
+  const { steps } = rollout;
+  const additional = others.map(
+    ({ turns, tools }) =>
+      `{"messages_and_choices":[${turns.join(',')}],"tools":${tools ?? 'null'}}`,
+  );
+  const policy = steps.length > 0 && {
+    initial_policy_version: steps[0],
+    final_policy_version: steps.at(-1),
+  };
+  const metadata = {
+    unit_id: unit.id,
+    call_id: unit.root.id,
+    trace_id: unit.root.trace_id,
+    ...(unit.root.thread_id && { thread_id: unit.root.thread_id }),
+    ...(choice > 0 && { choice }),
+  };
+  return [
+    `{"messages_and_choices":[${first.turns.join(',')}]`,
+    `"tools":${first.tools ?? 'null'}`,
+    `"additional_histories":[${additional.join(',')}]`,
+    `"reward":${JSON.stringify(reward.total)}`,
+    ...(policy ? [JSON.stringify(policy).slice(1, -1)] : []),
+    `"metrics":${JSON.stringify(reward.metrics)}`,
+    `"metadata":${JSON.stringify(metadata)}`,
+    `"logs":[]`,
+    `"start_time":"${unit.root.started_at}"}`,
+  ].join(',');
+}

@@ -1,0 +1,157 @@
+import type { Choice, LlmCall } from './llm-calls.js';
+import { hashOf, type Turn } from './turns.js';
+
+/** A conversation as a model saw it: messages, and the choices to train. */
+export interface History {
+  tools: string | null;
+  /** JSON texts. */
+  turns: string[];
+  /** Equal for histories that say the same. */
+  state: string;
+  /** Of the last call, with what it sampled; null when it is not known. */
+  tokens: number | null;
+  /** Choices to train, and the tokens sampled in them. */
+  choices: number;
+  sampled: number;
+  /** Ids of the calls in it. */
+  calls: string[];
+}
+
+/** What went wrong while calls were put together, and at which call. */
+export interface Oddity {
+  code: 'tokens_not_prefix' | 'tool_call_orphan' | 'tool_args_reserialised';
+  call: string;
+}
+
+/** Where a history ends, so that a call can go on from there. */
+interface Head {
+  history: History;
+  /** All that was sampled or sent up to here; null when it is not known. */
+  tokenIds: number[] | null;
+  /** Tool calls that are not answered yet. */
+  open: Set<string>;
+  /** Arguments of the tool calls of the last choice, as they were sampled. */
+  sampled: (string | null)[];
+}
+
+/**
+ * Puts the calls of one rollout together, in the order in which they come. A call whose tools and messages go on from
+ * where a history ends extends it; another one opens a history. States are hashes over hashes, so that each message of
+ * a call is read once, however long its history is.
+ */
+export class Histories {
+  readonly list: History[] = [];
+  readonly oddities: Oddity[] = [];
+  private readonly heads = new Map<string, Head>();
+
+  /** `isTrained` says whether the choices are to be trained; else they are messages like others. */
+  add(call: LlmCall, isTrained: boolean): void {
+    const states = statesOf(call);
+    const { head, from } = this.headOf(call, states);
+    if (head) this.heads.delete(states[from]!);
+    const before = states.at(-1)!;
+    const [first, ...others] = call.choices as [Choice, ...Choice[]];
+    const main = head ?? opened(call);
+    if (!head) this.list.push(main.history);
+    this.append(main, call.messages.slice(from), call.id);
+    // the other choices share what came before them
+    const forks = others.map((choice) => {
+      const turns = call.messages.map(({ text }) => text);
+      const history = { ...opened(call).history, turns, calls: [call.id] };
+      const fork: Head = { ...main, history, open: new Set(main.open) };
+      this.list.push(history);
+      return [choice, fork] as const;
+    });
+    this.choose(main, call, { choice: first, isTrained, before });
+    for (const [choice, fork] of forks) this.choose(fork, call, { choice, isTrained, before });
+  }
+
+  /** The longest history that the call goes on from, and how many messages of the call are in it. */
+  private headOf(call: LlmCall, states: string[]): { head: Head | null; from: number } {
+    for (let from = states.length - 1; from > 0; from--) {
+      const head = this.heads.get(states[from]!);
+      if (!head) continue;
+      if (isPrefix(head.tokenIds, call.promptTokenIds)) {
+        this.compareArguments(head, call, from);
+        return { head, from };
+      }
+      this.oddities.push({ code: 'tokens_not_prefix', call: call.id });
+      break;
+    }
+    return { head: null, from: 0 };
+  }
+
+  /** The same arguments in another spelling: the next call was not sent what was sampled. */
+  private compareArguments({ sampled }: Head, call: LlmCall, from: number): void {
+    const sent = call.messages[from - 1]!.toolArguments;
+    if (!call.isReserialised && sampled.some((args, i) => args !== sent[i]))
+      this.oddities.push({ code: 'tool_args_reserialised', call: call.id });
+  }
+
+  private append(head: Head, turns: Turn[], call: string): void {
+    let isOrphan = false;
+    for (const turn of turns) {
+      isOrphan = answer(head.open, turn) || isOrphan;
+      head.history.turns.push(turn.text);
+    }
+    if (isOrphan || head.open.size > 0) this.oddities.push({ code: 'tool_call_orphan', call });
+    head.open.clear();
+    head.history.calls.push(call);
+  }
+
+  private choose(
+    head: Head,
+    call: LlmCall,
+    { choice, isTrained, before }: { choice: Choice; isTrained: boolean; before: string },
+  ): void {
+    const { history } = head;
+    history.turns.push(isTrained ? choice.text : choice.turn.text);
+    if (isTrained) {
+      history.choices++;
+      history.sampled += choice.logprobs?.length ?? choice.tokenIds?.length ?? 0;
+    }
+    history.state = nextState(before, choice.turn);
+    history.tokens = tokensOf(call, choice);
+    for (const id of choice.turn.toolCalls) head.open.add(id);
+    head.sampled = choice.turn.toolArguments;
+    head.tokenIds =
+      call.promptTokenIds && choice.tokenIds && call.promptTokenIds.concat(choice.tokenIds);
+    this.heads.set(history.state, head);
+  }
+}
+
+/** Takes what a message answers from the open tool calls. True when it answers none, or leaves one unanswered. */
+function answer(open: Set<string>, turn: Turn): boolean {
+  if (turn.answers !== null) return !open.delete(turn.answers);
+  const isLate = open.size > 0;
+  open.clear();
+  for (const id of turn.toolCalls) open.add(id);
+  return isLate;
+}
+
+const opened = ({ tools }: LlmCall): Head => ({
+  history: { tools, turns: [], state: '', tokens: null, choices: 0, sampled: 0, calls: [] },
+  tokenIds: null,
+  open: new Set(),
+  sampled: [],
+});
+
+const nextState = (state: string, turn: Turn) => hashOf(state, turn.canonical);
+
+/** The state before the messages of a call, and behind each of them. */
+function statesOf({ toolsKey, messages }: LlmCall): string[] {
+  const states = [hashOf(toolsKey)];
+  for (const turn of messages) states.push(nextState(states.at(-1)!, turn));
+  return states;
+}
+
+/** True also where the tokens of one of them are not known. */
+function isPrefix(head: number[] | null, prompt: number[] | null): boolean {
+  return !head || !prompt || head.every((token, i) => token === prompt[i]);
+}
+
+function tokensOf(call: LlmCall, choice: Choice): number | null {
+  const prompt = call.promptTokenIds?.length ?? call.promptTokens;
+  const sampled = choice.tokenIds?.length ?? choice.logprobs?.length ?? call.completionTokens;
+  return prompt === null ? null : prompt + (sampled ?? 0);
+}
