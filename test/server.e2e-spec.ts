@@ -139,8 +139,6 @@ describe('the service in its own folder', () => {
       output: expect.stringContaining(id),
     });
     await until(async () => (await use()).status === 401);
-    await server.stop();
-    expect((await keys('list')).output).toMatch(/revoked/);
     expect(isSecret((await keys('generate')).output.trim())).toBe(true);
     for (const wrong of [
       ['create', '--user', 'x'],
@@ -154,6 +152,8 @@ describe('the service in its own folder', () => {
       expect(code).toBe(1);
       expect(output).not.toContain('    at ');
     }
+    await server.stop();
+    expect((await keys('list')).output).toMatch(/revoked/);
   });
 
   it('makes no key that it cannot keep, and says so', async () => {
