@@ -1,6 +1,6 @@
 /** A body of up to this stays in the chunks that it came in. More are copied: a Buffer of one byte takes some hundred. */
 const FEW_CHUNKS = 16;
-const FEW_BYTES = 64 * 1024;
+const FEW_BYTES = 512 * 1024;
 const STEP_BYTES = 256 * 1024;
 
 /**
