@@ -1,35 +1,16 @@
 // A build of 20,000 units of 40 KB: how long it takes, by how much the service's memory grows, and what /health answers
 // meanwhile; then its export and the training job of it. On an embedded PostgreSQL of its own.
 //   npm run build && node bench/builds.mjs [units]
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { newSecret } from '../dist/src/auth/secret.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
-import { dataFolder, started } from './support.mjs';
+import { serviceAndDatabase } from './support.mjs';
 
 const UNITS = Number(process.argv[2] ?? 20_000);
 const PER_GROUP = 8;
 const project_id = 'bench/builds';
 
-const dataDir = dataFolder();
-const postgres = await openEmbeddedPostgres({ dataDir });
-const key = newSecret();
-const { child, url } = await started('../dist/src/main.js', {
-  DATABASE_URL: postgres.url,
-  BOOTSTRAP_API_KEY: key,
-  PORT: '0',
-  LOG_FORMAT: 'json',
-});
-child.stdout.resume();
-const client = new pg.Client(postgres.url);
-await client.connect();
-
-const headers = {
-  'content-type': 'application/json',
-  authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}`,
-};
+const { child, url, key, headers, client, close } = await serviceAndDatabase();
 
 /** The answer and its bytes; the body is read and let go. Waits as long as it takes. */
 const ask = (path, body, isKept = true) =>
@@ -125,11 +106,7 @@ try {
   );
   console.table(rows);
 } finally {
-  await client.end();
-  child.kill('SIGTERM');
-  await new Promise((resolve) => child.once('exit', resolve));
-  await postgres.stop();
-  rmSync(dataDir, { recursive: true, force: true });
+  await close();
 }
 
 /** Units of a root and a call of a model with 40 KB of texts, logprobs among them, that do not compress too well. */

@@ -1,11 +1,7 @@
 // What erasing half of the calls and loading as many again does to size and speed, over HTTP on an embedded PostgreSQL
 // of its own. `npm run build && node bench/erase.mjs [calls]`, 200,000 unless said otherwise.
-import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { newSecret } from '../dist/src/auth/secret.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
-import { dataFolder, started } from './support.mjs';
+import { serviceAndDatabase } from './support.mjs';
 
 const CALLS = Number(process.argv[2] ?? 200_000);
 const BATCH = 100;
@@ -15,18 +11,7 @@ const ROUNDS = 200;
 const VACUUMED_AFTER_MS = 65_000;
 const project_id = 'bench/erase';
 
-const dataDir = dataFolder();
-const postgres = await openEmbeddedPostgres({ dataDir });
-const key = newSecret();
-const { child, url } = await started('../dist/src/main.js', {
-  DATABASE_URL: postgres.url,
-  BOOTSTRAP_API_KEY: key,
-  PORT: '0',
-  LOG_FORMAT: 'json',
-});
-child.stdout.resume();
-const client = new pg.Client(postgres.url);
-await client.connect();
+const { url, headers, client, close } = await serviceAndDatabase();
 
 try {
   await load(0, CALLS / 2);
@@ -57,11 +42,7 @@ try {
     })),
   );
 } finally {
-  await client.end();
-  child.kill('SIGTERM');
-  await new Promise((resolve) => child.once('exit', resolve));
-  await postgres.stop();
-  rmSync(dataDir, { recursive: true, force: true });
+  await close();
 }
 
 /** The instant at which the n-th call starts: one a second. */
@@ -72,10 +53,7 @@ function start(n) {
 async function post(path, body) {
   const response = await fetch(url + path, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}`,
-    },
+    headers,
     body: JSON.stringify(body),
   });
   const text = await response.text();

@@ -1,12 +1,15 @@
 // What the scripts of this folder start from.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
+import { newSecret } from '../dist/src/auth/secret.js';
 import { migrate } from '../dist/src/database/migrate.js';
+import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
 
 /** A folder for an embedded PostgreSQL, which the account that it runs as can reach. Remove it afterwards. */
 export function dataFolder() {
@@ -39,4 +42,35 @@ export async function started(file, env) {
       once(child, 'exit').then(() => Promise.reject(new Error(`${file} ended: ${output}`))),
     ]);
   }
+}
+
+/**
+ * The service over an embedded PostgreSQL of its own, and a client of that database. `headers` are those of a JSON request
+ * with the admin key. `close` ends all of it and removes the data.
+ */
+export async function serviceAndDatabase() {
+  const dataDir = dataFolder();
+  const postgres = await openEmbeddedPostgres({ dataDir });
+  const key = newSecret();
+  const { child, url } = await started('../dist/src/main.js', {
+    DATABASE_URL: postgres.url,
+    BOOTSTRAP_API_KEY: key,
+    PORT: '0',
+    LOG_FORMAT: 'json',
+  });
+  child.stdout.resume();
+  const client = new pg.Client(postgres.url);
+  await client.connect();
+  const headers = {
+    'content-type': 'application/json',
+    authorization: `Basic ${Buffer.from(`me:${key}`).toString('base64')}`,
+  };
+  const close = async () => {
+    await client.end();
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    await postgres.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { child, url, key, headers, client, close };
 }
