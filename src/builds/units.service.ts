@@ -226,7 +226,7 @@ function membersOf(unit: Unit, byTrace: Map<string, MemberRow[]>, recipe: Recipe
   const rows = unit.traces.flatMap((trace) => byTrace.get(trace) ?? []);
   const parents = new Map(rows.map(({ id, parent_id }) => [id, parent_id]));
   const scorers = new Set(rows.filter((row) => row.is_scorer).map(({ id }) => id));
-  const places = placesOf(unit, rows, scorers);
+  const places = placesOf(unit, parents, scorers);
   const own = rows.filter(({ id }) => places.get(id) !== OUTSIDE);
   const isJudging = isBelow(unit.root.id, parents, scorers);
   const roots = own.filter(({ id }) => unit.roots.includes(id));
@@ -256,10 +256,13 @@ function isBelow(id: string, parents: Members['parents'], these: Set<string>): b
 }
 
 /** Where each call of the traces of a unit stands. Each is looked at once, however deep the tree is. */
-function placesOf(unit: Unit, rows: MemberRow[], scorers: Set<string>): Map<string, number> {
-  const parents = new Map(rows.map(({ id, parent_id }) => [id, parent_id]));
+function placesOf(
+  unit: Unit,
+  parents: Members['parents'],
+  scorers: Set<string>,
+): Map<string, number> {
   const places = new Map<string, number>(unit.roots.map((id) => [id, INSIDE]));
-  for (const { id } of rows) {
+  for (const id of parents.keys()) {
     const climbed: string[] = [];
     let at: string | null | undefined = id;
     while (at !== null && at !== undefined && !places.has(at)) {
