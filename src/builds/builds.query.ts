@@ -1,5 +1,5 @@
 import { column, type Columns, orderBy, wireTime } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import { WIRE } from '../common/wire.js';
 import type { BuiltGroup, Input } from './builder.js';
 import type { BuildsQueryDto } from './builds.dto.js';
@@ -143,9 +143,6 @@ const JOBS = sql`(
     'step', j.step, 'erased_at', ${wireTime(sql`bj.erased_at`)}) ORDER BY bj.created_at, bj.job_id), '[]'::json)
   FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = bj.project_id AND j.id = bj.job_id
   WHERE bj.project_id = b.project_id AND bj.build_id = b.id)`;
-
-const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
-  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
 /** Builds as JSON texts, by default the oldest first. */
 export function buildsQuery({ project_id, filter, sort_by, limit, offset }: BuildsQueryDto): Sql {

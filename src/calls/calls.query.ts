@@ -12,7 +12,7 @@ import {
   unknownField,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
-import { allOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
@@ -198,9 +198,6 @@ export const callsStatsQuery = (request: CallsStatsDto): Sql => sql`
   SELECT count(*)::int AS count FROM (
     SELECT 1 FROM calls c WHERE ${matching(request)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
-
-const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
-  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
 /** As `isOneOf`, but an empty list matches nothing. */
 const isOneOfAny = (value: Sql, list: readonly string[] | null | undefined) =>

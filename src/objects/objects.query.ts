@@ -1,6 +1,6 @@
 import { WIRE } from '../common/wire.js';
 import { column, type Columns, orderBy, select } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 
@@ -58,19 +58,15 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
 function filtered(filter: ObjectsFilterDto): Sql {
   return allOf(
     filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
-    given(filter.object_ids) && sql`v.object_id = ANY(${filter.object_ids})`,
+    isOneOf(sql`v.object_id`, filter.object_ids),
     filter.is_op === true && sql`v.kind = 'op'`,
     filter.is_op === false && sql`v.kind <> 'op'`,
-    given(filter.base_object_classes) &&
-      sql`v.base_object_class = ANY(${filter.base_object_classes})`,
-    given(filter.exclude_base_object_classes) &&
+    isOneOf(sql`v.base_object_class`, filter.base_object_classes),
+    (filter.exclude_base_object_classes?.length ?? 0) > 0 &&
       sql`(v.base_object_class <> ALL(${filter.exclude_base_object_classes}) OR v.base_object_class IS NULL)`,
-    given(filter.leaf_object_classes) &&
-      sql`v.leaf_object_class = ANY(${filter.leaf_object_classes})`,
+    isOneOf(sql`v.leaf_object_class`, filter.leaf_object_classes),
   );
 }
-
-const given = (list: string[] | null | undefined) => (list?.length ?? 0) > 0;
 
 /** The versions that a client's word for one means: `latest`, `v<version_index>` or a digest. */
 function called(word: string): Sql {

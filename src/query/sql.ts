@@ -47,6 +47,10 @@ export function allOf(...conditions: (Sql | false | null | undefined | '')[]): S
 }
 
 /** A statement that each connection parses and plans once, and its values. */
+/** Whether a value is in a list; nothing to ask where there is no list, or an empty one. */
+export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
+  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
+
 export interface Prepared {
   name: string;
   text: string;
