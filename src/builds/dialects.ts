@@ -1,5 +1,6 @@
 import type { Choice, Json, Recorded } from './llm-calls.js';
-import { isObject, type Turn, turnOf } from './turns.js';
+import { isObject } from '../common/is-object.js';
+import { type Turn, turnOf } from './turns.js';
 
 /*
  * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost

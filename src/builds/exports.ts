@@ -1,7 +1,8 @@
 import { elementSpans, memberSpans } from '../common/json-text.js';
 import { inTurns } from '../common/turn.js';
 import type { Json } from './llm-calls.js';
-import { isObject, sortedJson } from './turns.js';
+import { isObject } from '../common/is-object.js';
+import { sortedJson } from './turns.js';
 
 export const FORMATS = [
   'art',

@@ -8,7 +8,8 @@ import {
   vercelMessages,
   vercelTools,
 } from './dialects.js';
-import { cleaned, isObject, sortedJson, type Turn, turnOf } from './turns.js';
+import { isObject } from '../common/is-object.js';
+import { cleaned, sortedJson, type Turn, turnOf } from './turns.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {

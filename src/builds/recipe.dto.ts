@@ -15,6 +15,7 @@ import {
 } from 'class-validator';
 import { IsDateTime, IsJsonObject, IsText } from '../common/dto.js';
 import { LINT_CODES, LINT_DOES, type LintCode, type LintDoes } from './lints.js';
+import { isObject } from '../common/is-object.js';
 
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;
@@ -31,9 +32,6 @@ const IsNumberOrSkip = () =>
 
 const isFinite = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const IsMap = () =>
   ValidateBy({

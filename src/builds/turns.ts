@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { elementSpans, memberSpans } from '../common/json-text.js';
+import { isObject } from '../common/is-object.js';
 
 /*
  * Chat messages as they are compared and copied. What is copied is the text as it was stored; what is compared is what
@@ -20,9 +21,6 @@ export interface Turn {
 }
 
 type Json = Record<string, unknown>;
-
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
@@ -103,7 +101,7 @@ const IS_PYTHON = /"_(?:type|class_name|bases)"/;
 /** The text without what weave adds to objects of Python's classes, and on one line. */
 export function cleaned(json: string): string {
   const oneLine = /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json;
-  return IS_PYTHON.test(oneLine) ? withoutPython(oneLine) : oneLine;
+  return withoutPython(oneLine);
 }
 
 function withoutPython(json: string): string {

@@ -1,6 +1,7 @@
 import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class-validator';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import type { Violation } from './errors.js';
+import { isObject } from './is-object.js';
 
 /** A DTO class: its class-validator decorators are the only source of the rules. */
 export type Dto<T = object> = new () => T;
@@ -101,9 +102,6 @@ function checkNested(
     for (let i = 0; i < value.length && seen.violations.length < MAX_VIOLATIONS; i++)
       check(rules, value[i], `${path}[${i}]`, seen);
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const compiled = new Map<Dto, Rules>();
 

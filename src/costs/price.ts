@@ -1,7 +1,8 @@
 import { storable } from '../query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
 import { Decimal } from './decimal.js';
-import { readUsage, requestsOf, type Tokens, type Usage, type UsageRead } from './usage.js';
+import { readUsage, requestsOf, type Tokens, type UsageRead } from './usage.js';
+import { isObject } from '../common/is-object.js';
 
 /** What a token of each kind costs by one record; null where the record has no price for the kind. */
 export interface Price {
@@ -78,9 +79,6 @@ export function pricedUsage(
 
 const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
   llmId.length > MAX_NAME ? null : builtinPrice(llmId, startedAt, inputTokens(tokens));
-
-const isObject = (value: unknown): value is Usage =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const inputTokens = (tokens: Tokens) =>
   tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;

@@ -1,5 +1,6 @@
 import { type Attributes, attributesOf, first, firstText, indexed, parsed } from './attributes.js';
 import type { Origin, Span } from './otlp.js';
+import { isObject } from '../common/is-object.js';
 
 /** A span that cannot become a call; the message says why. */
 export class InvalidSpan extends Error {}
@@ -160,9 +161,10 @@ function contentOf(attributes: Attributes, table: typeof INPUTS, whole: string):
   for (const [name, member, form] of table) {
     const value = taken(attributes, name, form);
     if (value === undefined) continue;
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
     const members =
-      member === null && isObject ? Object.entries(value) : [[member ?? whole, value] as const];
+      member === null && isObject(value)
+        ? Object.entries(value)
+        : [[member ?? whole, value] as const];
     for (const [key, part] of members)
       if (!content.has(key) || (form === 'mime' && isWhole(key, part))) content.set(key, part);
   }

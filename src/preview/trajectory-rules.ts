@@ -1,5 +1,6 @@
 import { isDateTime } from '../common/dto.js';
 import type { Violation } from '../common/errors.js';
+import { isObject } from '../common/is-object.js';
 
 /*
  * What is checked of trajectory groups: the types of the fields that are understood, nothing else. Absent fields have
@@ -48,8 +49,6 @@ const is =
   (value, path) =>
     test(value) ? undefined : { path, message };
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isScalar = (value: unknown) => typeof value !== 'object' || value === null;
 
 const TEXT = is('must be a string', (value) => typeof value === 'string');
