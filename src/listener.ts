@@ -1,8 +1,10 @@
 import { createServer, type Socket } from 'node:net';
-import { setImmediate as nextRound } from 'node:timers/promises';
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
+/** A time without a new connection that shows that all clients which come again and again have come. */
+const QUIET_MS = 50;
 /** Connections that never cease to arrive are not waited for longer than this. */
-const CLOSE_MS = 1000;
+const CLOSE_MS = 500;
 
 /** Takes connections on a port and hands them on, unread. Closing it resets none. */
 export class Listener {
@@ -34,18 +36,18 @@ export class Listener {
   }
 
   /**
-   * The kernel resets the connections that wait to be taken when their listener closes. So it closes right after a
-   * round of the event loop that found none, and until then none is handed on: a client that waits for its answer does
-   * not come again.
+   * The kernel resets the connections that wait to be taken when their listener closes. So it closes when none has come
+   * for a while, right after a round of the event loop that found none. Until then none is handed on: a client that
+   * waits for its answer does not come again.
    */
   async close(): Promise<void> {
     this.held = [];
     const deadline = Date.now() + CLOSE_MS;
-    await nextRound(); // what is left of the present round may not look at the listener
     let before;
     do {
       before = this.taken;
-      await nextRound();
+      await sleep(QUIET_MS);
+      await nextRound(); // a timer may fire before its round looks at the listener
     } while (this.taken > before && Date.now() < deadline);
     this.server.close();
     for (const socket of this.held) this.handOver(socket);
