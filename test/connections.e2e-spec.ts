@@ -120,6 +120,26 @@ describe('the connections of a process', () => {
     for (const { status } of await Promise.all(writes)) expect([200, 503]).toContain(status);
   });
 
+  it('are shared by key among starts under an Idempotency-Key too', async () => {
+    const keys = [await app.aKey('writer'), await app.aKey('writer')];
+    const other = app.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
+    const starts = keys.flatMap((key) =>
+      ['a', 'b', 'c'].map((name) =>
+        app.post(
+          '/call/start',
+          { start: aStart({ id: undefined }) },
+          { key, headers: { 'idempotency-key': name } },
+        ),
+      ),
+    );
+    await until(() => counts().held === MAY_HOLD + 1);
+    await other.rollbackTransaction();
+    await other.release();
+    for (const { status } of await Promise.all(starts)) expect([200, 503]).toContain(status);
+  });
+
   it('are refused with 503 to a key that wants more than its share', async () => {
     const sent = Array.from({ length: MAY_HOLD + 1 }, () => unread(app.key));
     const answers = await Promise.all(sent.map(async (one) => (await once(one, 'response'))[0]));

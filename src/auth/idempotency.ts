@@ -152,7 +152,11 @@ export async function answeredOnce<T>(
   const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
   const first = underWay.get(name);
   if (first) return answerOf(first, write) as Promise<T>;
-  const answer = transaction(() => keyedWrite(database, write, work));
+  const keyed = () => keyedWrite(database, write, work);
+  const answer = database.runFor(
+    () => write.caller.keyId,
+    () => transaction(keyed),
+  );
   underWay.set(name, { hash: write.hash, answer, waiting: 0 });
   try {
     return await answer;
