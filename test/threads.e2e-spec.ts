@@ -359,6 +359,22 @@ describe('threads/stream_query', () => {
     expect(lines.filter((line) => line.includes('Rows Removed by Filter'))).toEqual([]);
   });
 
+  it('reads the threads of a page in order, however many the project has', async () => {
+    const project_id = aProject();
+    await app.query(
+      `INSERT INTO threads (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id)
+       SELECT $1, n, 1, now(), now() + n * interval '1 s', n, n FROM generate_series(1, 20000) n`,
+      [project_id],
+    );
+    await app.query('VACUUM ANALYZE threads');
+    const { text, values } = threadsQuery({ project_id, limit: 100 }).toQuery();
+    const plan = await app.query(`EXPLAIN ${text}`, values);
+    const reads = plan.map((line) => line['QUERY PLAN'] as string);
+    expect(reads.filter((line) => line.includes(' on threads t'))).toEqual([
+      expect.stringContaining('Index Scan using threads_updated_idx'),
+    ]);
+  });
+
   describe('as a stream', () => {
     const project_id = 'acme/long';
     const THREADS = 100_000;

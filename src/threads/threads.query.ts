@@ -52,7 +52,9 @@ const withStatistics = (
 export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
   const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
   const page = {
-    rows: sql`${order} LIMIT ${limit ?? null}::bigint + coalesce(${offset ?? null}::bigint, 0)`,
+    // The planner expects 100 of 20,000 threads (docs/adr/0007-no-statistics-of-projects.md), and would rather sort them
+    // all than read half of them in order. A limit that it cannot see it takes for a tenth.
+    rows: sql`${order} LIMIT (SELECT ${limit ?? null}::bigint + coalesce(${offset ?? null}::bigint, 0))`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
   const threads = isWindow(filter)
