@@ -389,6 +389,21 @@ describe('erasing', () => {
     });
   });
 
+  it('runs VACUUM twice after many calls were erased, so that the indexes use their room again', async () => {
+    const project_id = aProject();
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+       SELECT $1, n, 'op', 't', now(), '{}', '{}' FROM generate_series(1, 10000) n`,
+      [project_id],
+    );
+    const statistics = async () =>
+      (await app.query(`SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'calls'`))[0];
+    const before = Number((await statistics()).vacuum_count);
+    await done('/calls/purge', { project_id, filter: {} });
+    await until(async () => Number((await statistics()).vacuum_count) === before + 2);
+    expect(await idsIn(project_id)).toEqual([]);
+  });
+
   it('counts what it has erased in /metrics', async () => {
     const project_id = aProject();
     await aCall(project_id, 'a');

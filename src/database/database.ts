@@ -109,6 +109,29 @@ export class Database {
     }
   }
 
+  /**
+   * Runs statements of the service's own that allow no transaction around them, one after the other, on a connection that
+   * is closed afterwards, with all that they have set. Ends with an error when the signal says so.
+   * @throws Busy when too much is under way that may hold a connection for long
+   */
+  async aside(statements: readonly string[], signal: AbortSignal): Promise<void> {
+    const slot = await this.slots.take(OURS());
+    try {
+      const client = await this.pool.connect();
+      const cut = () => void client.end();
+      signal.addEventListener('abort', cut);
+      try {
+        signal.throwIfAborted();
+        for (const statement of statements) await client.query(statement);
+      } finally {
+        signal.removeEventListener('abort', cut);
+        client.release(true);
+      }
+    } finally {
+      this.slots.free(slot);
+    }
+  }
+
   /** Work inside work that has a slot: the longer limit of the two holds. */
   private async lengthened<T>(
     scope: Scope,

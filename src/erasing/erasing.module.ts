@@ -1,4 +1,5 @@
 import { Global, Module } from '@nestjs/common';
+import { CallsVacuum } from './calls-vacuum.js';
 import { ErasingsController } from './erasings.controller.js';
 import { ErasingsService } from './erasings.service.js';
 import { ErasingsSweeper } from './erasings.sweeper.js';
@@ -9,7 +10,7 @@ import { ProjectErasing } from './project-erasing.js';
 @Global()
 @Module({
   controllers: [ErasingsController],
-  providers: [ErasingsService, ErasingsSweeper, Pace, ProjectErasing],
+  providers: [CallsVacuum, ErasingsService, ErasingsSweeper, Pace, ProjectErasing],
   exports: [ErasingsService, Pace],
 })
 export class ErasingModule {}

@@ -6,6 +6,7 @@ import type { Caller } from '../auth/caller.js';
 import { metrics } from '../common/edge.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
+import { CallsVacuum } from './calls-vacuum.js';
 import type { ErasedDto } from './erasings.dto.js';
 import {
   type Counts,
@@ -64,6 +65,7 @@ export class ErasingsService {
   constructor(
     private readonly database: Database,
     private readonly pace: Pace,
+    private readonly vacuum: CallsVacuum,
   ) {
     metrics.removeSingleMetric(ERASED);
     metrics.registerMetric(this.erased);
@@ -84,8 +86,9 @@ export class ErasingsService {
     if (calls.length > 0) for (const forget of this.forgets) await forget(projectId, calls);
   }
 
-  /** Counts in `/metrics` what was erased. */
+  /** Counts what was erased, in `/metrics` too. */
   count(by: 'request' | 'retention', counts: Counts): void {
+    this.vacuum.noteErased(counts['calls'] ?? 0);
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 

@@ -1,0 +1,76 @@
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Database } from '../database/database.js';
+
+/** Fewer erased calls leave too little room for a VACUUM of their own. */
+const MIN_CALLS = 10_000;
+const LOOK_EVERY_MS = 5000;
+/** Between the two, so that transactions which may still look at emptied pages have ended. */
+const REST_MS = 10_000;
+
+/** The pace of autovacuum, so that it is no heavier for those who write meanwhile. */
+const STATEMENTS = [
+  'SET statement_timeout = 0',
+  `SET vacuum_cost_delay = '2ms'`,
+  'SET vacuum_cost_limit = 2000',
+  'SELECT pg_current_xact_id()', // time passes for VACUUM only by transactions that write
+  'VACUUM calls',
+];
+
+/**
+ * Runs VACUUM twice once this process has erased many calls. The first empties pages of the indexes; the second finds
+ * that nobody can still look at them, and gives them out again. Autovacuum would come a second time only when there is more
+ * to clean, and new calls would take new pages meanwhile (`bench/index-room.mjs`).
+ */
+@Injectable()
+export class CallsVacuum implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger('erasing');
+  private readonly stop = new AbortController();
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | null = null;
+  private erased = 0;
+  private erasedBefore = 0;
+  private runsLeft = 0;
+  private notBefore = 0;
+
+  constructor(private readonly database: Database) {}
+
+  onApplicationBootstrap(): void {
+    const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
+    this.timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.timer);
+    this.stop.abort();
+    await this.running;
+  }
+
+  noteErased(calls: number): void {
+    this.erased += calls;
+  }
+
+  /** Waits for the end of the erasing: room is best found once. What fails is tried again. */
+  private async look(): Promise<void> {
+    const goesOn = this.erased !== this.erasedBefore;
+    this.erasedBefore = this.erased;
+    if (goesOn) return;
+    if (this.erased >= MIN_CALLS) {
+      this.erased = this.erasedBefore = 0;
+      this.runsLeft = 2;
+    }
+    if (this.runsLeft === 0 || performance.now() < this.notBefore) return;
+    try {
+      await this.database.aside(STATEMENTS, this.stop.signal);
+      this.runsLeft--;
+    } catch (error) {
+      if (!this.stop.signal.aborted)
+        this.logger.warn(`VACUUM calls has failed and is tried again: ${(error as Error).message}`);
+    }
+    this.notBefore = performance.now() + REST_MS;
+  }
+}
