@@ -542,6 +542,14 @@ describe('a start that cannot work says why', () => {
     expect(error).toBe(`cannot use ${dataDir} as DATA_DIR: it is not a folder`);
   });
 
+  (process.platform === 'linux' ? it : it.skip)(
+    'when DATA_DIR is no place for folders',
+    async () => {
+      const { error } = await start('/proc/skein/data');
+      expect(error).toContain('cannot use /proc/skein/data as DATA_DIR: ENOENT');
+    },
+  );
+
   it('when the server refuses its settings, and frees the folder', async () => {
     const dataDir = newDataDir();
     const { error } = await start(dataDir, { flags: ['-c', 'shared_buffers=nonsense'] });

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve as absolute } from 'node:path';
+import { dirname, join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FileLock, lockFile, visibleHolder } from './data-dir-lock.js';
 import { diskOf, DiskWatch } from './disk-watch.js';
@@ -166,7 +166,7 @@ function usableFolder(dataDir: string): string {
   const path = absolute(dataDir);
   try {
     if (!existsSync(path)) {
-      mkdirSync(path, { recursive: true });
+      makeFolder(path);
       // as root, the account must pass through
       chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
     }
@@ -177,6 +177,13 @@ function usableFolder(dataDir: string): string {
     const { message }: Error = Object(error);
     throw new Error(`cannot use ${path} as DATA_DIR: ${message}`, { cause: error });
   }
+}
+
+/** With its parents, like `recursive`, which never ends in /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 /** An empty folder that only the account may enter, with a name short enough for a socket. */
