@@ -1,7 +1,7 @@
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
-import { deleteQuery } from '../src/calls/calls.query.js';
+import { callsQuery, deleteQuery } from '../src/calls/calls.query.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { jsonTexts } from './support/json-texts.js';
@@ -997,6 +997,22 @@ describe('calls', () => {
     ])('refuses %j', async (bad) => {
       expect((await update({ display_name: 'x', ...bad })).status).toBe(400);
     });
+  });
+
+  it('reads the newest roots in order, however many calls the project has', async () => {
+    await app.query(
+      `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+       SELECT $1, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s' FROM generate_series(1, 5000) n`,
+      [project_id],
+    );
+    await app.query('VACUUM ANALYZE calls');
+    const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
+    const { text, values } = callsQuery(query).toQuery();
+    const plan = await app.query(`EXPLAIN ${text}`, values);
+    const reads = plan.map((line) => line['QUERY PLAN'] as string);
+    expect(reads.filter((line) => / on calls( |_)/.test(line))).toEqual([
+      expect.stringContaining('Index Scan using calls_started_idx'),
+    ]);
   });
 
   describe('POST /calls/delete', () => {

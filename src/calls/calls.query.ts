@@ -7,6 +7,7 @@ import {
   nameBytes,
   type Operand,
   orderBy,
+  pageLimit,
   resolve,
   select,
   unknownField,
@@ -183,7 +184,7 @@ function foundCalls(request: CallsQueryDto): Sql {
   const { sort_by, limit, offset } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return sql`SELECT c.* FROM calls c WHERE ${matching(request)}
-    ${orderBy(QUERYABLE, sorts, 'id')} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
+    ${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(limit)} OFFSET ${offset ?? null}::bigint`;
 }
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;

@@ -1,4 +1,4 @@
-import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { column, type Columns, orderBy, pageLimit, select } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
@@ -52,9 +52,7 @@ const withStatistics = (
 export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
   const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
   const page = {
-    // The planner expects 100 of 20,000 threads (docs/adr/0007-no-statistics-of-projects.md), and would rather sort them
-    // all than read half of them in order. A limit that it cannot see it takes for a tenth.
-    rows: sql`${order} LIMIT (SELECT ${limit ?? null}::bigint + coalesce(${offset ?? null}::bigint, 0))`,
+    rows: sql`${order} ${pageLimit(limit, offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
   const threads = isWindow(filter)
