@@ -607,6 +607,20 @@ describe('/feedback/replace', () => {
     expect(await rowOf('kept')).toBeDefined();
   });
 
+  it.each(['a row', 'no row'])('leaves one row of many at once that replace %s', async (what) => {
+    const feedback_id = `raced for, ${what}`;
+    if (what === 'a row') await create({ id: feedback_id, feedback_type: what });
+    const payloads = Array.from({ length: 20 }, (_, n) => ({ n }));
+    const answers = await Promise.all(
+      payloads.map((payload) => replace({ feedback_id, feedback_type: what, payload })),
+    );
+    expect(answers.map(({ body }) => body)).toEqual(
+      payloads.map((payload) => expect.objectContaining({ id: feedback_id, payload })),
+    );
+    const { body: left } = await query({ query: equals('feedback_type', what) });
+    expect(left.result).toMatchObject([{ id: feedback_id }]);
+  });
+
   it('may be repeated after the old row is gone', async () => {
     const fields = { feedback_id: 'gone', id: 'here' };
     const first = await replace(fields);

@@ -35,6 +35,8 @@ const OURS = () => '';
 export class Database {
   private readonly scopes = new AsyncLocalStorage<Scope>();
   private readonly slots: Slots;
+  /** The end of the queue for each lock that is wanted. */
+  private readonly queues = new Map<string, Promise<unknown>>();
 
   constructor(private readonly dataSource: DataSource) {
     const { poolSize } = dataSource.options as { poolSize: number };
@@ -87,6 +89,29 @@ export class Database {
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     return this.inTransaction ? work() : this.begun({ key: this.key }, '', work);
+  }
+
+  /**
+   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this process
+   * that want the same lock queue up here first, so that a busy one takes one connection and not the pool; who holds one
+   * already (a request with an Idempotency-Key) goes straight to the lock.
+   */
+  async alone<T>(lock: Sql, work: () => Promise<T>): Promise<T> {
+    const locked = () =>
+      this.transaction(async () => {
+        await this.query(lock);
+        return work();
+      });
+    if (this.inTransaction) return locked();
+    const name = JSON.stringify(lock.toQuery());
+    const turn = (this.queues.get(name) ?? Promise.resolve()).then(locked);
+    const end = turn.catch(() => {});
+    this.queues.set(name, end);
+    try {
+      return await turn;
+    } finally {
+      if (this.queues.get(name) === end) this.queues.delete(name);
+    }
   }
 
   /**

@@ -80,7 +80,7 @@ export class FeedbackCreatedDto {
 }
 
 export class FeedbackReplaceDto extends FeedbackCreateDto {
-  /** The row to be replaced; it need not exist any more. */
+  /** The row to be replaced; it need not exist any more. The new row has this id, unless there is an `id`. */
   @IsId() feedback_id!: string;
 }
 

@@ -29,6 +29,7 @@ import {
   feedbackQuery,
   type FeedbackRow,
   insertQuery,
+  lockQuery,
   purgeQuery,
 } from './feedback.query.js';
 import { addedTo, isAnnotation } from './feedback.types.js';
@@ -76,10 +77,15 @@ export class FeedbackService {
     });
   }
 
-  /** Deletes one row, if it is still there, and stores another, in one transaction. */
+  /**
+   * Deletes one row, if it is still there, and stores another, in one transaction. Without an id of its own the new row
+   * takes the id of the old one: however many replace it, one after another or at once, one row is there in the end.
+   */
   async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
-    const [row] = await this.rowsOf([{ body, text, path: '' }], caller);
-    return this.database.transaction(async () => {
+    const [made] = await this.rowsOf([{ body, text, path: '' }], caller);
+    const row = { ...made!, id: body.id ?? body.feedback_id };
+    return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
+      await caller.assertValid();
       const [gone] = await this.database.query(deleteQuery(body.project_id, body.feedback_id));
       if (gone)
         await this.database.query(
@@ -88,10 +94,10 @@ export class FeedbackService {
             by: caller,
             projectId: body.project_id,
             target: body.feedback_id,
-            detail: { by: row!.id },
+            detail: { by: row.id },
           }),
         );
-      return this.store(row!);
+      return this.store(row);
     });
   }
 

@@ -39,9 +39,6 @@ const VALUES_AT_ONCE = 8;
 
 @Injectable()
 export class ObjectsService {
-  /** The end of the queue of each name that is being written to. */
-  private readonly queues = new Map<string, Promise<unknown>>();
-
   constructor(private readonly database: Database) {}
 
   /** Publishes a value; `val` is its text as it was sent. */
@@ -66,7 +63,7 @@ export class ObjectsService {
   }
 
   private publish(version: NewVersion, caller: Caller): Promise<Index> {
-    return this.locked(version.projectId, version.objectId, async () => {
+    return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
       await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
       const [published] = await this.database.query<Index>(publishQuery(version));
@@ -112,7 +109,7 @@ export class ObjectsService {
     { project_id, object_id, digests }: ObjectDeleteDto,
     caller: Caller,
   ): Promise<ObjectsDeletedDto> {
-    return this.locked(project_id, object_id, async () => {
+    return this.database.alone(lockQuery(project_id, object_id), async () => {
       await caller.assertValid();
       const meant = digests ? await this.meant(project_id, object_id, digests) : null;
       const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
@@ -142,27 +139,5 @@ export class ObjectsService {
         throw new ApiError('not_found', `there is no object ${objectId}:${word}`);
       return version_index;
     });
-  }
-
-  /**
-   * One publisher or deleter of a name at a time. Those of this process queue up here first, so that a busy name takes
-   * one connection and not the pool; who holds one already (a request with an Idempotency-Key) goes straight to the lock.
-   */
-  private async locked<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
-    const alone = () =>
-      this.database.transaction(async () => {
-        await this.database.query(lockQuery(projectId, objectId));
-        return work();
-      });
-    if (this.database.inTransaction) return alone();
-    const name = `${projectId}\n${objectId}`;
-    const turn = (this.queues.get(name) ?? Promise.resolve()).then(alone);
-    const end = turn.catch(() => {});
-    this.queues.set(name, end);
-    try {
-      return await turn;
-    } finally {
-      if (this.queues.get(name) === end) this.queues.delete(name);
-    }
   }
 }
