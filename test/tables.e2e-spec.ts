@@ -1,4 +1,5 @@
 import { objectDigest, tableDigest } from '../src/objects/digest.js';
+import type { Sql } from '../src/query/sql.js';
 import { startApp, type TestApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
@@ -29,6 +30,8 @@ async function rowsOf(digest: string, body: object = {}) {
 }
 const numbersOf = async (digest: string, body: object = {}) =>
   (await rowsOf(digest, body)).map(({ val }) => val.n);
+
+const by = (field: string, direction: 'asc' | 'desc') => ({ sort_by: [{ field, direction }] });
 
 const digestOf = (texts: string[]) => tableDigest(Buffer.from(texts.map(objectDigest).join('')));
 
@@ -153,8 +156,6 @@ describe('POST /table/query', () => {
     ]));
   });
 
-  const by = (field: string, direction: string) => ({ sort_by: [{ field, direction }] });
-
   it.each([
     ['in its own order', {}, [0, 1, 2, 3, 0]],
     ['with nulls', { filter: null, limit: null, offset: null, sort_by: null }, [0, 1, 2, 3, 0]],
@@ -207,7 +208,7 @@ describe('POST /table/query', () => {
     ['filter', { filter: 'x' }],
     ['filter.row_digests', { filter: { row_digests: 'x' } }],
     ['filter.row_digests', { filter: { row_digests: Array(1001).fill('x') } }],
-    ['sort_by[0].direction', by('n', 'up')],
+    ['sort_by[0].direction', { sort_by: [{ field: 'n', direction: 'up' }] }],
     ['sort_by[0].field', by('x'.repeat(1001), 'asc')],
   ])('refuses a bad %s', async (path, body) => {
     const answer = await app.post('/table/query', { project_id: PROJECT, digest, ...body });
@@ -358,6 +359,26 @@ describe('POST /table/create_from_digests', () => {
     expect(answer.status).toBe(400);
     expect(answer.body.errors[0].path).toBe(path);
   });
+});
+
+/** How many rows a query reads from `table_rows`, one that is read twice counted twice. */
+async function rowsRead(query: Sql): Promise<number> {
+  const { text, values } = query.toQuery();
+  const [explained] = await app.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+  const read = ({ Plans = [], ...node }: any): number =>
+    (node['Relation Name'] === 'table_rows' ? node['Actual Rows'] * node['Actual Loops'] : 0) +
+    Plans.reduce((sum: number, plan: object) => sum + read(plan), 0);
+  return read(explained['QUERY PLAN'][0].Plan);
+}
+
+it('reads each of the different rows of a table once, and no other one', async () => {
+  const { tableRowsQuery, tableStatsQuery } = await import('../src/objects/tables.query.js');
+  await create(numbered(500, 500));
+  const { digest } = await create(Array.from({ length: 50 }, (_, i) => `{"odd":${i % 2}}`));
+  const sorted = by('odd', 'asc');
+  const page = { project_id: PROJECT, digest, limit: 3 };
+  expect(await rowsRead(tableRowsQuery({ ...page, ...sorted }))).toBe(2 + 3);
+  expect(await rowsRead(tableStatsQuery(PROJECT, [digest], true))).toBe(2);
 });
 
 describe('POST /table/query_stats and /table/query_stats_batch', () => {

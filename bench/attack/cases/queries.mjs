@@ -188,6 +188,29 @@ export const cases = [
     },
   },
   {
+    name: 'queries: a table of one row of 200 KB, 20,000 times',
+    async attack(it) {
+      const created = await it.send(
+        '/table/create',
+        `{"table":{"project_id":"${PROJECT}","rows":[{"a":1,"text":"${letters(100_000)}"}]}}`,
+      );
+      const row_digests = Array(20_000).fill(JSON.parse(created.text).row_digests[0]);
+      const made = await it.send('/table/create_from_digests', {
+        project_id: PROJECT,
+        row_digests,
+      });
+      const { digest } = JSON.parse(made.text);
+      const sort_by = [{ field: 'a', direction: 'asc' }];
+      await it.send('/table/query', { project_id: PROJECT, digest, sort_by, limit: 1 });
+      await it.send('/table/query_stats_batch', {
+        project_id: PROJECT,
+        digests: times(1000, () => digest),
+        include_storage_size: true,
+      });
+    },
+    answers: [200],
+  },
+  {
     name: 'queries: 240 nested paths into a payload of 1 MiB',
     async attack(it) {
       let value = '"x"';
