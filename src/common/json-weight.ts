@@ -43,6 +43,11 @@ const SEEN = new Int32Array(8192);
 /** Hash of the keys of each open container so far. */
 const SHAPES = new Int32Array(MAX_BODY_DEPTH + 2);
 
+const HASH_START = 0x811c9dc5;
+const HASH_PRIME = 0x01000193;
+/** So many characters of a string are hashed before it is known to end: longer than `SHORT_STRING` and most keys. */
+const HASHED_RUN = 16;
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
@@ -51,6 +56,7 @@ const DIGIT_ZERO = 0x30;
 const DIGIT_NINE = 0x39;
 const COLON = 0x3a;
 const LETTER_E = 0x45;
+const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 /** Set in the code of a letter, makes it lower case; in that of a bracket, a brace. */
@@ -85,7 +91,8 @@ class Census {
     let i = 0;
     while (i < text.length) {
       const c = text.charCodeAt(i);
-      if (c === QUOTE) i = this.string(i);
+      if (c <= DIGIT_NINE && c >= DIGIT_ZERO) i++;
+      else if (c === QUOTE) i = this.string(i);
       else {
         if (c === COMMA) this.comma();
         else if (c === DOT || c === MINUS || c === LETTER_E) this.isDouble = true;
@@ -120,22 +127,36 @@ class Census {
     } else if (c === CLOSE_BRACE && this.depth > 0) this.depth--;
   }
 
-  /** A string, or a key with its colon. Answers where it ends. */
+  /** A string, or a key with its colon. Answers where it ends. Most are short and plain: they are hashed as they are read. */
   private string(at: number): number {
     const { text } = this;
-    const end = skipString(text, at);
-    const next = text.charCodeAt(end) === COLON ? end : skipSpace(text, end);
-    if (text.charCodeAt(next) !== COLON) {
-      this.value(at + 1, end - 1);
-      return end;
+    const runEnd = at + 1 + HASHED_RUN;
+    let i = at + 1;
+    let hash = HASH_START;
+    let c = text.charCodeAt(i);
+    while (c !== QUOTE && c !== BACKSLASH && i < runEnd) {
+      hash = Math.imul(hash ^ c, HASH_PRIME);
+      c = text.charCodeAt(++i);
     }
-    this.key(at + 1, end - 1);
-    return next + 1;
+    const isHashed = c === QUOTE;
+    const end = isHashed ? i + 1 : skipString(text, i - 1);
+    const next = text.charCodeAt(end) === COLON ? end : skipSpace(text, end);
+    const isKey = text.charCodeAt(next) === COLON;
+    if (isKey) this.key(at + 1, isHashed ? hash : hashOf(text, at + 1, end - 1));
+    else if (isHashed) this.value(i - at - 1 <= SHORT_STRING, hash);
+    else this.otherValue(at + 1, end - 1);
+    return isKey ? next + 1 : end;
   }
 
-  private value(from: number, to: number): void {
+  /** A string that is long or holds escapes. */
+  private otherValue(from: number, to: number): void {
+    const isShort = this.isShort(from, to);
+    this.value(isShort, isShort ? hashOf(this.text, from, to) : 0);
+  }
+
+  private value(isShort: boolean, hash: number): void {
     this.strings++;
-    if (!this.isShort(from, to) || !isNew(hashOf(this.text, from, to, 0))) return;
+    if (!isShort || !isNew(mixed(hash))) return;
     if (++this.shortStrings > MAX_SHORT_STRINGS)
       throw tooMany(MAX_SHORT_STRINGS, `different strings of up to ${SHORT_STRING} characters`);
   }
@@ -146,10 +167,10 @@ class Census {
     return this.text.slice(from, to).includes('\\');
   }
 
-  private key(from: number, to: number): void {
+  private key(from: number, hash: number): void {
     const first = this.text.charCodeAt(from);
     if (first >= DIGIT_ZERO && first <= DIGIT_NINE) this.indexKeys++;
-    const shape = hashOf(this.text, from, to, SHAPES[this.depth]!);
+    const shape = mixed(Math.imul(SHAPES[this.depth]!, HASH_PRIME) ^ hash);
     SHAPES[this.depth] = shape;
     if (isNew(shape) && ++this.shapes > MAX_SHAPES)
       throw tooMany(MAX_SHAPES, 'different keys and orders of keys');
@@ -175,12 +196,15 @@ function isNew(hash: number): boolean {
   return true;
 }
 
-/** FNV-1a over the characters of a key, from the hash of the keys before it. */
-function hashOf(text: string, from: number, to: number, before: number): number {
-  let hash = before ^ 0x811c9dc5;
-  for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
+/** FNV-1a over the characters of a string. */
+function hashOf(text: string, from: number, to: number): number {
+  let hash = HASH_START;
+  for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), HASH_PRIME);
+  return hash;
 }
+
+/** Brings the upper bits down, since the lower ones choose the slot; never 0, which is an empty one. */
+const mixed = (hash: number) => Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
 
 const tooMany = (limit: number, what: string) =>
   new ApiError('too_large', `the body holds more than the limit of ${limit} ${what}`);
