@@ -60,11 +60,22 @@ beforeAll(async () => {
     const secret = (badKeys[name] = await app.aKey('admin'));
     await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
   }
+  const { Database } = await import('../src/database/database.js'); // reads settings
+  const database = app.app.get(Database);
+  const query = database.query.bind(database);
+  jest.spyOn(database, 'query').mockImplementation((statement) => {
+    const { text, values } = 'toQuery' in statement ? statement.toQuery() : statement;
+    if (!database['scope']?.slot) unslotted.set(text, values);
+    return query(statement);
+  });
   planted = [];
   for (const project of [OWN, ...NEIGHBOURS]) planted.push(await plant(app, project));
   own = planted[0]!;
 });
 afterAll(() => app.close());
+
+/** The statements that ran without a slot, by their text, with the values of one run. */
+const unslotted = new Map<string, unknown[]>();
 
 let addresses = 0;
 function anAddress(): string {
@@ -243,4 +254,26 @@ describe.each(CASES)('$route by $scheme', (one) => {
       expect(one!.status).toBe(404);
       expect(one!.text.replaceAll(UUID, '')).toBe(other!.text.replaceAll(UUID, ''));
     });
+});
+
+/** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
+const MOST_COST = 5000;
+/** Tables that hold few rows: keys, training jobs and what there is for each of them, erasings of the last day. */
+const SMALL = `api_keys erasings models training_jobs trajectory_batches checkpoints`.split(' ');
+
+it('what runs without a slot reads few rows, however large the project', async () => {
+  // To the planner every table holds 100 million rows, and a project 1/200 of them.
+  await app.query(
+    `UPDATE pg_class SET reltuples = 1e8, relpages = greatest(pg_relation_size(oid) / 8192, 1)
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL($1)`,
+    [SMALL],
+  );
+  const long: string[] = [];
+  for (const [text, values] of unslotted) {
+    const [explained] = await app.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
+    const cost = explained['QUERY PLAN'][0].Plan['Total Cost'];
+    if (cost > MOST_COST) long.push(`to go through Database.long, at a cost of ${cost}: ${text}`);
+  }
+  expect(unslotted.size).toBeGreaterThan(50);
+  expect(long).toEqual([]);
 });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts, ErasingRow } from '../erasing/erasings.query.js';
 import { feedbackErase, MAX_FEEDBACK, refsOf } from '../erasing/feedback.query.js';
 import { ErasingsService, type NewErasure, type Step } from '../erasing/erasings.service.js';
@@ -59,13 +60,13 @@ export class CallsErasingService {
       event: { action: 'calls.purge', detail: toldOf(body) },
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
-    return this.database.transaction(async () => {
+    return this.database.long(async () => {
       const family = await this.database.query<{ id: string }>(
         familyQuery(projectId, request.call_ids!),
       );
       const targets = family.map(({ id }) => id);
       return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
-    });
+    }, STATEMENT_MS.bulk);
   }
 
   /**
