@@ -150,7 +150,9 @@ function sortKeys({ type, sql: value }: Operand): Sql[] {
  * rather sort them all than read half of them in the order of an index.
  */
 export const pageLimit = (limit: number | null | undefined, offset?: number | null) =>
-  limit == null ? sql`` : sql`LIMIT (SELECT ${limit}::bigint + ${offset ?? 0}::bigint)`;
+  limit === null || limit === undefined
+    ? sql``
+    : sql`LIMIT (SELECT ${limit}::bigint + ${offset ?? 0}::bigint)`;
 
 /** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
