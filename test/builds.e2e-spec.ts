@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { basic, linesOf, startApp, type TestApp } from './support/app.js';
 import { previewOf } from './support/preview.js';
 import {
   aChoiceOf,
@@ -441,6 +443,41 @@ describe('a build that is handed on', () => {
     const { body } = await create(project);
     const other = await exported(aProject(), body.build_id);
     expect(other.status).toBe(404);
+  });
+});
+
+describe('exports that nobody reads', () => {
+  const opened: IncomingMessage[] = [];
+  afterEach(() => {
+    for (const response of opened.splice(0)) response.destroy();
+  });
+
+  it('hold no more than a few groups, and give way to a key that waits', async () => {
+    const project = aProject();
+    const long = [user('x'.repeat(3 * 1024 * 1024))];
+    const specs = ['t1', 't2', 't3', 't4'].flatMap((task) =>
+      aPair(task).map((spec) => ({ ...spec, asks: [{ messages: long }] })),
+    );
+    await record(app, specs, project);
+    const { body } = await create(project);
+    const unread = async (key: string) => {
+      const headers = { authorization: basic(key), 'content-type': 'application/json' };
+      const sent = request(`${app.url}/build/export`, { method: 'POST', headers });
+      sent.end(JSON.stringify({ project_id: project, build_id: body.build_id, format: 'art' }));
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      opened.push(response.on('error', () => {}));
+      return response;
+    };
+    const [one, other, third] = [app.key, await app.aKey('reader'), await app.aKey('reader')];
+    const many = [await unread(one), await unread(one)];
+    const others = [await unread(other), await unread(third)]; // the last one waits until one is cut
+    const isWhole = async (response: IncomingMessage) => {
+      await new Promise((resolve) => response.resume().once('close', resolve));
+      return response.complete;
+    };
+    const whole = await Promise.all(many.map(isWhole));
+    expect(whole.toSorted()).toEqual([false, true]);
+    expect(await Promise.all(others.map(isWhole))).toEqual([true, true]);
   });
 });
 

@@ -10,6 +10,9 @@ const gunzip = promisify(zlib.gunzip);
 const LEVEL = { level: 1 };
 const CHUNK_BYTES = 1024 * 1024;
 
+/** Of what goes to a reader at once: who takes none of these for some seconds is slow. */
+export const PIECE_BYTES = 64 * 1024;
+
 const LINE_FEED = 0x0a;
 
 /** Packs lines into chunks of about one MiB, each of one side. */
@@ -49,4 +52,19 @@ export async function* linesOf(chunks: AsyncIterable<Pick<Chunk, 'text'>>): Asyn
     }
     rest.append(bytes.subarray(start));
   }
+}
+
+/** Rows as lines, in pieces of `PIECE_BYTES`. */
+export async function* piecesOf(rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const piece = new ByteBuffer();
+  for await (const row of rows) {
+    for (let at = 0; at < row.length;) {
+      const end = at + PIECE_BYTES - piece.length;
+      piece.append(row.subarray(at, end));
+      if (piece.length === PIECE_BYTES) yield piece.take();
+      at = end;
+    }
+    piece.append(Uint8Array.of(LINE_FEED));
+  }
+  if (piece.length > 0) yield piece.take();
 }

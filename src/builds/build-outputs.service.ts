@@ -3,9 +3,12 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Turn } from '../common/turn.js';
+import { Busy } from '../database/busy.js';
 import { Database } from '../database/database.js';
+import { STALLED_AFTER_MS } from '../database/row-stream.js';
+import { type Slot, Slots } from '../database/slots.js';
 import { TrainingJobsService } from '../preview/training-jobs.service.js';
-import { linesOf } from './build-bytes.js';
+import { linesOf, PIECE_BYTES, piecesOf } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
 import {
   builderLock,
@@ -17,24 +20,40 @@ import {
   labelsQuery,
   tiesQuery,
 } from './builds.query.js';
-import { exportLines, type ExportOptions } from './exports.js';
+import { type ExportOptions, exportRows } from './exports.js';
 import type { Split } from './groups.js';
 import { type Lint, lintFailed, Lints } from './lints.js';
 import { recipeOf } from './recipe.js';
 
 /** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
 const MAX_IMBALANCE = 4 / 3;
+/** Builds that a process hands on at once: each holds a group. */
+const AT_ONCE = 3;
 
 /** Hands builds to trainers: as training jobs, or as files. */
 @Injectable()
 export class BuildOutputsService {
+  private readonly slots = new Slots(AT_ONCE);
+
   constructor(
     private readonly database: Database,
     private readonly jobs: TrainingJobsService,
   ) {}
 
-  /** Queues a training job with the training side of a build, and logs the evaluation side. */
+  /**
+   * Queues a training job with the training side of a build, and logs the evaluation side.
+   * @throws Busy when too many builds are handed on
+   */
   async submit(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
+    const slot = await this.slots.take(this.database.key());
+    try {
+      return await this.submitNow(body, caller);
+    } finally {
+      this.slots.free(slot);
+    }
+  }
+
+  private async submitNow(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
     const { project_id: projectId, build_id: buildId, model_id: modelId } = body;
     const build = await this.find(projectId, buildId);
     const { experimentalConfig } = recipeOf(JSON.parse(build.recipe), 'recipe');
@@ -63,19 +82,23 @@ export class BuildOutputsService {
     { projectId, split }: { projectId: string; split: Split },
   ): AsyncGenerator<Buffer> {
     let isFirst = true;
+    const turn = new Turn();
     for await (const line of linesOf(this.chunksOf(projectId, build, split))) {
       yield Buffer.from(isFirst ? '{"trajectory_groups":[' : ',');
       isFirst = false;
-      yield line;
+      for (let at = 0; at < line.length; at += PIECE_BYTES) {
+        if (turn.isOver) await turn.next();
+        yield line.subarray(at, at + PIECE_BYTES);
+      }
     }
     if (!isFirst) yield Buffer.from(']}');
   }
 
   /**
-   * The lines of an export, in batches, and the lints of its format.
-   * @throws ApiError when one of these is an error by the recipe
+   * An export in pieces, and the lints of its format.
+   * @throws ApiError when one of these is an error by the recipe, Busy when too many builds are handed on
    */
-  async export(body: BuildExportDto): Promise<{ lines: Readable; lints: Lint[] }> {
+  async export(body: BuildExportDto): Promise<{ pieces: Readable; lints: Lint[] }> {
     const { project_id: projectId, build_id, format, split, min_reward, min_margin } = body;
     const build = await this.find(projectId, build_id);
     const options = { minReward: min_reward ?? null, minMargin: min_margin ?? 0 };
@@ -83,15 +106,29 @@ export class BuildOutputsService {
     const errors = lints.filter(({ level }) => level === 'error');
     if (errors.length > 0) throw lintFailed(lints, errors);
     const lines = linesOf(this.chunksOf(projectId, build, split ?? 'all'));
-    const batches = async function* () {
-      const turn = new Turn();
-      for await (const line of lines) {
-        const batch = await exportLines(format, line.toString('utf8'), options);
-        if (batch.length > 0) yield batch;
-        if (turn.isOver) await turn.next();
+    const pieces = piecesOf(exportRows(format, lines, options));
+    return { pieces: this.watched(pieces, await this.slots.take(this.database.key())), lints };
+  }
+
+  /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */
+  private watched(pieces: AsyncIterable<Buffer>, slot: Slot): Readable {
+    let stalled: NodeJS.Timeout | undefined;
+    const taken = async function* () {
+      for await (const piece of pieces) {
+        slot.idleSince = performance.now();
+        stalled = setTimeout(cut, STALLED_AFTER_MS);
+        yield piece;
+        clearTimeout(stalled);
+        slot.idleSince = null;
       }
     };
-    return { lines: Readable.from(batches(), { highWaterMark: 1 }), lints };
+    const stream = Readable.from(taken(), { highWaterMark: 1 });
+    const cut = () => stream.destroy(new Busy('the reader of the export is too slow'));
+    slot.cut = cut;
+    return stream.once('close', () => {
+      clearTimeout(stalled);
+      this.slots.free(slot);
+    });
   }
 
   private async exportLints(

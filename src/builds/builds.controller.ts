@@ -80,9 +80,9 @@ export class BuildsController {
   @Allow('reader')
   @ApiProduces(JSON_LINES)
   async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
-    const { lines, lints } = await this.outputs.export(body);
+    const { pieces, lints } = await this.outputs.export(body);
     request.res!.setHeader('x-build-lints', JSON.stringify(lints));
-    return jsonLines(lines, request);
+    return jsonLines(pieces, request);
   }
 
   /** Lists builds, by default the oldest first. */

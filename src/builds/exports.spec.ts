@@ -1,4 +1,5 @@
-import { exportLines, type ExportOptions, type Format } from './exports.js';
+import { Readable } from 'node:stream';
+import { type ExportOptions, exportRows, type Format } from './exports.js';
 
 const ALL: ExportOptions = { minReward: null, minMargin: 0 };
 const call = (id: string) => ({
@@ -29,8 +30,15 @@ const trajectory = (reward: number, end: string, more: object = {}) => ({
 });
 const line = (...trajectories: object[]) =>
   JSON.stringify({ trajectories, metadata: { group_key: 'k', split: 'train' } });
+const texts = async (format: Format, text: string, options: Partial<ExportOptions> = {}) => {
+  const found: string[] = [];
+  const groups = Readable.from([Buffer.from(text)]);
+  for await (const row of exportRows(format, groups, { ...ALL, ...options }))
+    found.push(row.toString('utf8'));
+  return found;
+};
 const rows = async (format: Format, text: string, options: Partial<ExportOptions> = {}) =>
-  (await exportLines(format, text, { ...ALL, ...options })).map((row) => JSON.parse(row));
+  (await texts(format, text, options)).map((row) => JSON.parse(row));
 
 const GROUP = line(trajectory(1, 'good'), trajectory(0.5, 'middling'), trajectory(0, 'bad'));
 
@@ -72,7 +80,7 @@ function dpoProblems({ input, preferred_output, non_preferred_output }: any): st
 
 describe('an export', () => {
   it('for art is the group as it is', async () => {
-    expect(await exportLines('art', GROUP, ALL)).toEqual([GROUP]);
+    expect(await texts('art', GROUP)).toEqual([GROUP]);
   });
 
   it('for SFT by OpenAI keeps its rules, and learns from what is good enough', async () => {

@@ -1,5 +1,5 @@
 import { elementSpans, memberSpans } from '../common/json-text.js';
-import { inTurns } from '../common/turn.js';
+import { inTurns, Turn } from '../common/turn.js';
 import type { Json } from './llm-calls.js';
 import { isObject } from '../common/is-object.js';
 import { sortedJson } from './turns.js';
@@ -33,15 +33,24 @@ interface Exported {
   reward: number;
 }
 
-/** The lines that a group becomes: JSON texts. */
-export async function exportLines(
+/** What groups become, JSON texts, one at a time. */
+export async function* exportRows(
   format: Format,
-  line: string,
+  groups: AsyncIterable<Buffer>,
   options: ExportOptions,
-): Promise<string[]> {
-  if (format === 'art') return [line];
-  const { groupKey, rollouts } = await groupOf(line);
-  return WRITERS[format](rollouts, options, groupKey).map((row) => JSON.stringify(row));
+): AsyncGenerator<Buffer> {
+  if (format === 'art') {
+    yield* groups;
+    return;
+  }
+  const turn = new Turn();
+  for await (const group of groups) {
+    const { groupKey, rollouts } = await groupOf(group.toString('utf8'));
+    for (const row of WRITERS[format](rollouts, options, groupKey)) {
+      if (turn.isOver) await turn.next();
+      yield Buffer.from(JSON.stringify(row));
+    }
+  }
 }
 
 type Writer = (rollouts: Exported[][], options: ExportOptions, groupKey: unknown) => object[];

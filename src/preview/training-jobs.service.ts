@@ -91,7 +91,7 @@ export class TrainingJobsService {
     try {
       const job = await this.uploads.stage(projectId, train);
       if (!job)
-        throw new ApiError('invalid_request', 'the training side of the build has no groups');
+        throw new ApiError('invalid_request', 'there are no groups to train on');
       staged.push(job);
       const log = await this.uploads.stage(projectId, evaluation);
       if (log) staged.push(log);
