@@ -13,6 +13,7 @@ import {
   publish,
   record,
   type RolloutSpec,
+  SCORER,
   toolAnswer,
   toolCall,
   user,
@@ -141,6 +142,50 @@ describe('/build/preview', () => {
   });
 });
 
+describe('what is too much', () => {
+  const LONG = Array.from({ length: 7000 }, () => user('x'));
+
+  it.each([
+    ['messages', { messages: [...LONG, ...LONG] }],
+    [
+      'messages for its choices',
+      {
+        messages: [user('x'.repeat(500_000))],
+        output: { choices: Array.from({ length: 120 }, () => aChoiceOf({})) },
+      },
+    ],
+  ])('leaves a unit with too many %s out, and builds the others', async (_, ask) => {
+    const project = aProject();
+    const [good, bad] = aPair();
+    await record(app, [good!, bad!, { id: 'long', task: 't', score: 1, asks: [ask] }], project);
+    const seen = await preview(project);
+    expect(seen.counts).toMatchObject({ units: 3, trajectories: 2, dropped: 1 });
+    expect(seen.lints).toContainEqual(
+      expect.objectContaining({ code: 'too_long', examples: ['long'] }),
+    );
+  });
+
+  it('is a label of more than 2,048 bytes', async () => {
+    const project = aProject();
+    const map = { yes: 1, ['y'.repeat(2047)]: 1 };
+    const recipe = aRecipe({ reward: { sum: [{ feedback: SCORER, path: 'output.score', map }] } });
+    const [good] = aPair();
+    const specs = Object.keys(map).map((score, i) => ({ ...good!, id: `r${i}`, score }));
+    await record(app, specs, project);
+    expect((await preview(project, { recipe })).counts).toMatchObject({ units: 2, unlabelled: 1 });
+  });
+
+  it('is said of a recipe with many unknown members, of the first ones', async () => {
+    const unknown = Object.fromEntries(Array.from({ length: 150_000 }, (_, i) => [`m${i}`, 0]));
+    const { status, body } = await app.post('/build/preview', {
+      project_id: PROJECT,
+      recipe: aRecipe({ select: unknown }),
+    });
+    expect(status).toBe(400);
+    expect(body.errors).toHaveLength(20);
+  });
+});
+
 describe('prefix merging', () => {
   const merged = async (asks: RolloutSpec['asks'], recipe: object = {}) => {
     const project = aProject();
@@ -246,7 +291,7 @@ describe('prefix merging', () => {
     });
     expect(answer.body.lints).toEqual([]);
     expect(answer.text).toContain(
-      `{"index":0,"finish_reason":"stop","x":1.0,"message":{"role":"assistant","content":"\\u00e9"},"logprobs":{"content":[{"token":"é","bytes":[195,169],"logprob":-0.10}]}}`,
+      `{"index":0, "finish_reason":"stop","x":1.0,"message":{"role":"assistant","content":"\\u00e9"},       "logprobs":{"content":[{"token":"é","bytes":[195,169],"logprob":-0.10}]}}`,
     );
   });
 });

@@ -4,11 +4,12 @@ import { Turn } from '../common/turn.js';
 import type { Built, BuiltGroup, BuildPlan, Counts, Input, Labelled } from './builder.js';
 import { Census } from './census.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';
+import type { History } from './histories.js';
 import { type LintCode, Lints } from './lints.js';
-import { rewardOf, type Said } from './rewards.js';
+import { readSaid, rewardOf, type Said } from './rewards.js';
 import { type Rollout, rolloutOf } from './rollout.js';
 import { hashOf } from './turns.js';
-import type { Members, Unit, UnitCalls } from './units.service.js';
+import type { Member, Unit, UnitCalls } from './units.service.js';
 
 /** The text of one group: it is one line, which a trainer reads whole. */
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
@@ -62,22 +63,21 @@ export class BuildRun {
     await this.turn.next();
   }
 
-  isSettled(unit: Unit, { isWaiting, hasTooMany }: Members): boolean {
+  isSettled({ unit, members: { isWaiting, hasTooMany } }: Member): boolean {
     if (isWaiting) this.counts.waiting++;
     else if (hasTooMany) this.leaveOut('too_long', unit.root.id);
     return !isWaiting && !hasTooMany;
   }
 
   /** Whether the unit has a reward. What its feedback says is judged here, once. */
-  hasReward({ unit, members, said }: { unit: Unit; members: Members; said: Said[] }): boolean {
+  hasReward({ unit, members: { hasFailed } }: Member, said: Said[]): boolean {
     const { recipe } = this.plan;
-    const { hasFailed } = members;
     if (hasFailed && recipe.exception === 'skip') {
       this.lints.note('failures_excluded', [unit.root.id]);
       this.counts.failed++;
       return false;
     }
-    const { total, isInConflict } = rewardOf(recipe, said, { hasFailed, choice: 0 });
+    const { total, isInConflict } = rewardOf(recipe, readSaid(said), { hasFailed, choice: 0 });
     if (total === null) {
       this.lints.note('label_coverage', [unit.root.id]);
       this.counts.unlabelled++;
@@ -101,7 +101,10 @@ export class BuildRun {
     this.group = { key, split, trajectories: [], units: 0, inputs: [], length: 0 };
   }
 
-  async addUnit(labelled: Labelled, { calls, texts, isTooLarge }: UnitCalls): Promise<void> {
+  async addUnit(
+    labelled: Labelled & { said: Said[] },
+    { calls, texts, isTooLarge }: UnitCalls,
+  ): Promise<void> {
     const { unit } = labelled;
     if (isTooLarge) {
       this.leaveOut('too_long', unit.root.id);
@@ -124,13 +127,17 @@ export class BuildRun {
     const other = split === 'train' ? 'eval' : 'train';
     if (sidesOf(unit, rollout).some((side) => this.sides.get(side) === other))
       found.push(this.lints.note('train_eval_leak', [unit.root.id]));
-    const canonical = hashOf(...rollout.histories.map(({ state }) => state));
+    const canonical = hashOf(rollout.histories.map(({ state }) => state));
     if (this.seen.has(canonical)) found.push(this.lints.note('duplicate', [unit.root.id]));
     this.seen.add(canonical);
     return found.includes(true);
   }
 
-  private add(labelled: Labelled, rollout: Rollout, texts: UnitCalls['texts']): void {
+  private add(
+    labelled: Labelled & { said: Said[] },
+    rollout: Rollout,
+    texts: UnitCalls['texts'],
+  ): void {
     const { unit, said, hasFailed } = labelled;
     const { recipe } = this.plan;
     const group = this.group!;
@@ -138,8 +145,9 @@ export class BuildRun {
     const parts =
       recipe.unit === 'call' ? rollout.histories.map((one) => [one]) : [rollout.histories];
     const used = new Map<string, string>();
+    const read = readSaid(said);
     for (const [choice, histories] of parts.entries()) {
-      const reward = rewardOf(recipe, said, { hasFailed, choice });
+      const reward = rewardOf(recipe, read, { hasFailed, choice });
       for (const { id, sha256 } of reward.used) used.set(id, sha256);
       const { total } = reward;
       if (total === null || !Number.isFinite(total)) continue;
@@ -151,7 +159,7 @@ export class BuildRun {
         reward: { ...reward, total },
         tokens: sumOf(histories, ({ sampled }) => sampled),
       });
-      group.length += sumOf(histories, ({ turns }) => sumOf(turns, ({ length }) => length));
+      group.length += sumOf(histories, lengthOf);
     }
     if (group.length > MAX_GROUP_LENGTH)
       throw new ApiError(
@@ -212,6 +220,9 @@ export class BuildRun {
 
 const sumOf = <T>(list: readonly T[], number: (item: T) => number): number =>
   list.reduce((sum, item) => sum + number(item), 0);
+
+const lengthOf = ({ turns, tools }: History): number =>
+  sumOf(turns, ({ length }) => length) + (tools?.length ?? 0);
 
 /** What must not stand on both sides. */
 const sidesOf = ({ root: { thread_id } }: Unit, { promptKey }: Rollout): string[] => [

@@ -5,20 +5,18 @@ import type { Facts } from './census.js';
 import { byCodePoint, dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
 import type { Lint } from './lints.js';
 import type { Recipe } from './recipe.js';
-import type { Said } from './rewards.js';
 import { promptOf } from './rollout.js';
 import { asOfQuery, latestStepQuery, type RootRow, type Selection } from './units.query.js';
-import { type KeyPath, type Unit, UnitsService } from './units.service.js';
+import { type KeyPath, type Member, type Unit, UnitsService } from './units.service.js';
 
 /** Changes with what equal data is made into; builds of different versions are not compared. */
 export const BUILDER_VERSION = 1;
 
-/** Roots whose traces are looked at by one statement. */
+/** Roots whose keys and turns are looked at by one statement. */
 const ROOTS_AT_ONCE = 50;
 /** A unit that will be in a group, if nothing is wrong with it. */
 export interface Labelled {
   unit: Unit;
-  said: Said[];
   hasFailed: boolean;
   key: string;
   split: Split;
@@ -125,30 +123,22 @@ export class Builder {
     for (let at = 0; at < roots.length; at += ROOTS_AT_ONCE) {
       await run.goOn();
       const some = roots.slice(at, at + ROOTS_AT_ONCE);
-      for (const one of await this.labelledOf(selection, { roots: some, keys, run }))
-        labelled.push(one);
+      const units = await this.units.unitsOf(selection, some, keys);
+      const { projectId, recipe } = selection;
+      for await (const part of this.units.partsOf(projectId, units, recipe))
+        for (const one of await this.labelledOf(selection, { part, keys, run })) labelled.push(one);
     }
     return labelled;
   }
 
   private async labelledOf(
     selection: Selection,
-    { roots, keys, run }: { roots: RootRow[]; keys: KeyPath[]; run: BuildRun },
+    { part, keys, run }: { part: Member[]; keys: KeyPath[]; run: BuildRun },
   ): Promise<Labelled[]> {
     const { projectId, recipe } = selection;
-    const units = await this.units.unitsOf(selection, roots, keys);
-    const members = await this.units.membersOf(projectId, units, recipe);
-    const settled = units
-      .map((unit, i) => ({ unit, members: members[i]! }))
-      .filter(({ unit, members: own }) => run.isSettled(unit, own));
-    const said = await this.units.saidOf(
-      projectId,
-      settled.map((one) => one.members),
-      recipe,
-    );
-    const known = settled
-      .map((one, i) => ({ ...one, said: said[i]! }))
-      .filter((one) => run.hasReward(one));
+    const settled = part.filter((one) => run.isSettled(one));
+    const said = await this.units.saidOf(projectId, settled, recipe);
+    const known = settled.filter((one, i) => run.hasReward(one, said[i]!));
     const withKeys = known.map((one) => ({ ...one, key: keyOf(one.unit, keys) }));
     const asked = withKeys.filter(({ key }) => key === null);
     const prompts = new Map<Unit, string>();
@@ -160,25 +150,24 @@ export class Builder {
         if (calls[0]) prompts.set(unit, `prompt=${promptOf(calls[0]).promptKey}`);
       }
     }
-    return withKeys.flatMap(({ unit, said: own, members: { hasFailed }, key: path }) => {
+    return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
       const key = path ?? prompts.get(unit) ?? null;
       if (key === null) run.counts.ungrouped++;
-      return key === null ? [] : [{ unit, said: own, hasFailed, key, split: splitOf(key, recipe) }];
+      return key === null ? [] : [{ unit, hasFailed, key, split: splitOf(key, recipe) }];
     });
   }
 
   private async buildGroup(plan: BuildPlan, group: Labelled[], run: BuildRun): Promise<void> {
-    const members = await this.units.membersOf(
-      plan.projectId,
-      group.map(({ unit }) => unit),
-      plan.recipe,
-    );
-    const all = group.map(({ unit }, i) => ({ unit, members: members[i]! }));
+    const { projectId, recipe } = plan;
+    const units = group.map(({ unit }) => unit);
     let i = 0;
     run.beginGroup(group[0]!);
-    for await (const calls of this.units.callsOf(plan, all)) {
-      await run.goOn();
-      await run.addUnit(group[i++]!, calls);
+    for await (const some of this.units.partsOf(projectId, units, recipe)) {
+      const said = (await this.units.saidOf(projectId, some, recipe)).values();
+      for await (const calls of this.units.callsOf(plan, some)) {
+        await run.goOn();
+        await run.addUnit({ ...group[i++]!, said: said.next().value! }, calls);
+      }
     }
     const built = run.endGroup();
     if (!built) return;

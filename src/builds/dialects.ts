@@ -1,6 +1,6 @@
 import type { Choice, Json, Recorded } from './llm-calls.js';
 import { isObject } from '../common/is-object.js';
-import { type Turn, turnOf } from './turns.js';
+import { parsedText, type Turn, turnOf } from './turns.js';
 
 /*
  * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost
@@ -201,7 +201,7 @@ export function vercelChoices({ output, attributes }: Recorded): Choice[] | null
 
 function vercelLogprobs(attributes: Json): Json[] | null {
   const given = attributes['ai.response.providerMetadata'];
-  const metadata: unknown = typeof given === 'string' ? parsedOrNull(given) : given;
+  const metadata = typeof given === 'string' ? parsedText(given) : given;
   const openai = isObject(metadata) ? metadata['openai'] : null;
   const logprobs = isObject(openai) ? openai['logprobs'] : null;
   const tokens = list(Array.isArray(logprobs) ? logprobs.flat() : null);
@@ -215,17 +215,9 @@ function vercelLogprobs(attributes: Json): Json[] | null {
     : null;
 }
 
-function parsedOrNull(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
-}
-
 export function vercelTools(tools: unknown): string | null {
   const parsed = Array.isArray(tools)
-    ? tools.map((tool) => (typeof tool === 'string' ? parsedOrNull(tool) : tool))
+    ? tools.map((tool) => (typeof tool === 'string' ? parsedText(tool) : tool))
     : [];
   const found = list(parsed).map((tool) =>
     functionTool(tool, tool['inputSchema'] ?? tool['parameters']),

@@ -2,7 +2,7 @@ import { elementSpans, memberSpans } from '../common/json-text.js';
 import { inTurns, Turn } from '../common/turn.js';
 import type { Json } from './llm-calls.js';
 import { isObject } from '../common/is-object.js';
-import { sortedJson } from './turns.js';
+import { parsedText, sortedJson } from './turns.js';
 
 export const FORMATS = [
   'art',
@@ -169,12 +169,8 @@ const asObjects = (messages: Json[]): Json[] =>
 
 function argumentsOf(args: unknown): unknown {
   if (typeof args !== 'string') return args ?? {};
-  try {
-    const parsed: unknown = JSON.parse(args);
-    return isObject(parsed) ? parsed : { value: parsed };
-  } catch {
-    return { value: args };
-  }
+  const parsed = parsedText(args);
+  return isObject(parsed) ? parsed : { value: parsed === undefined ? args : parsed };
 }
 
 /** The histories of each trajectory of a group, one parsed after the other. */

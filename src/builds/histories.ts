@@ -136,11 +136,11 @@ const opened = ({ tools }: LlmCall): Head => ({
   sampled: [],
 });
 
-const nextState = (state: string, turn: Turn) => hashOf(state, turn.canonical);
+const nextState = (state: string, turn: Turn) => hashOf([state, turn.canonical]);
 
 /** The state before the messages of a call, and behind each of them. */
 function statesOf({ toolsKey, messages }: LlmCall): string[] {
-  const states = [hashOf(toolsKey)];
+  const states = [hashOf([toolsKey])];
   for (const turn of messages) states.push(nextState(states.at(-1)!, turn));
   return states;
 }

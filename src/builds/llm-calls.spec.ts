@@ -1,5 +1,5 @@
 import { callOf } from '../otel/span-call.js';
-import { type CallTexts, llmCallOf } from './llm-calls.js';
+import { type CallTexts, type LlmCall, llmCallOf } from './llm-calls.js';
 
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
 
@@ -16,6 +16,9 @@ const texts = (call: {
   usage: json((call.summary as { usage?: unknown } | undefined)?.usage),
 });
 
+/** The call of a model that a call is. */
+const read = (call: Parameters<typeof texts>[0]) => llmCallOf(texts(call)) as LlmCall;
+
 /** What a span becomes in the service. */
 function ofSpan(attributes: Record<string, string | number>) {
   const span = {
@@ -30,7 +33,7 @@ function ofSpan(attributes: Record<string, string | number>) {
     })),
   };
   const origin = { resource: {}, scope: {} };
-  return llmCallOf(texts(callOf(span, origin, 'a/b')));
+  return read(callOf(span, origin, 'a/b'));
 }
 
 const LOGPROB = { token: 'yes', logprob: -0.1, bytes: [121, 101, 115] };
@@ -39,31 +42,29 @@ const CALL = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"
 
 describe('a call of a model', () => {
   it('is read as weave records OpenAI', () => {
-    const call = llmCallOf(
-      texts({
-        inputs: {
-          model: 'tiny:step3',
-          messages: [{ role: 'user', content: 'hi' }],
-          tools: [TOOL],
-          temperature: 1,
-          extra_body: { return_token_ids: true, top_k: 5 },
-        },
-        output: {
-          model: 'tiny:step3',
-          prompt_token_ids: [1, 2],
-          usage: { prompt_tokens: 2, completion_tokens: 1 },
-          choices: [
-            {
-              index: 0,
-              finish_reason: 'stop',
-              message: { role: 'assistant', content: 'yes' },
-              logprobs: { content: [LOGPROB] },
-              token_ids: [7],
-            },
-          ],
-        },
-      }),
-    )!;
+    const call = read({
+      inputs: {
+        model: 'tiny:step3',
+        messages: [{ role: 'user', content: 'hi' }],
+        tools: [TOOL],
+        temperature: 1,
+        extra_body: { return_token_ids: true, top_k: 5 },
+      },
+      output: {
+        model: 'tiny:step3',
+        prompt_token_ids: [1, 2],
+        usage: { prompt_tokens: 2, completion_tokens: 1 },
+        choices: [
+          {
+            index: 0,
+            finish_reason: 'stop',
+            message: { role: 'assistant', content: 'yes' },
+            logprobs: { content: [LOGPROB] },
+            token_ids: [7],
+          },
+        ],
+      },
+    });
     expect(call).toMatchObject({
       dialect: 'openai',
       models: ['tiny:step3'],
@@ -196,6 +197,32 @@ describe('a call of a model', () => {
       logprobs: { content: [{ ...LOGPROB, top_logprobs: [] }] },
     });
     expect(JSON.parse(call.tools!)).toEqual([TOOL]);
+  });
+
+  it('is read where a text in it is nested too deep, without that', () => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const inputs = {
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [`{"inputSchema":${deep}}`],
+    };
+    const metadata = `{"openai":{"logprobs":[{"token":"a","bytes":${deep}}]}}`;
+    const attributes = {
+      'ai.operationId': 'ai.generateText.doGenerate',
+      'ai.response.providerMetadata': metadata,
+    };
+    const call = read({ inputs, output: { text: 'yes' }, attributes });
+    expect(call).toMatchObject({ tools: null, choices: [{ logprobs: null }] });
+  });
+
+  it.each([
+    [
+      'messages',
+      { messages: Array(10_001).fill({ role: 'user' }) },
+      { choices: [{ message: {} }] },
+    ],
+    ['choices', { messages: [{ role: 'user' }] }, { choices: Array(129).fill({ message: {} }) }],
+  ])('is too long with too many %s', (_, inputs, output) => {
+    expect(llmCallOf(texts({ inputs, output }))).toBe('too_long');
   });
 
   it.each([

@@ -76,12 +76,26 @@ export interface Recorded {
   texts: CallTexts;
 }
 
+/** A call with more is not read. OpenAI gives no more choices. */
+const MAX_MESSAGES = 10_000;
+const MAX_CHOICES = 128;
+
 /** The call of a model that a recorded call is; null when it is none, or failed without an answer. */
-export function llmCallOf(texts: CallTexts): LlmCall | null {
+export function llmCallOf(texts: CallTexts): LlmCall | 'too_long' | null {
   const recorded = parsedCall(texts);
   if (!recorded || !Array.isArray(recorded.inputs['messages'])) return null;
+  if (isTooLong(recorded)) return 'too_long';
   const read = openAi(recorded) ?? vercel(recorded) ?? genAi(recorded);
   return read && read.choices.length > 0 && read.messages.length > 0 ? read : null;
+}
+
+function isTooLong({ inputs, output }: Recorded): boolean {
+  const isLonger = (list: unknown, max: number) => Array.isArray(list) && list.length > max;
+  return (
+    isLonger(inputs['messages'], MAX_MESSAGES) ||
+    isLonger(output['choices'], MAX_CHOICES) ||
+    isLonger(output['messages'], MAX_CHOICES)
+  );
 }
 
 function parsedCall(texts: CallTexts): Recorded | null {
@@ -136,7 +150,7 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
     choices.push({
       text: json,
       turn,
-      finishReason: textOf(choice['finish_reason']),
+      finishReason: nameOf(choice['finish_reason']),
       logprobs: logprobsOf(choice['logprobs']),
       tokenIds: numbers(choice['token_ids']),
       content: onlyContent(message, turn),
@@ -242,11 +256,19 @@ const MODELS = [
 
 const modelsOf = ({ inputs, output, attributes }: Recorded): string[] => [
   ...new Set(
-    [inputs['model'], output['model'], ...MODELS.map((name) => attributes[name])].filter(
-      (model): model is string => typeof model === 'string' && model !== '',
+    [inputs['model'], output['model'], ...MODELS.map((name) => attributes[name])].flatMap(
+      (model) => nameOf(model) || [],
     ),
   ),
 ];
+
+/** Longer ones are no names: they are kept for the whole of a build. */
+const MAX_NAME = 1024;
+
+function nameOf(value: unknown): string | null {
+  const name = textOf(value);
+  return name !== null && name.length > MAX_NAME ? null : name;
+}
 
 const toolsOf = (tools: string | null) => ({
   tools,

@@ -55,6 +55,7 @@ const MEMBERS: Record<string, string[]> = {
 /** Of any object that is published: `_class_name`, `_bases`, `_type`, `name`, `description`, `ref`. */
 const OF_OBJECTS = /^_|^(name|description|ref)$/;
 
+const MAX_VIOLATIONS = 20;
 const STALE_AFTER_STEPS = 4;
 
 /** `path` is where the recipe stands in the request. @throws ApiError `invalid_request` */
@@ -82,7 +83,7 @@ function furtherViolations(recipe: RecipeDto, path: string): Violation[] {
       path: `${path}.group.max`,
       message: 'must be at least twice min, less one, so that a large group can be divided',
     });
-  return violations.slice(0, 20);
+  return violations.slice(0, MAX_VIOLATIONS);
 }
 
 const MIN = 2;
@@ -93,6 +94,7 @@ type Members = Record<string, unknown>;
 function unknownMembers(object: Members, part: string, path: string): Violation[] {
   return Object.keys(object)
     .filter((name) => !MEMBERS[part]!.includes(name) && !(part === '' && OF_OBJECTS.test(name)))
+    .slice(0, MAX_VIOLATIONS)
     .map((name) => ({ path: `${path}.${name.slice(0, 64)}`, message: 'is no member of a recipe' }));
 }
 

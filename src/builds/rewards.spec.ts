@@ -1,8 +1,9 @@
 import { aRecipe } from '../../test/support/rollouts.js';
 import { recipeOf } from './recipe.js';
-import { rewardOf } from './rewards.js';
+import { readSaid, rewardOf } from './rewards.js';
 
-const said = (id: string, ...values: (string | null)[]) => ({ id, sha256: id, values });
+const said = (id: string, ...values: (string | null)[]) =>
+  readSaid([{ id, sha256: id, values }])[0]!;
 const of = (sum: object[], more: object = {}) =>
   recipeOf(aRecipe({ reward: { sum, ...more } }), 'recipe');
 const PASSED = { feedback: 'f', path: 'passed', map: { true: 1, false: 0 } };

@@ -9,6 +9,16 @@ export interface Said {
   values: (string | null)[];
 }
 
+/** The same with the values that the texts spell. */
+export type ReadSaid = Omit<Said, 'values'> & { values: unknown[] };
+
+/** Reads the texts once for all choices. */
+export const readSaid = (said: readonly Said[]): ReadSaid[] =>
+  said.map(({ values, ...one }) => ({
+    ...one,
+    values: values.map((json) => (json === null ? null : JSON.parse(json))),
+  }));
+
 /** What feedback makes of a unit. */
 export interface Reward {
   /** Null when the unit has to wait for a label. NaN where a value is no number. */
@@ -26,7 +36,7 @@ export interface Reward {
  */
 export function rewardOf(
   { terms, exception }: Pick<Recipe, 'terms' | 'exception'>,
-  said: readonly Said[],
+  said: readonly ReadSaid[],
   { hasFailed, choice }: { hasFailed: boolean; choice: number },
 ): Reward {
   const reward: Reward = { total: 0, metrics: {}, isInConflict: false, used: [] };
@@ -49,17 +59,15 @@ export function rewardOf(
 }
 
 /** What the feedback says that the term understands, the latest first. */
-function valuesOf(term: Term, index: number, said: readonly Said[], choice: number) {
+function valuesOf(term: Term, index: number, said: readonly ReadSaid[], choice: number) {
   return said.flatMap((one) => {
-    const json = one.values[index];
-    const value = json === null || json === undefined ? null : worth(term, json, choice);
+    const value = worth(term, one.values[index], choice);
     return value === null ? [] : [{ said: one, value }];
   });
 }
 
 /** Null when the term does not know the value, NaN when it should be a number and is none. */
-function worth({ map, scale }: Term, json: string, choice: number): number | null {
-  const given: unknown = JSON.parse(json);
+function worth({ map, scale }: Term, given: unknown, choice: number): number | null {
   const value: unknown = Array.isArray(given) ? given[choice] : given;
   if (value === null || value === undefined) return null;
   if (map) {

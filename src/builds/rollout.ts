@@ -61,9 +61,9 @@ const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1
 export function promptOf({ messages, toolsKey }: LlmCall) {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const asked = end < 0 ? messages : messages.slice(0, end);
-  const messagesKey = hashOf(...asked.map(({ canonical }) => canonical));
-  const key = hashOf(toolsKey);
-  return { messagesKey, toolsKey: key, promptKey: hashOf(messagesKey, key) };
+  const messagesKey = hashOf(asked.map(({ canonical }) => canonical));
+  const key = hashOf([toolsKey]);
+  return { messagesKey, toolsKey: key, promptKey: hashOf([messagesKey, key]) };
 }
 
 /** What the trained calls of a rollout have in common, and what is wrong with them. */

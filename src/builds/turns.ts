@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { elementSpans, memberSpans } from '../common/json-text.js';
+import { afterComma, skipSpace, skipString, skipValue, type Span } from '../common/json-text.js';
+import { parseLight } from '../common/json-weight.js';
 import { isObject } from '../common/is-object.js';
 
 /*
@@ -68,10 +69,21 @@ function contentKey(content: unknown): unknown {
 /** Arguments that are printed anew by a client are still the same. */
 function argumentsKey(args: unknown): string {
   if (typeof args !== 'string') return sortedJson(args ?? null);
+  const parsed = parsedText(args);
+  return parsed === undefined ? args : sortedJson(parsed);
+}
+
+/**
+ * The value that a text inside a document spells. Undefined when it spells none, or one that is nested deeper than a
+ * document may be, or takes far more memory than its text.
+ */
+export function parsedText(json: string): unknown {
   try {
-    return sortedJson(JSON.parse(args));
+    const value = parseLight(json);
+    skipValue(json, 0); // throws when it is too deep
+    return value;
   } catch {
-    return args;
+    return undefined;
   }
 }
 
@@ -88,7 +100,7 @@ export function sortedJson(value: unknown): string {
   );
 }
 
-export const hashOf = (...parts: string[]): string => {
+export const hashOf = (parts: Iterable<string>): string => {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return hash.digest('base64');
@@ -98,23 +110,64 @@ export const hashOf = (...parts: string[]): string => {
 const PYTHON = ['_type', '_class_name', '_bases'];
 const IS_PYTHON = /"_(?:type|class_name|bases)"/;
 
-/** The text without what weave adds to objects of Python's classes, and on one line. */
+/**
+ * The text without what weave adds to objects of Python's classes, and on one line. A copy: a slice would keep the whole
+ * document that it was taken from.
+ */
 export function cleaned(json: string): string {
   const oneLine = /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]/g, ' ') : json;
-  return withoutPython(oneLine);
+  const cuts = IS_PYTHON.test(oneLine) ? new PythonMembers(oneLine).spans : [];
+  const kept: string[] = [];
+  let end = 0;
+  for (const [from, to] of cuts.toSorted(([a], [b]) => a - b)) {
+    if (from > end) kept.push(oneLine.slice(end, from));
+    end = Math.max(end, to);
+  }
+  kept.push(oneLine.slice(end));
+  return Buffer.from(kept.join('')).toString('utf8');
 }
 
-function withoutPython(json: string): string {
-  if (!IS_PYTHON.test(json)) return json;
-  if (json.startsWith('['))
-    return `[${elementSpans(json, 0)
-      .map((span) => withoutPython(json.slice(...span)))
-      .join(',')}]`;
-  if (!json.startsWith('{')) return json;
-  const members = [...memberSpans(json, 0)];
-  const isPython = members.some(([name]) => name === '_class_name' || name === '_bases');
-  return `{${members
-    .filter(([name]) => !isPython || !PYTHON.includes(name))
-    .map(([name, span]) => `${JSON.stringify(name)}:${withoutPython(json.slice(...span))}`)
-    .join(',')}}`;
+/** Where such members stand, with a comma of theirs. Each value is looked at once, however deep it lies. */
+class PythonMembers {
+  readonly spans: Span[] = [];
+
+  constructor(private readonly text: string) {
+    this.skip(0);
+  }
+
+  /** Answers the end of the value at `at`. */
+  private skip(at: number): number {
+    const start = skipSpace(this.text, at);
+    if (this.text[start] === '{') return this.object(start + 1);
+    if (this.text[start] === '[') return this.array(start + 1);
+    return skipValue(this.text, start);
+  }
+
+  private array(at: number): number {
+    const { text } = this;
+    let i = skipSpace(text, at);
+    while (i < text.length && text[i] !== ']') i = afterComma(text, this.skip(i));
+    return i + 1;
+  }
+
+  private object(at: number): number {
+    const { text } = this;
+    const found: Span[] = [];
+    let isPython = false;
+    let kept = at;
+    let i = skipSpace(text, at);
+    while (i < text.length && text[i] !== '}') {
+      const keyEnd = skipString(text, i);
+      const name = text.slice(i + 1, keyEnd - 1);
+      const end = this.skip(skipSpace(text, keyEnd) + 1);
+      const next = afterComma(text, end);
+      if (PYTHON.includes(name)) {
+        isPython ||= name !== '_type';
+        found.push(text[next] === '}' ? [kept, end] : [i, next]);
+      } else kept = end;
+      i = next;
+    }
+    if (isPython) for (const span of found) this.spans.push(span);
+    return i + 1;
+  }
 }

@@ -8,9 +8,10 @@ export const MAX_UNIT_CALLS = 5000;
 /** Texts of one call that are read, and of a unit; what holds more is left out. */
 const MAX_CALL_BYTES = 8 * 1024 * 1024;
 export const MAX_UNIT_BYTES = 48 * 1024 * 1024;
-/** Feedback of a call that is looked at, the latest first. */
+/** Feedback of a unit that is looked at, the latest first. */
 const MAX_FEEDBACK = 100;
-const MAX_VALUE_BYTES = 64 * 1024;
+/** A longer value is none: a list has a number or a word for each choice. */
+const MAX_VALUE_BYTES = 2048;
 
 export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
 
@@ -126,7 +127,13 @@ const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
   OR coalesce(${kindAt('weave', 'kind')} = 'scorer', false)
   OR coalesce(${kindAt('openinference.span.kind')} = 'EVALUATOR', false))`;
 
-/** The calls of traces, without their documents; of each trace no more than can be in a unit, and one. */
+/** How many calls traces have, but no more than can be in a unit, and one. */
+export const sizesQuery = (projectId: string, traces: string[]): Sql => sql`
+  SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE ${isSeen(projectId)}
+    AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
+  FROM unnest(${traces}::text[]) t (trace_id)`;
+
+/** The calls of traces, without their documents. */
 export const membersQuery = (
   projectId: string,
   traces: string[],
@@ -139,8 +146,7 @@ export const membersQuery = (
     CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
       THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
   FROM unnest(${traces}::text[]) t (trace_id)
-  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE ${isSeen(projectId)} AND c.trace_id = t.trace_id
-    LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c
+  JOIN calls c ON ${isSeen(projectId)} AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id`;
 
 /** The stored texts of a call; `texts` is null when they are too large. */
@@ -169,10 +175,11 @@ export function textsQuery(projectId: string, ids: string[]): Sql {
       FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])) c`;
 }
 
-/** Feedback of the types of the terms on calls, the latest of each call first. */
+/** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
 export interface FeedbackRow {
   id: string;
-  call_id: string;
+  /** Which of the units. */
+  unit: number;
   sha256: string;
   values: (string | null)[];
 }
@@ -181,25 +188,33 @@ export interface FeedbackRow {
 const SCHEMES = ['svc', 'weave'] satisfies (typeof config.wireDialect)[];
 const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
-export function feedbackQuery(projectId: string, calls: string[], { terms }: Recipe): Sql {
+/** `units` has the ids of the calls of each. */
+export function feedbackQuery(
+  projectId: string,
+  units: readonly (readonly string[])[],
+  { terms }: Recipe,
+): Sql {
   const values = terms.map(({ feedback, path }) => {
     const value = jsonValueAt(PAYLOAD, stepsOf(path, 'reward.sum.path', nameBytes()));
     return sql`CASE WHEN f.feedback_type = ${feedback} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
       THEN ${value}::text END`;
   });
   const types = [...new Set(terms.map(({ feedback }) => feedback))];
-  const refs = SCHEMES.flatMap((scheme) =>
-    calls.map((id) => `${scheme}:///${projectId}/call/${id}`),
+  const on = units.flatMap((calls, unit) =>
+    calls.flatMap((id) =>
+      SCHEMES.map((scheme) => ({ unit, ref: `${scheme}:///${projectId}/call/${id}` })),
+    ),
   );
-  const ids = SCHEMES.flatMap(() => calls);
   return sql`
-    SELECT f.id, r.call_id, ARRAY[${join(values, ', ')}]::text[] AS values,
+    SELECT f.id, f.unit, ARRAY[${join(values, ', ')}]::text[] AS values,
       encode(sha256(convert_to(f.feedback_type || E'\\n' || f.ref || E'\\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
-    FROM unnest(${refs}::text[], ${ids}::text[]) r (ref, call_id)
-    CROSS JOIN LATERAL (SELECT f.* FROM feedback f
-      WHERE f.project_id = ${projectId} AND f.ref = r.ref AND f.feedback_type = ANY(${types}::text[])
-      ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_FEEDBACK}::bigint) f
-    ORDER BY f.created_at DESC, f.id DESC`;
+    FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
+      FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[]) r (ref, unit)
+      CROSS JOIN LATERAL (SELECT f.* FROM feedback f
+        WHERE f.project_id = ${projectId} AND f.ref = r.ref AND f.feedback_type = ANY(${types}::text[])
+        ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_FEEDBACK}::bigint) f) f
+    WHERE f.place <= ${MAX_FEEDBACK}::bigint
+    ORDER BY f.unit, f.place`;
 }
 
 /** The newest step of a model by its name. */

@@ -16,6 +16,7 @@ import {
   membersQuery,
   type RootRow,
   type Selection,
+  sizesQuery,
   type TextsRow,
   textsQuery,
   turnsQuery,
@@ -44,6 +45,21 @@ export interface Members {
   parents: Map<string, string | null>;
 }
 
+/** A unit with what is known of its calls. */
+export interface Member {
+  unit: Unit;
+  members: Members;
+}
+
+const TOO_MANY: Members = {
+  hasTooMany: true,
+  isWaiting: false,
+  hasFailed: false,
+  ids: [],
+  candidates: [],
+  parents: new Map(),
+};
+
 /** The calls of a model in a unit; `isTooLarge` when they were not read. */
 export interface UnitCalls {
   calls: LlmCall[];
@@ -55,6 +71,8 @@ export interface UnitCalls {
 /** Stored bytes of documents that are read at once; they are compressed by up to some hundred times. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_CALLS = 64;
+/** Units whose calls and feedback are looked at together. */
+const UNITS_AT_ONCE = 25;
 
 /** Reads units, in the transaction of the caller. */
 @Injectable()
@@ -120,33 +138,63 @@ export class UnitsService {
     return groupedBy(rows, ({ thread_id }) => thread_id);
   }
 
-  /** What is known of the calls of each unit. */
-  async membersOf(projectId: string, units: Unit[], recipe: Recipe): Promise<Members[]> {
+  /** Units, in their order, with what is known of their calls: some at a time, so that memory is bounded. */
+  async *partsOf(projectId: string, units: Unit[], recipe: Recipe): AsyncGenerator<Member[]> {
+    const sizes = await this.sizesOf(projectId, units);
+    let part: Unit[] = [];
+    let calls = 0;
+    for (const [i, unit] of units.entries()) {
+      const size = sizes[i]!;
+      if (part.length === UNITS_AT_ONCE || (part.length > 0 && calls + size > MAX_UNIT_CALLS)) {
+        yield await this.membersOf(projectId, part, recipe);
+        [part, calls] = [[], 0];
+      }
+      if (size > MAX_UNIT_CALLS) yield [{ unit, members: TOO_MANY }];
+      else {
+        part.push(unit);
+        calls += size;
+      }
+    }
+    if (part.length > 0) yield await this.membersOf(projectId, part, recipe);
+  }
+
+  /** How many calls the traces of each unit have. */
+  private async sizesOf(projectId: string, units: Unit[]): Promise<number[]> {
+    const traces = [...new Set(units.flatMap((unit) => unit.traces))];
+    const rows = await this.database.query<{ trace_id: string; calls: number }>(
+      sizesQuery(projectId, traces),
+    );
+    const sizes = new Map(rows.map(({ trace_id, calls }) => [trace_id, calls]));
+    return units.map((unit) => unit.traces.reduce((sum, trace) => sum + sizes.get(trace)!, 0));
+  }
+
+  private async membersOf(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query<MemberRow & Record<string, unknown>>(
       membersQuery(projectId, traces, recipe.settleSeconds),
     );
     const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
-    return inTurns(units, (unit) => membersOf(unit, byTrace, recipe));
+    return inTurns(units, (unit) => ({ unit, members: membersOf(unit, byTrace, recipe) }));
   }
 
   /** What feedback says on each unit, the latest first. */
-  async saidOf(projectId: string, members: Members[], recipe: Recipe): Promise<Said[][]> {
-    const owners = new Map<string, number>();
-    for (const [i, { ids }] of members.entries()) for (const id of ids) owners.set(id, i);
-    const said: Said[][] = members.map(() => []);
+  async saidOf(projectId: string, all: Member[], recipe: Recipe): Promise<Said[][]> {
+    const said: Said[][] = all.map(() => []);
     const rows = await this.database.query<FeedbackRow & Record<string, unknown>>(
-      feedbackQuery(projectId, [...owners.keys()], recipe),
+      feedbackQuery(
+        projectId,
+        all.map(({ members }) => members.ids),
+        recipe,
+      ),
     );
-    for (const { call_id, id, sha256, values } of rows)
-      said[owners.get(call_id)!]!.push({ id, sha256, values });
+    for (const { unit, id, sha256, values } of rows) said[unit]!.push({ id, sha256, values });
     return said;
   }
 
   /** The calls of a model in units, one unit after the other; texts are read for several at once. */
   async *callsOf(
     { projectId, recipe }: Pick<Selection, 'projectId' | 'recipe'>,
-    all: { unit: Unit; members: Members }[],
+    all: Member[],
   ): AsyncGenerator<UnitCalls> {
     const wanted = all.map(({ unit, members }) => [
       ...new Set([unit.root.id, ...members.candidates.map(({ id }) => id)]),
@@ -231,7 +279,7 @@ function membersOf(unit: Unit, byTrace: Map<string, MemberRow[]>, recipe: Recipe
   const isJudging = isBelow(unit.root.id, parents, scorers);
   const roots = own.filter(({ id }) => unit.roots.includes(id));
   return {
-    hasTooMany: rows.length > MAX_UNIT_CALLS,
+    hasTooMany: false,
     isWaiting: roots.some((row) => row.is_running) || own.some((row) => row.is_young),
     hasFailed: roots.some((row) => row.has_failed),
     ids: own.map(({ id }) => id),
@@ -294,11 +342,11 @@ async function unitCalls(
   isOneCall: boolean,
 ): Promise<UnitCalls> {
   const wrappers = new Set<string>();
-  const isTooLarge = members.candidates.some(({ id }) => !rows.get(id)?.inputs);
+  const isUnread = members.candidates.some(({ id }) => !rows.get(id)?.inputs);
   const read = await inTurns(members.candidates, ({ id, has_failed }) =>
-    isTooLarge || has_failed ? null : llmCallOf(rows.get(id)!),
+    isUnread || has_failed ? null : llmCallOf(rows.get(id)!),
   );
-  const found = read.filter((call) => call !== null);
+  const found = read.filter((call) => call !== null && call !== 'too_long');
   // an instrumentation around another one records the same call again: the innermost counts
   const isFound = new Set(found.map(({ id }) => id));
   for (const { id } of found) {
@@ -307,6 +355,7 @@ async function unitCalls(
       else if (unit.roots.includes(at)) break;
   }
   const calls = found.filter(({ id }) => !wrappers.has(id) && (!isOneCall || id === unit.id));
+  const length = calls.reduce((sum, call) => sum + lengthOf(call), 0);
   const used = [...new Set([unit.root.id, ...calls.map(({ id }) => id)])];
   return {
     calls,
@@ -314,9 +363,13 @@ async function unitCalls(
       const row = rows.get(id);
       return row ? [{ id, sha256: sha256Of(row) }] : [];
     }),
-    isTooLarge,
+    isTooLarge: isUnread || read.includes('too_long') || length > MAX_UNIT_BYTES,
   };
 }
+
+/** Each choice becomes a history, with the tools and the messages before it. */
+const lengthOf = ({ choices, messages, tools }: LlmCall): number =>
+  choices.length * messages.reduce((sum, { text }) => sum + text.length, tools?.length ?? 0);
 
 /** Over everything of a call that goes into a build. */
 function sha256Of(row: TextsRow): string {

@@ -270,7 +270,7 @@ function skipScalar(text: string, start: number): number {
 }
 
 /** The start of the next member or element after a value that ends at `end`, or the closing character. */
-function afterComma(text: string, end: number): number {
+export function afterComma(text: string, end: number): number {
   const i = skipSpace(text, end);
   return text.charCodeAt(i) === COMMA ? skipSpace(text, i + 1) : i;
 }
