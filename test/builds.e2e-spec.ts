@@ -580,17 +580,21 @@ describe('what is erased', () => {
       );
   });
 
-  it('while a build is made that sees it still, is found when the build is there', async () => {
+  const emptied = `inputs = '{}', attributes = '{}', output = NULL`;
+  it.each([
+    ['deleted', 'deleted_at = now()', 't-a', 409],
+    ['without its payload', emptied, 't-a', 409],
+    ['without its payload, as it was before', emptied, 't-b', 200],
+  ])('while a build is made, is found when a call is %s', async (_, change, id, status) => {
     const project = aProject();
-    await record(app, aPair(), project);
-    const { body } = await create(project);
+    await record(app, [aPair()[0]!, { ...aPair()[1]!, root: { attributes: {} } }], project);
+    const { body } = await create(project, aRecipe({ group: { by: ['prompt'] } }));
+    expect(body.counts.trajectories).toBe(2);
     // as if the build had read before this was committed
-    await app.query(`UPDATE calls SET deleted_at = now() WHERE project_id = $1 AND id = 't-a'`, [
-      project,
-    ]);
+    await app.query(`UPDATE calls SET ${change} WHERE project_id = $1 AND id = $2`, [project, id]);
     const { BuildsErasing } = await import('../src/builds/builds-erasing.service.js');
     await app.app.get(BuildsErasing).forgetGone(project, body.build_id);
-    expect((await exported(project, body.build_id)).status).toBe(409);
+    expect((await exported(project, body.build_id)).status).toBe(status);
   });
 });
 

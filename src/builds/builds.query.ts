@@ -4,6 +4,7 @@ import { WIRE } from '../common/wire.js';
 import type { BuiltGroup, Input } from './builder.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
+import { textsSha256 } from './units.query.js';
 
 /** A build as it is stored. */
 export interface NewBuild {
@@ -186,11 +187,16 @@ export const buildsForget = (projectId: string, calls: readonly string[]): Sql =
     WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id = ANY(${calls}::text[])))
   RETURNING b.id`;
 
-/** Calls of a build that were deleted while it was made. */
+/** A call as it is when its payload was taken away. Sizes are looked at first: they are known without the documents. */
+const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 16 AND pg_column_size(c.attributes) < 16
+  THEN c.inputs::text = '{}' AND c.attributes::text = '{}' ELSE false END`;
+
+/** Calls of a build that were deleted, or lost their payload, while it was made. */
 export const goneCalls = (projectId: string, buildId: string): Sql => sql`
   SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = i.project_id AND c.id = i.id
   WHERE i.project_id = ${projectId} AND i.build_id = ${buildId} AND i.kind = 'call'
-    AND (c.id IS NULL OR c.deleted_at IS NOT NULL) LIMIT 1`;
+    AND (c.id IS NULL OR c.deleted_at IS NOT NULL OR CASE WHEN ${IS_EMPTY} THEN i.sha256 <> ${textsSha256()} END)
+  LIMIT 1`;
 
 export const chunksForget = (projectId: string, builds: readonly string[]): Sql =>
   sql`DELETE FROM build_chunks WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])`;

@@ -175,6 +175,22 @@ export function textsQuery(projectId: string, ids: string[]): Sql {
       FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])) c`;
 }
 
+/** SHA-256 of the texts of the call `c`, in hex: the one that a build notes. */
+export const textsSha256 = (): Sql => {
+  const usage = jsonValueAt(SUMMARY, ['usage']);
+  const texts = [
+    sql`c.id`,
+    sql`c.op_name`,
+    wireTime(sql`c.started_at`),
+    sql`c.exception`,
+    sql`c.attributes::text`,
+    sql`c.inputs::text`,
+    sql`c.output::text`,
+    sql`${usage}::text`,
+  ].map((text) => sql`coalesce(octet_length(${text}) || ':' || ${text}, '-')`);
+  return sql`encode(sha256(convert_to(${join(texts, ' || ')}, 'UTF8')), 'hex')`;
+};
+
 /** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
 export interface FeedbackRow {
   id: string;
