@@ -2,6 +2,7 @@ import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
 import { callsQuery, deleteQuery } from '../src/calls/calls.query.js';
+import { sql } from '../src/query/sql.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { jsonTexts } from './support/json-texts.js';
@@ -1037,7 +1038,7 @@ describe('calls', () => {
         [project_id],
       );
       await app.query('ANALYZE calls');
-      const { text, values } = deleteQuery(project_id, ['link 1']).toQuery();
+      const { text, values } = deleteQuery(project_id, ['link 1'], () => sql`'[]'::json`).toQuery();
       const plan = await app.query(`EXPLAIN ${text}`, values);
       const looks = plan
         .map((line) => line['QUERY PLAN'] as string)

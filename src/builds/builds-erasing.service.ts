@@ -5,6 +5,7 @@ import { TrainingJobsService } from '../preview/training-jobs.service.js';
 import {
   builderLock,
   buildsForget,
+  buildsOfCalls,
   chunksForget,
   deletersLock,
   goneCalls,
@@ -22,13 +23,11 @@ export class BuildsErasing {
     private readonly jobs: TrainingJobsService,
     erasings: ErasingsService,
   ) {
-    erasings.onForget((projectId, calls) => this.forget(projectId, calls));
-  }
-
-  /** In the transaction that deletes the calls. */
-  async forget(projectId: string, calls: readonly string[]): Promise<void> {
-    await this.database.query(deletersLock(projectId));
-    await this.forgetBuilds(projectId, calls);
+    erasings.onForget({
+      lock: deletersLock,
+      made: buildsOfCalls,
+      forget: (projectId, builds) => this.forget(projectId, builds),
+    });
   }
 
   /**
@@ -39,13 +38,13 @@ export class BuildsErasing {
     await this.database.transaction(async () => {
       await this.database.query(builderLock(projectId));
       const [gone] = await this.database.query<{ id: string }>(goneCalls(projectId, buildId));
-      if (gone) await this.forgetBuilds(projectId, [gone.id]);
+      if (gone) await this.forget(projectId, [buildId]);
     });
   }
 
-  private async forgetBuilds(projectId: string, calls: readonly string[]): Promise<void> {
-    const builds = await this.database.query<{ id: string }>(buildsForget(projectId, calls));
-    const ids = builds.map(({ id }) => id);
+  private async forget(projectId: string, builds: readonly string[]): Promise<void> {
+    const forgotten = await this.database.query<{ id: string }>(buildsForget(projectId, builds));
+    const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;
     await this.database.query(chunksForget(projectId, ids));
     const jobs = await this.database.query<{ job_id: string; log_batch_id: string | null }>(

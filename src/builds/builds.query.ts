@@ -179,13 +179,16 @@ export const deletersLock = (projectId: string): Sql =>
 export const builderLock = (projectId: string): Sql =>
   sql`SELECT pg_advisory_xact_lock(hashtextextended(${projectId}, ${LOCK_SEED}))`;
 
-/** Marks the builds that hold calls as erased, and answers them. */
-export const buildsForget = (projectId: string, calls: readonly string[]): Sql => sql`
-  UPDATE builds b SET erased_at = clock_timestamp()
-  WHERE b.project_id = ${projectId} AND b.erased_at IS NULL AND b.id = ANY(ARRAY(
+/** The builds that calls went into, which are not erased yet. `calls` selects ids. */
+export const buildsOfCalls = (projectId: string, calls: Sql): Sql => sql`
+  SELECT b.id FROM builds b WHERE b.project_id = ${projectId} AND b.erased_at IS NULL AND b.id IN (
     SELECT i.build_id FROM build_inputs i
-    WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id = ANY(${calls}::text[])))
-  RETURNING b.id`;
+    WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
+
+/** Marks builds as erased, and answers them. */
+export const buildsForget = (projectId: string, builds: readonly string[]): Sql => sql`
+  UPDATE builds SET erased_at = clock_timestamp()
+  WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;
 
 /** A call as it is when its payload was taken away. Sizes are looked at first: they are known without the documents. */
 const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 16 AND pg_column_size(c.attributes) < 16

@@ -267,12 +267,19 @@ export const familyOf = (ids: readonly string[], isCounted: Sql): Sql => sql`
       WHERE ${isCounted} AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
   )`;
 
-/** Marks calls and their descendants in the same trace. Locks them in the order every other write locks in. */
-export const deleteQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+/**
+ * Marks calls and their descendants in the same trace, and answers what `madeOf` says of them. Locks them in the order
+ * every other write locks in.
+ */
+export const deleteQuery = (
+  projectId: string,
+  ids: readonly string[],
+  madeOf: (calls: Sql) => Sql,
+): Sql => sql`
   WITH ${familyOf(ids, visibleIn(projectId))}, locked AS (
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()
     WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
-  SELECT count(*)::int AS num_deleted, coalesce(array_agg(id), '{}') AS ids FROM deleted`;
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;

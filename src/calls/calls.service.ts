@@ -200,11 +200,12 @@ export class CallsService {
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     return this.database.long(async () => {
-      const [row] = await this.database.query<CallsDeletedDto & { ids: string[] }>(
-        deleteQuery(project_id, call_ids),
-      );
-      const { num_deleted, ids } = row!;
-      await this.erasings.forget(project_id, ids);
+      const { num_deleted } = await this.erasings.forgetWith(project_id, async (madeOf) => {
+        const [row] = await this.database.query<CallsDeletedDto & { made: string[][] }>(
+          deleteQuery(project_id, call_ids, madeOf),
+        );
+        return row!;
+      });
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
         await this.database.query(

@@ -6,6 +6,7 @@ import type { Caller } from '../auth/caller.js';
 import { metrics } from '../common/edge.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
+import { join, sql, type Sql } from '../query/sql.js';
 import { CallsVacuum } from './calls-vacuum.js';
 import type { ErasedDto } from './erasings.dto.js';
 import {
@@ -33,7 +34,20 @@ export interface Step {
   counts: Counts;
 }
 
-type Forget = (projectId: string, calls: readonly string[]) => Promise<void>;
+/** What another feature makes of calls. */
+export interface Maker {
+  /** Taken by who deletes or erases calls. */
+  lock: (projectId: string) => Sql;
+  /** Ids of what was made of calls, whose ids `calls` selects. */
+  made: (projectId: string, calls: Sql) => Sql;
+  /** Forgets it, in the transaction of the caller. */
+  forget: (projectId: string, made: readonly string[]) => Promise<void>;
+}
+
+/** Ids of what each maker made. */
+interface Made {
+  made: string[][];
+}
 
 /** What is to be erased. */
 export interface NewErasure {
@@ -54,7 +68,7 @@ export interface NewErasure {
 export class ErasingsService {
   private readonly logger = new Logger('erasing');
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
-  private readonly forgets: Forget[] = [];
+  private readonly makers: Maker[] = [];
   private readonly erased = new Counter({
     name: ERASED,
     help: 'Rows erased for good, by what they were and what erased them.',
@@ -76,14 +90,40 @@ export class ErasingsService {
     this.steps.set(kind, step);
   }
 
-  /** Says what another feature has made of calls, and forgets with them, in the transaction that deletes or erases them. */
-  onForget(forget: Forget): void {
-    this.forgets.push(forget);
+  /** Says what another feature makes of calls: it is forgotten with them, in the transaction that deletes or erases them. */
+  onForget(maker: Maker): void {
+    this.makers.push(maker);
   }
 
   /** Forgets what was made of calls, in the transaction of the caller. */
   async forget(projectId: string, calls: readonly string[]): Promise<void> {
-    if (calls.length > 0) for (const forget of this.forgets) await forget(projectId, calls);
+    if (calls.length === 0) return;
+    await this.forgetWith(projectId, async (madeOf) => {
+      const [row] = await this.database.query<Made>(
+        sql`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+      );
+      return row!;
+    });
+  }
+
+  /**
+   * Forgets what was made of calls that `erase` deletes with one statement, however many these are: the statement answers
+   * as `made` what the expression says that it is given, of the ids that a query selects.
+   */
+  async forgetWith<T extends Made>(
+    projectId: string,
+    erase: (madeOf: (calls: Sql) => Sql) => Promise<T>,
+  ): Promise<T> {
+    for (const { lock } of this.makers) await this.database.query(lock(projectId));
+    const row = await erase(
+      (calls) =>
+        sql`json_build_array(${join(
+          this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
+          ', ',
+        )})`,
+    );
+    for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
+    return row;
   }
 
   /** Counts what was erased, in `/metrics` too. */
