@@ -11,9 +11,10 @@ const LEVEL = { level: 1 };
 const CHUNK_BYTES = 1024 * 1024;
 
 /** Of what goes to a reader at once: who takes none of these for some seconds is slow. */
-export const PIECE_BYTES = 64 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 const LINE_FEED = 0x0a;
+const COMMA = Buffer.from(',');
 
 /** Packs lines into chunks of about one MiB, each of one side. */
 export class Packer {
@@ -23,13 +24,14 @@ export class Packer {
 
   constructor(private readonly store: (chunk: Chunk) => Promise<void>) {}
 
-  async add(line: Buffer, split: Split): Promise<void> {
+  async add(line: readonly Buffer[], split: Split): Promise<void> {
     if (split !== this.split) await this.flush();
     this.split = split;
-    for (let at = 0; at < line.length; at += CHUNK_BYTES) {
-      this.text.append(line.subarray(at, at + CHUNK_BYTES));
-      if (this.text.length >= CHUNK_BYTES) await this.flush();
-    }
+    for (const part of line)
+      for (let at = 0; at < part.length; at += CHUNK_BYTES) {
+        this.text.append(part.subarray(at, at + CHUNK_BYTES));
+        if (this.text.length >= CHUNK_BYTES) await this.flush();
+      }
   }
 
   async flush(): Promise<void> {
@@ -39,11 +41,21 @@ export class Packer {
   }
 }
 
-/** The lines of chunks, each without its line break. Memory is one line. */
-export async function* linesOf(chunks: AsyncIterable<Pick<Chunk, 'text'>>): AsyncGenerator<Buffer> {
-  const rest = new ByteBuffer();
+type Packed = AsyncIterable<Pick<Chunk, 'text'>>;
+
+/** The bytes of chunks in pieces. */
+export async function* bytesOf(chunks: Packed): AsyncGenerator<Buffer> {
   for await (const { text } of chunks) {
     const bytes = await gunzip(text);
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+      yield bytes.subarray(at, at + PIECE_BYTES);
+  }
+}
+
+/** The lines of chunks, each without its line break. Memory is one line. */
+export async function* linesOf(chunks: Packed): AsyncGenerator<Buffer> {
+  const rest = new ByteBuffer();
+  for await (const bytes of bytesOf(chunks)) {
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
       rest.append(bytes.subarray(start, end));
@@ -54,7 +66,22 @@ export async function* linesOf(chunks: AsyncIterable<Pick<Chunk, 'text'>>): Asyn
   }
 }
 
-/** Rows as lines, in pieces of `PIECE_BYTES`. */
+/** The lines of chunks as the elements of an array, in pieces and without its brackets. */
+export async function* elementsOf(chunks: Packed): AsyncGenerator<Buffer> {
+  let isBehindLine = false;
+  for await (const bytes of bytesOf(chunks)) {
+    for (let start = 0; start < bytes.length;) {
+      if (isBehindLine) yield COMMA;
+      const found = bytes.indexOf(LINE_FEED, start);
+      isBehindLine = found >= 0;
+      const end = isBehindLine ? found : bytes.length;
+      yield bytes.subarray(start, end);
+      start = end + 1;
+    }
+  }
+}
+
+/** Rows as lines, in pieces. */
 export async function* piecesOf(rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const piece = new ByteBuffer();
   for await (const row of rows) {

@@ -8,7 +8,7 @@ import { Database } from '../database/database.js';
 import { STALLED_AFTER_MS } from '../database/row-stream.js';
 import { type Slot, Slots } from '../database/slots.js';
 import { TrainingJobsService } from '../preview/training-jobs.service.js';
-import { linesOf, PIECE_BYTES, piecesOf } from './build-bytes.js';
+import { bytesOf, elementsOf, linesOf, piecesOf } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
 import {
   builderLock,
@@ -27,7 +27,7 @@ import { recipeOf } from './recipe.js';
 
 /** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
 const MAX_IMBALANCE = 4 / 3;
-/** Builds that a process hands on at once: each holds a group. */
+/** Builds that a process hands on at once: an export that is not for ART holds a group. */
 const AT_ONCE = 3;
 
 /** Hands builds to trainers: as training jobs, or as files. */
@@ -83,13 +83,11 @@ export class BuildOutputsService {
   ): AsyncGenerator<Buffer> {
     let isFirst = true;
     const turn = new Turn();
-    for await (const line of linesOf(this.chunksOf(projectId, build, split))) {
-      yield Buffer.from(isFirst ? '{"trajectory_groups":[' : ',');
+    for await (const piece of elementsOf(this.chunksOf(projectId, build, split))) {
+      if (isFirst) yield Buffer.from('{"trajectory_groups":[');
       isFirst = false;
-      for (let at = 0; at < line.length; at += PIECE_BYTES) {
-        if (turn.isOver) await turn.next();
-        yield line.subarray(at, at + PIECE_BYTES);
-      }
+      if (turn.isOver) await turn.next();
+      yield piece;
     }
     if (!isFirst) yield Buffer.from(']}');
   }
@@ -105,8 +103,9 @@ export class BuildOutputsService {
     const lints = await this.exportLints(build, body, options);
     const errors = lints.filter(({ level }) => level === 'error');
     if (errors.length > 0) throw lintFailed(lints, errors);
-    const lines = linesOf(this.chunksOf(projectId, build, split ?? 'all'));
-    const pieces = piecesOf(exportRows(format, lines, options));
+    const chunks = this.chunksOf(projectId, build, split ?? 'all');
+    const pieces =
+      format === 'art' ? bytesOf(chunks) : piecesOf(exportRows(format, linesOf(chunks), options));
     return { pieces: this.watched(pieces, await this.slots.take(this.database.key())), lints };
   }
 

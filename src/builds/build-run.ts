@@ -13,8 +13,8 @@ import type { Member, Unit, UnitCalls } from './units.service.js';
 
 /** The text of one group: it is one line, which a trainer reads whole. */
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
-/** Bytes that are hashed at once. */
-const PIECE_BYTES = 4 * 1024 * 1024;
+/** Characters of a line that are made bytes at once, and hashed. */
+const PART_LENGTH = 256 * 1024;
 
 interface Group {
   key: string;
@@ -174,7 +174,7 @@ export class BuildRun {
   }
 
   /** The group at hand, if it goes into the build. */
-  endGroup(): BuiltGroup | null {
+  async endGroup(): Promise<BuiltGroup | null> {
     const { key, split, trajectories, units, inputs } = this.group!;
     this.group = undefined;
     const [first] = trajectories;
@@ -200,16 +200,27 @@ export class BuildRun {
     counts.trajectories += trajectories.length;
     if (split === 'eval') counts.eval_groups++;
     else counts.trained_tokens += sumOf(trajectories, ({ tokens }) => tokens);
-    const line = Buffer.from(`${groupLine(key, split, trajectories)}\n`);
+    const line = await this.lineOf(groupLine(key, split, trajectories));
     return { line, split, trajectories, inputs };
   }
 
-  /** Counts the bytes of a line in. */
-  async digestLine(line: Buffer): Promise<void> {
-    for (let at = 0; at < line.length; at += PIECE_BYTES) {
-      this.digest.update(line.subarray(at, at + PIECE_BYTES));
+  /** The bytes of a line in parts, counted into the digest. */
+  private async lineOf(texts: Iterable<string>): Promise<Buffer[]> {
+    const line: Buffer[] = [];
+    let text = '';
+    const flush = async () => {
+      const part = Buffer.from(text);
+      text = '';
+      this.digest.update(part);
+      line.push(part);
       await this.goOn();
+    };
+    for (const piece of texts) {
+      text += piece;
+      if (text.length >= PART_LENGTH) await flush();
     }
+    await flush();
+    return line;
   }
 
   result(): Omit<Built, 'as_of'> {

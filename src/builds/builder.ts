@@ -24,8 +24,8 @@ export interface Labelled {
 
 /** A group as it is kept. */
 export interface BuiltGroup {
-  /** With its line break. */
-  line: Buffer;
+  /** In parts, with its line break. */
+  line: Buffer[];
   split: Split;
   trajectories: Trajectory[];
   /** What went in: texts of calls, and feedback. */
@@ -169,10 +169,8 @@ export class Builder {
         await run.addUnit({ ...group[i++]!, said: said.next().value! }, calls);
       }
     }
-    const built = run.endGroup();
-    if (!built) return;
-    await run.digestLine(built.line);
-    await plan.take(built);
+    const built = await run.endGroup();
+    if (built) await plan.take(built);
   }
 }
 

@@ -52,10 +52,11 @@ export class BuildsService {
     const known = await this.recipes.find(body);
     const samples: string[] = [];
     let room = MAX_SAMPLE_BYTES;
-    const take = async ({ line }: { line: Buffer }) => {
-      if (samples.length >= (wanted ?? SAMPLES) || line.length > room) return;
-      room -= line.length;
-      samples.push(line.toString('utf8').trimEnd());
+    const take: BuildPlan['take'] = async ({ line }) => {
+      const bytes = line.reduce((sum, { length }) => sum + length, 0);
+      if (samples.length >= (wanted ?? SAMPLES) || bytes > room) return;
+      room -= bytes;
+      samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
     const plan = { projectId, ...known, take, goOn: () => stillThere(request) };
     const { as_of, counts, lints, facts, digest } = await this.inSnapshot(

@@ -1,5 +1,5 @@
-import { elementSpans, memberSpans } from '../common/json-text.js';
-import { inTurns, Turn } from '../common/turn.js';
+import { skipValue } from '../common/json-text.js';
+import { Turn } from '../common/turn.js';
 import type { Json } from './llm-calls.js';
 import { isObject } from '../common/is-object.js';
 import { parsedText, sortedJson } from './turns.js';
@@ -33,16 +33,12 @@ interface Exported {
   reward: number;
 }
 
-/** What groups become, JSON texts, one at a time. */
+/** What groups become, JSON texts, one at a time. For ART they stay as they are. */
 export async function* exportRows(
-  format: Format,
+  format: Exclude<Format, 'art'>,
   groups: AsyncIterable<Buffer>,
   options: ExportOptions,
 ): AsyncGenerator<Buffer> {
-  if (format === 'art') {
-    yield* groups;
-    return;
-  }
   const turn = new Turn();
   for await (const group of groups) {
     const { groupKey, rollouts } = await groupOf(group.toString('utf8'));
@@ -173,17 +169,21 @@ function argumentsOf(args: unknown): unknown {
   return isObject(parsed) ? parsed : { value: parsed === undefined ? args : parsed };
 }
 
-/** The histories of each trajectory of a group, one parsed after the other. */
+const TRAJECTORIES = '{"trajectories":[';
+
+/** The histories of each trajectory of a group, one parsed after the other. The members stand as `groupLine` has them. */
 async function groupOf(line: string): Promise<{ groupKey: unknown; rollouts: Exported[][] }> {
-  const members = memberSpans(line, 0);
-  const [start] = members.get('trajectories')!;
-  const metadata = JSON.parse(line.slice(...members.get('metadata')!)) as Json;
-  return {
-    groupKey: metadata['group_key'],
-    rollouts: await inTurns(elementSpans(line, start), (span) =>
-      rolloutOf(JSON.parse(line.slice(...span))),
-    ),
-  };
+  const turn = new Turn();
+  const rollouts: Exported[][] = [];
+  let end = TRAJECTORIES.length - 1;
+  do {
+    if (turn.isOver) await turn.next();
+    const start = end + 1;
+    end = skipValue(line, start);
+    rollouts.push(rolloutOf(JSON.parse(line.slice(start, end))));
+  } while (line[end] === ',');
+  const { metadata } = JSON.parse(line.slice(end).replace('],', '{')) as { metadata: Json };
+  return { groupKey: metadata['group_key'], rollouts };
 }
 
 function rolloutOf(trajectory: Json): Exported[] {

@@ -38,19 +38,39 @@ export function byCodePoint(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** The group as one line of JSON. Nothing of the clock and nothing random stands in it. */
-export function groupLine(key: string, split: Split, trajectories: readonly Trajectory[]): string {
-  const metadata = JSON.stringify({ group_key: key, split });
-  return `{"trajectories":[${trajectories.map(trajectoryJson).join(',')}],"metadata":${metadata}}`;
+/** The group as one line of JSON, piece by piece. Nothing of the clock and nothing random stands in it. */
+export function* groupLine(
+  key: string,
+  split: Split,
+  trajectories: readonly Trajectory[],
+): Generator<string> {
+  yield '{"trajectories":[';
+  for (const [i, trajectory] of trajectories.entries()) {
+    if (i > 0) yield ',';
+    yield* trajectoryJson(trajectory);
+  }
+  yield `],"metadata":${JSON.stringify({ group_key: key, split })}}\n`;
 }
 
-function trajectoryJson({ unit, choice, histories, rollout, reward }: Trajectory): string {
+function* historyJson({ turns, tools }: History): Generator<string> {
+  yield '{"messages_and_choices":[';
+  for (const [i, turn] of turns.entries()) {
+    if (i > 0) yield ',';
+    yield turn;
+  }
+  yield '],"tools":';
+  yield tools ?? 'null';
+}
+
+function* trajectoryJson({
+  unit,
+  choice,
+  histories,
+  rollout,
+  reward,
+}: Trajectory): Generator<string> {
   const [first, ...others] = histories as [History, ...History[]];
   const { steps } = rollout;
-  const additional = others.map(
-    ({ turns, tools }) =>
-      `{"messages_and_choices":[${turns.join(',')}],"tools":${tools ?? 'null'}}`,
-  );
   const policy = steps.length > 0 && {
     initial_policy_version: steps[0],
     final_policy_version: steps.at(-1),
@@ -62,10 +82,15 @@ function trajectoryJson({ unit, choice, histories, rollout, reward }: Trajectory
     ...(unit.root.thread_id && { thread_id: unit.root.thread_id }),
     ...(choice > 0 && { choice }),
   };
-  return [
-    `{"messages_and_choices":[${first.turns.join(',')}]`,
-    `"tools":${first.tools ?? 'null'}`,
-    `"additional_histories":[${additional.join(',')}]`,
+  yield* historyJson(first);
+  yield ',"additional_histories":[';
+  for (const [i, history] of others.entries()) {
+    if (i > 0) yield ',';
+    yield* historyJson(history);
+    yield '}';
+  }
+  yield '],';
+  yield [
     `"reward":${JSON.stringify(reward.total)}`,
     ...(policy ? [JSON.stringify(policy).slice(1, -1)] : []),
     `"metrics":${JSON.stringify(reward.metrics)}`,

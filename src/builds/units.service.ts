@@ -359,10 +359,10 @@ async function unitCalls(
   const used = [...new Set([unit.root.id, ...calls.map(({ id }) => id)])];
   return {
     calls,
-    texts: used.flatMap((id) => {
-      const row = rows.get(id);
-      return row ? [{ id, sha256: sha256Of(row) }] : [];
-    }),
+    texts: await inTurns(
+      used.filter((id) => rows.get(id)),
+      (id) => ({ id, sha256: sha256Of(rows.get(id)!) }),
+    ),
     isTooLarge: isUnread || read.includes('too_long') || length > MAX_UNIT_BYTES,
   };
 }

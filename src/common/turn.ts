@@ -28,5 +28,6 @@ export async function inTurns<T, R>(
     if (turn.isOver) await turn.next();
     results.push(work(items[i]!, i));
   }
+  if (turn.isOver) await turn.next();
   return results;
 }
