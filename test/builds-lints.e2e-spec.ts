@@ -251,7 +251,7 @@ describe('lints', () => {
 
   it('of an export are told in a header, or refuse it', async () => {
     const project_id = `${project}-exports`;
-    const [good, bad] = aGroup('tie');
+    const [good, bad] = aGroup('tie 軽😀');
     await record(app, [good, { ...bad, score: 1 }, ...aGroup('apart')], project_id);
     const exported = async (lint: object, format: string) => {
       const recipe_ref = await publish(app, aRecipe({ lint }), { project: project_id });
@@ -261,7 +261,7 @@ describe('lints', () => {
     };
     const dpo = await exported({}, 'trl-dpo');
     expect(JSON.parse(dpo.headers.get('x-build-lints')!)).toEqual([
-      { code: 'dpo_tie', level: 'warning', count: 1, examples: ['tie.bad'] },
+      { code: 'dpo_tie', level: 'warning', count: 1, examples: ['tie 軽😀.bad'] },
     ]);
     expect(linesOf(dpo)).toHaveLength(1);
     const kto = await exported({}, 'trl-kto');

@@ -95,6 +95,11 @@ describe('/build/preview', () => {
     ['no reward', { version: 1 }, 'recipe.reward'],
     ['an unknown member', aRecipe({ groups: {} }), 'recipe.groups'],
     ['a mistyped member', aRecipe({ group: { buy: [] } }), 'recipe.group.buy'],
+    [
+      'a mistyped member of a filter',
+      aRecipe({ select: { filter: { op_name: ['a'] } } }),
+      'recipe.select.filter.op_name',
+    ],
     ['an unknown lint', aRecipe({ lint: { typo: 'warn' } }), 'recipe.lint'],
     [
       'a filter of another shape',

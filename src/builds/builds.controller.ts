@@ -81,7 +81,7 @@ export class BuildsController {
   @ApiProduces(JSON_LINES)
   async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
     const { pieces, lints } = await this.outputs.export(body);
-    request.res!.setHeader('x-build-lints', JSON.stringify(lints));
+    request.res!.setHeader('x-build-lints', asciiJson(lints));
     return jsonLines(pieces, request);
   }
 
@@ -103,3 +103,10 @@ export class BuildsController {
     return this.lineage.query(body);
   }
 }
+
+/** Headers hold ASCII only; ids of calls may hold anything. */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -6,7 +6,7 @@ import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
 import { inTurns } from '../common/turn.js';
-import { type Dto, validate } from '../common/validation.js';
+import { type Dto, validate, unknownMembers } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
@@ -179,9 +179,16 @@ export class CallsService {
     return { count: Math.min(row!.count, limit), has_more: row!.count > limit };
   }
 
-  /** What a filter and a query of another feature say of the call `c`. @throws ApiError, InvalidQuery */
+  /**
+   * What a filter and a query of another feature say of the call `c`. A member that a filter does not have is refused.
+   * @throws ApiError, InvalidQuery
+   */
   condition({ filter, query }: { filter: object | null; query: object | null }, path: string): Sql {
-    if (filter) assertValid(CallsFilterDto, filter, `${path}.filter`);
+    if (filter) {
+      assertValid(CallsFilterDto, filter, `${path}.filter`);
+      const violations = unknownMembers(CallsFilterDto, filter, `${path}.filter`);
+      if (violations.length > 0) throw invalidRequest(violations);
+    }
     return isMatch({ filter, query });
   }
 

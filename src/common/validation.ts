@@ -46,6 +46,16 @@ export function validate(dto: Dto, body: unknown, path = ''): Checked {
   return seen;
 }
 
+/** Members of an object that its DTO does not have, as violations. */
+export function unknownMembers(dto: Dto, object: object, path: string): Violation[] {
+  const names = new Set(rulesOf(dto).map(({ name }) => name));
+  const unknown = Object.keys(object).filter((name) => !names.has(name));
+  return unknown.slice(0, MAX_VIOLATIONS).map((name) => ({
+    path: `${path}.${name.slice(0, 64)}`,
+    message: 'is unknown',
+  }));
+}
+
 function check(rules: Rules, value: unknown, path: string, seen: Checked): void {
   if (!isObject(value)) {
     seen.violations.push({ path, message: 'must be an object' });
