@@ -528,6 +528,9 @@ describe('exports that nobody reads', () => {
     const whole = await Promise.all(many.map(isWhole));
     expect(whole.toSorted()).toEqual([false, true]);
     expect(await Promise.all(others.map(isWhole))).toEqual([true, true]);
+
+    for (const response of [await unread(one), await unread(one)]) response.destroy();
+    expect((await exported(project, body.build_id)).status).toBe(200); // those who left hold nothing
   });
 });
 

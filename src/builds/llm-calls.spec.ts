@@ -97,7 +97,7 @@ describe('a call of a model', () => {
       'input.mime_type': 'application/json',
       'output.value': JSON.stringify(answer),
       'output.mime_type': 'application/json',
-    })!;
+    });
     expect(call).toMatchObject({ dialect: 'openai', sampling: { temperature: 0.2 } });
     expect(call.choices[0]!.turn.toolArguments).toEqual(['{"a": 1}']);
     expect(call.choices[0]!.logprobs).toBeNull();
@@ -126,7 +126,7 @@ describe('a call of a model', () => {
       'gen_ai.tool.definitions': '[{"name":"f","description":"d","parameters":{}}]',
       'gen_ai.usage.input_tokens': 5,
       'gen_ai.usage.output_tokens': 2,
-    })!;
+    });
     expect(call).toMatchObject({
       dialect: 'gen_ai',
       isReserialised: true,
@@ -183,7 +183,7 @@ describe('a call of a model', () => {
       'ai.response.text': 'yes',
       'ai.response.finishReason': 'stop',
       'ai.response.providerMetadata': JSON.stringify({ openai: { logprobs: [LOGPROB] } }),
-    })!;
+    });
     expect(call.dialect).toBe('vercel');
     expect(call.messages.map(({ canonical }) => JSON.parse(canonical)[0])).toEqual([
       'user',

@@ -90,8 +90,7 @@ export class TrainingJobsService {
     const staged: Upload[] = [];
     try {
       const job = await this.uploads.stage(projectId, train);
-      if (!job)
-        throw new ApiError('invalid_request', 'there are no groups to train on');
+      if (!job) throw new ApiError('invalid_request', 'there are no groups to train on');
       staged.push(job);
       const log = await this.uploads.stage(projectId, evaluation);
       if (log) staged.push(log);
