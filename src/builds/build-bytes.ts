@@ -10,8 +10,8 @@ const gunzip = promisify(zlib.gunzip);
 const LEVEL = { level: 1 };
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Of what goes to a reader at once: who takes none of these for some seconds is slow. */
-const PIECE_BYTES = 64 * 1024;
+/** What goes to a reader at once: one that takes none of these for some seconds is slow. */
+const PIECE_BYTES = 256 * 1024;
 
 const LINE_FEED = 0x0a;
 const COMMA = Buffer.from(',');

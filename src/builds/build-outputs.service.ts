@@ -5,6 +5,7 @@ import { ApiError } from '../common/errors.js';
 import { Turn } from '../common/turn.js';
 import { Busy } from '../database/busy.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { STALLED_AFTER_MS } from '../database/row-stream.js';
 import { type Slot, Slots } from '../database/slots.js';
 import { TrainingJobsService } from '../preview/training-jobs.service.js';
@@ -124,8 +125,10 @@ export class BuildOutputsService {
     const stream = Readable.from(taken(), { highWaterMark: 1 });
     const cut = () => stream.destroy(new Busy('the reader of the export is too slow'));
     slot.cut = cut;
+    const end = setTimeout(cut, STATEMENT_MS.stream);
     return stream.once('close', () => {
       clearTimeout(stalled);
+      clearTimeout(end);
       this.slots.free(slot);
     });
   }
