@@ -1,4 +1,4 @@
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, sql, type Sql } from '../query/sql.js';
 import { familyOf } from './calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
@@ -66,10 +66,10 @@ export const endedCalls = (projectId: string, before: string, after: string | nu
 
 /** Locks calls in the order in which every other write does, and answers those that are there. */
 export const callsLock = (projectId: string, ids: readonly string[]): Sql => sql`
-  SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`;
+  SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;
 
 export const callsErase = (projectId: string, ids: readonly string[]): Sql =>
-  sql`DELETE FROM calls WHERE project_id = ${projectId} AND id = ANY(${ids}::text[]) RETURNING 1`;
+  sql`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING 1`;
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
 export const familyQuery = (projectId: string, ids: readonly string[]): Sql => sql`
@@ -95,4 +95,4 @@ export const payloadsErase = (projectId: string, ids: readonly string[]): Sql =>
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
     attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
     output = NULL, otel_dump = NULL, summary = ${usage(sql`c`)}, is_opaque = false
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[]) RETURNING 1`;
+  WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} RETURNING 1`;

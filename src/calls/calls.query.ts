@@ -13,7 +13,7 @@ import {
   unknownField,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
-import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
@@ -246,7 +246,7 @@ const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
 /** The traces of stored calls. */
 export const tracesQuery = (projectId: string, ids: readonly string[]): Sql => sql`
   SELECT id, trace_id FROM calls
-  WHERE project_id = ${projectId} AND id = ANY(${ids}::text[]) AND trace_id IS NOT NULL`;
+  WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} AND trace_id IS NOT NULL`;
 
 /** Sets the name also of a call whose start is still on its way. */
 export const updateQuery = (projectId: string, id: string, displayName: string | null): Sql => sql`
@@ -260,7 +260,7 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
  */
 export const familyOf = (ids: readonly string[], isCounted: Sql): Sql => sql`
   RECURSIVE family AS (
-    SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND c.id = ANY(${ids}::text[])
+    SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
     UNION
     SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
       SELECT c.id, c.trace_id FROM calls c

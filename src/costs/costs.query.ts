@@ -1,6 +1,6 @@
 import { column, type Columns, orderBy, select, wireTime } from '../query/columns.js';
 import { compile } from '../query/expression.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, sql, type Sql } from '../query/sql.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
 
 const COST: Columns = {
@@ -71,4 +71,4 @@ export const usageQuery = (projectId: string, callIds: readonly string[]): Sql =
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
     p.records
   FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
-  WHERE c.project_id = ${projectId} AND c.id = ANY(${callIds}::text[]) AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) t`;
+  WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, callIds)} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) t`;
