@@ -54,11 +54,11 @@ export function allOf(...conditions: (Sql | false | null | undefined | '')[]): S
 export const isListed = (value: Sql, list: readonly string[]) =>
   sql`${value} IN (SELECT unnest(${list}::text[]))`;
 
-/** A statement that each connection parses and plans once, and its values. */
 /** Whether a value is in a list; nothing to ask where there is no list, or an empty one. */
 export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
   list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
+/** A statement that each connection parses and plans once, and its values. */
 export interface Prepared {
   name: string;
   text: string;

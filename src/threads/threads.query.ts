@@ -1,5 +1,5 @@
 import { column, type Columns, orderBy, pageLimit, select } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
 const THREAD: Columns = {
@@ -68,10 +68,6 @@ export function threadsQuery({ project_id, filter, sort_by, limit, offset }: Thr
 const isWindow = (filter: ThreadsQueryDto['filter']) =>
   Boolean(filter?.after_datetime || filter?.before_datetime);
 
-/** Empty or missing means every thread. */
-const isListed = (threadId: Sql, threadIds: readonly string[] | null | undefined) =>
-  threadIds?.length ? sql`${threadId} = ANY(${threadIds}::text[])` : null;
-
 /** What comes before a page and the page, in order; `needsDetails` when the order depends on `DETAILS`. */
 interface Page {
   rows: Sql;
@@ -93,7 +89,7 @@ function threadsInWindow(
   );
   const grouped = (statistics: Sql) => sql`
     SELECT t.* FROM (
-      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isListed(sql`c.thread_id`, thread_ids))}
+      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isOneOf(sql`c.thread_id`, thread_ids))}
       GROUP BY c.thread_id) t ${rows}`;
   return needsDetails
     ? grouped(STATISTICS)
@@ -111,13 +107,13 @@ function currentThreads(
 ): Sql {
   const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
     sql`m.project_id = ${projectId}`,
-    isListed(sql`m.thread_id`, threadIds),
+    isOneOf(sql`m.thread_id`, threadIds),
   )}`;
   const computed = (statistics: Sql) =>
     sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 ${rows}`;
   return sql`
     (SELECT ${STORED} FROM threads t
-      WHERE ${allOf(sql`t.project_id = ${projectId}`, isListed(sql`t.thread_id`, threadIds))}
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, threadIds))}
       AND ${hasNoMark(projectId)}
       ${rows})
     UNION ALL
