@@ -1,5 +1,5 @@
 import { column, jsonAt, jsonValueAt } from '../query/columns.js';
-import { sql, type Sql } from '../query/sql.js';
+import { isListed, sql, type Sql } from '../query/sql.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;
@@ -72,11 +72,11 @@ export const callsOfModel = (projectId: string, name: string): Sql => sql`
 export const makersOfCalls = (projectId: string, ids: string[]): Sql => sql`
   SELECT DISTINCT c.id AS call_id, m.id AS model_id, m.name AS model, k.step FROM (
     SELECT c.id, ${jsonAt(INPUTS, ['model']).sql} AS model FROM calls c
-    WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}
     UNION
     SELECT c.id, u.model FROM calls c
     CROSS JOIN LATERAL json_object_keys(CASE json_typeof(${USAGE}) WHEN 'object' THEN ${USAGE} END) u (model)
-    WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])) c
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c
   JOIN models m ON m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '')
     AND m.deleted_at IS NULL
   JOIN checkpoints k ON k.project_id = ${projectId} AND k.model_id = m.id

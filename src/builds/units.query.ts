@@ -1,6 +1,6 @@
 import { config } from '../config.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
-import { allOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
 import type { Recipe } from './recipe.js';
 
 /** A unit with more calls is left out. */
@@ -91,7 +91,7 @@ export function keysQuery(projectId: string, ids: string[], values: Sql[]): Sql 
       THEN 'sha256:' || encode(sha256(convert_to(${value}, 'UTF8')), 'hex') ELSE ${value} END`,
   );
   return sql`SELECT c.id, ARRAY[${join(short, ', ')}]::text[] AS keys FROM calls c
-    WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])`;
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
 }
 
 /** The turns of threads, in their order. */
@@ -172,7 +172,7 @@ export function textsQuery(projectId: string, ids: string[]): Sql {
       CASE WHEN ${fits} THEN c.inputs::text END AS inputs, CASE WHEN ${fits} THEN c.output::text END AS output
     FROM (SELECT c.*, coalesce(octet_length(c.attributes::text), 0) + coalesce(octet_length(c.inputs::text), 0)
         + coalesce(octet_length(c.output::text), 0) AS bytes, ${jsonValueAt(SUMMARY, ['usage'])}::text AS usage
-      FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(${ids}::text[])) c`;
+      FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c`;
 }
 
 /** SHA-256 of the texts of the call `c`, in hex: the one that a build notes. */
