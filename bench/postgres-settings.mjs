@@ -42,26 +42,39 @@ const QUESTIONS = {
 };
 
 const sets = [];
-for (const [name, settings] of Object.entries(SETS)) sets.push(await opened(name, settings));
-for (let first = 0; first < CALLS; first += TURN)
-  for (const set of sets) set.loadSeconds += await load(set, first, Math.min(first + TURN, CALLS));
-for (const set of sets) set.results['calls/s'] = Math.round(CALLS / set.loadSeconds);
-for (const [name, [path, query]] of Object.entries(QUESTIONS)) {
-  const best = new Map();
-  for (let round = 0; round < 3; round++)
-    for (const set of sets) {
-      const began = performance.now();
-      await set.post(path, { project_id: PROJECT, ...query });
-      best.set(set, Math.min(best.get(set) ?? Infinity, performance.now() - began));
-    }
-  for (const [set, ms] of best) set.results[`${name}, best of 3, ms`] = ms.toFixed(1);
+try {
+  for (const [name, settings] of Object.entries(SETS)) sets.push(await opened(name, settings));
+  await compare();
+} finally {
+  for (const { service, folder } of sets) {
+    service.child.kill('SIGTERM');
+    await once(service.child, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
-for (const set of sets) await close(set);
 
 console.log(`| ${CALLS} calls | ${sets.map(({ name }) => name).join(' | ')} |`);
 console.log(`| --- | ${sets.map(() => '---:').join(' | ')} |`);
 for (const row of Object.keys(sets[0].results))
   console.log(`| ${row} | ${sets.map(({ results }) => results[row]).join(' | ')} |`);
+
+async function compare() {
+  for (let first = 0; first < CALLS; first += TURN)
+    for (const set of sets)
+      set.loadSeconds += await load(set, first, Math.min(first + TURN, CALLS));
+  for (const set of sets) set.results['calls/s'] = Math.round(CALLS / set.loadSeconds);
+  for (const [name, [path, query]] of Object.entries(QUESTIONS)) {
+    const best = new Map();
+    for (let round = 0; round < 3; round++)
+      for (const set of sets) {
+        const began = performance.now();
+        await set.post(path, { project_id: PROJECT, ...query });
+        best.set(set, Math.min(best.get(set) ?? Infinity, performance.now() - began));
+      }
+    for (const [set, ms] of best) set.results[`${name}, best of 3, ms`] = ms.toFixed(1);
+  }
+  for (const set of sets) set.results['size, MiB'] = await sizeOf(set);
+}
 
 async function opened(name, settings) {
   const key = newSecret();
@@ -102,17 +115,14 @@ async function load({ post }, from, to) {
   return (performance.now() - began) / 1000;
 }
 
-async function close({ folder, service, results }) {
+async function sizeOf({ folder }) {
   const client = new pg.Client(await embeddedPostgresUrl(folder));
   await client.connect();
-  const { rows: size } = await client.query(
+  const { rows } = await client.query(
     'SELECT pg_database_size(current_database()) / 1048576 AS mib',
   );
-  results['size, MiB'] = size[0].mib;
   await client.end();
-  service.child.kill('SIGTERM');
-  await once(service.child, 'exit');
-  rmSync(folder, { recursive: true, force: true });
+  return rows[0].mib;
 }
 
 function start(n) {
