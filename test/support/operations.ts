@@ -206,6 +206,15 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /calls/stream_query': reads(queryCalls),
   'POST /calls/query': reads(queryCalls),
   'POST /calls/query_stats': counts(onlyProject),
+  'POST /calls/stats': reads(
+    withBody(() => ({
+      start: '2020-01-01',
+      end: '2030-01-01',
+      call_metrics: [{ metric: 'call_count' }],
+      usage_metrics: [{ metric: 'total_cost' }],
+      group_by: ['op_name'],
+    })),
+  ),
   'POST /calls/delete': writes(async (planted, app) => ({
     body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
   })),
