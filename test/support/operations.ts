@@ -176,6 +176,8 @@ export const OPERATIONS: Record<string, Operation> = {
     { elsewhere: 404 },
   ),
 
+  'GET /me': counts(() => ({}), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
+
   'POST /audit/query': administers(() => ({ body: {} }), {
     elsewhere: 200,
     isShowing: true,
