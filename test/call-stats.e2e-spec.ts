@@ -399,6 +399,36 @@ describe('POST /calls/stats', () => {
     expect(await stored()).toEqual([]);
   });
 
+  it('counts a call that moves to another slot once', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 'a', '2026-02-01T00:30:00Z');
+    await refresh();
+    const start = { project_id, id: 'a', op_name: 'op', started_at: '2026-02-01T01:30:00Z' };
+    await app.post('/call/start', { start });
+    const body = { call_metrics: [{ metric: 'call_count' }] };
+    const moved = [{ sum_call_count: 0 }, { sum_call_count: 1 }];
+    expect((await post(project_id, body)).call_buckets).toMatchObject(moved);
+    await refresh();
+    expect((await post(project_id, body)).call_buckets).toMatchObject(moved);
+  });
+
+  it('prices calls of a stored slot apart, in the middle of which a late record begins', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 'a', '2026-02-01T00:31:00Z', { mine: { prompt_tokens: 1 } });
+    await aCall(project_id, 'b', '2026-02-01T00:33:00Z', { mine: { prompt_tokens: 1 } });
+    await refresh();
+    for (const [prompt_token_cost, effective_date] of [
+      [1, '2026-01-01'],
+      [10, '2026-02-01T00:32:00Z'],
+    ])
+      await app.post('/cost/create', {
+        project_id,
+        costs: { mine: { prompt_token_cost, completion_token_cost: 0, effective_date } },
+      });
+    const { usage_buckets } = await post(project_id, { usage_metrics: [{ metric: 'input_cost' }] });
+    expect(usage_buckets).toMatchObject([{ sum_input_cost: 11 }]);
+  });
+
   it('leaves a slot that is not over to its readers', async () => {
     const project_id = aProject();
     const now = new Date().toISOString();
