@@ -9,6 +9,9 @@ import { BuildJob } from './src/builds/build-job.entity.js';
 import { BuildUnit } from './src/builds/build-unit.entity.js';
 import { Build } from './src/builds/build.entity.js';
 import { Call } from './src/calls/call.entity.js';
+import { CallSlotMark } from './src/calls/stats/call-slot-mark.entity.js';
+import { CallSlotModel } from './src/calls/stats/call-slot-model.entity.js';
+import { CallSlot } from './src/calls/stats/call-slot.entity.js';
 import { config } from './src/config.js';
 import { Cost } from './src/costs/cost.entity.js';
 import { SESSION } from './src/database/limits.js';
@@ -17,6 +20,7 @@ import { Objects1764100000000 } from './src/database/migrations/1764100000000-ob
 import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bounds.js';
 import { Erasing1764800000000 } from './src/database/migrations/1764800000000-erasing.js';
 import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
+import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -56,6 +60,9 @@ export function dataSourceOptions(url: string, session = SESSION) {
       RetentionPolicy,
       IdempotencyKey,
       Call,
+      CallSlot,
+      CallSlotModel,
+      CallSlotMark,
       Thread,
       ThreadMark,
       ObjectVersion,
@@ -89,6 +96,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Bounds1764700000000,
       Erasing1764800000000,
       Builds1765000000000,
+      CallSlots1765100000000,
     ],
     synchronize: false,
     installExtensions: false,

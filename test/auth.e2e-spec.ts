@@ -238,6 +238,23 @@ describe('authentication', () => {
         { key },
       );
 
+    it('are told what they are, by either scheme', async () => {
+      const { id, secret } = (await create({ expires_at: '2099-01-01T00:00:00Z' })).body;
+      for (const scheme of [basic(secret), `Bearer ${secret}`]) {
+        const answer = await send(`${app.url}/me`, undefined, { authorization: scheme }, 'GET');
+        expect([answer.status, answer.body]).toEqual([
+          200,
+          {
+            id,
+            user: 'bob',
+            role: 'reader',
+            scopes: ['acme/*'],
+            expires_at: '2099-01-01T00:00:00.000Z',
+          },
+        ]);
+      }
+    });
+
     it('are issued once, listed without their secret, and revoked', async () => {
       const { status, body: created } = await create({});
       expect(status).toBe(200);

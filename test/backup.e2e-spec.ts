@@ -66,8 +66,8 @@ async function fill(app: TestApp) {
   await post('/build/submit', { project_id, build_id, model_id });
 }
 
-/** What the refresher of the running service moves from one to the other, at any time. */
-const MOVING = ['thread_marks', 'threads'];
+/** What the refreshers of the running service move from one to the other, at any time. */
+const MOVING = ['thread_marks', 'threads', 'call_slot_marks', 'call_slots', 'call_slot_models'];
 
 /** Every other table with its rows as text. */
 async function contentsOf(dataSource: DataSource): Promise<Record<string, string[]>> {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { ErasingsService } from '../src/erasing/erasings.service.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
@@ -71,6 +72,9 @@ describe('erasing', () => {
   async function refreshed(): Promise<void> {
     do await app.app.get(ThreadsRefresher).refresh();
     while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
+    const isOver = `slot < now() - interval '5 minutes'`; // the others are left
+    do await app.app.get(CallSlotsRefresher).refresh();
+    while ((await app.query(`SELECT FROM call_slot_marks WHERE ${isOver} LIMIT 1`)).length > 0);
   }
 
   describe('POST /calls/purge', () => {

@@ -7,6 +7,7 @@ import { FailedAttempts } from './failed-attempts.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencySweeper } from './idempotency.sweeper.js';
 import { KeysController } from './keys.controller.js';
+import { MeController } from './me.controller.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
 
@@ -14,7 +15,7 @@ import { RateLimits } from './rate-limits.js';
 @Global()
 @Module({
   imports: [PassportModule, AuditModule],
-  controllers: [KeysController],
+  controllers: [KeysController, MeController],
   providers: [
     KeysService,
     BasicStrategy,

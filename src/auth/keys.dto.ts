@@ -50,6 +50,15 @@ export class KeyDto {
   revoked_at!: string | null;
 }
 
+/** The key of a request. */
+export class MeDto {
+  id!: string;
+  user!: string;
+  role!: Role;
+  scopes!: string[];
+  expires_at!: string | null;
+}
+
 export class KeysDto {
   keys!: KeyDto[];
 }

@@ -6,12 +6,15 @@ import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallsWriter } from './calls.writer.js';
 import { CallsV2Controller } from './calls-v2.controller.js';
+import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
+import { CallStatsController } from './stats/call-stats.controller.js';
+import { CallStatsService } from './stats/call-stats.service.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
   imports: [CostsModule],
-  controllers: [CallsController, CallsErasingController, CallsV2Controller],
-  providers: [CallsService, CallsErasingService, CallsWriter],
+  controllers: [CallsController, CallsErasingController, CallsV2Controller, CallStatsController],
+  providers: [CallsService, CallsErasingService, CallsWriter, CallStatsService, CallSlotsRefresher],
   exports: [CallsService, CallsErasingService],
 })
 export class CallsModule {}

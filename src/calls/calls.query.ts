@@ -17,7 +17,7 @@ import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
-const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
 
 /** Milliseconds with fractions; null as long as the call runs. */

@@ -1,6 +1,10 @@
-import { calcPrice, type PriceCalculationResult } from '@pydantic/genai-prices';
+import {
+  calcPrice,
+  type ConditionalPrice,
+  type PriceCalculationResult,
+} from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { Decimal } from './decimal.js';
+import { Decimal } from '../common/decimal.js';
 import type { Price } from './price.js';
 
 /** Prices of the library are for a million tokens. */
@@ -75,4 +79,49 @@ function effectiveDate({ model, model_price }: Found): string | null {
   if (!Array.isArray(model.prices)) return null;
   const constraint = model.prices.find(({ prices }) => prices === model_price)?.constraint;
   return constraint?.type === 'start_date' ? `${constraint.start_date}T00:00:00.000000Z` : null;
+}
+
+/** Where the price of a model changes: instants, and the least numbers of input tokens of another tier. */
+export interface Splits {
+  instants: Date[];
+  tiers: number[];
+}
+
+/** Calls of a model: the first and the last start, and the least and the most input tokens of one. */
+export interface Reach {
+  first: Date;
+  last: Date;
+  minInput: number;
+  maxInput: number;
+}
+
+/** What lies between calls of a model that the library may price differently. */
+export function builtinSplits(llmId: string, { first, last, minInput, maxInput }: Reach): Splits {
+  const model = lookUp(llmId, first)?.model;
+  if (!model) return { instants: [], tiers: [] };
+  const dated = Array.isArray(model.prices) ? model.prices : [{ prices: model.prices }];
+  const starts = dated.flatMap(({ prices }) =>
+    Object.values(prices).flatMap((price) =>
+      typeof price === 'object' ? price.tiers.map(({ start }) => start + 1) : [],
+    ),
+  );
+  return {
+    instants: dated
+      .flatMap(({ constraint }) => instantsOf(constraint, first, last))
+      .filter((at) => at > first && at <= last),
+    tiers: [...new Set(starts)].filter((tier) => tier > minInput && tier <= maxInput),
+  };
+}
+
+const DAY_MS = 86_400_000;
+
+/** When a constraint begins or ends to hold; those of a time of the day for every day between two instants. */
+function instantsOf(constraint: ConditionalPrice['constraint'], first: Date, last: Date): Date[] {
+  if (!constraint) return [];
+  if (constraint.type === 'start_date') return [new Date(constraint.start_date)];
+  const days: Date[] = [];
+  for (let day = Math.floor(+first / DAY_MS) * DAY_MS; day <= +last; day += DAY_MS)
+    for (const time of [constraint.start_time, constraint.end_time])
+      days.push(new Date(`${new Date(day).toISOString().slice(0, 11)}${time}`));
+  return days;
 }

@@ -72,3 +72,26 @@ export const usageQuery = (projectId: string, callIds: readonly string[]): Sql =
     p.records
   FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
   WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, callIds)} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) t`;
+
+/** When prices of a project change behind the start of a window. */
+export const changesQuery = (
+  projectId: string,
+  { start, end, limit }: { start: string; end: string; limit: number },
+): Sql => sql`
+  SELECT DISTINCT ${wireTime(sql`p.effective_date`)} AS at FROM costs p
+  WHERE p.project_id = ${projectId} AND p.effective_date > ${start}::timestamptz AND p.effective_date < ${end}::timestamptz
+  ORDER BY 1 LIMIT ${limit}::bigint`;
+
+/** The record of each model that is in force from each segment on: of those from before the first change, the last. */
+export const bookQuery = (
+  projectId: string,
+  llmIds: readonly string[],
+  { changes, end }: { changes: readonly string[]; end: string },
+): Sql => sql`
+  SELECT m.llm_id, p.* FROM unnest(${llmIds}::text[]) AS m (llm_id) CROSS JOIN LATERAL (
+    SELECT DISTINCT ON (segment) width_bucket(p.effective_date, ${changes}::timestamptz[]) AS segment, p.id,
+      ${wireTime(sql`p.effective_date`)} AS effective_date, p.provider_id, p.prompt_token_cost, p.completion_token_cost,
+      p.cache_read_input_token_cost, p.cache_creation_input_token_cost, p.prompt_token_cost_unit, p.completion_token_cost_unit
+    FROM costs p WHERE p.project_id = ${projectId} AND p.llm_id = m.llm_id AND p.effective_date < ${end}::timestamptz
+    ORDER BY segment, p.effective_date DESC, p.id DESC) p
+  ORDER BY m.llm_id, p.segment`;

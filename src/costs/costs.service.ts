@@ -4,7 +4,8 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { invalidRequest, type Violation } from '../common/errors.js';
+import { Decimal, printed } from '../common/decimal.js';
+import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { memberSpans, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
@@ -19,12 +20,22 @@ import {
   type CostsPurgeDto,
   type CostsQueryDto,
 } from './costs.dto.js';
-import { type CostRow, costsQuery, insertQuery, purgeQuery, usageQuery } from './costs.query.js';
-import { Decimal } from './decimal.js';
+import {
+  bookQuery,
+  changesQuery,
+  type CostRow,
+  costsQuery,
+  insertQuery,
+  purgeQuery,
+  usageQuery,
+} from './costs.query.js';
 import { explanation } from './explanation.js';
-import { costsJson, pricedUsage, type PriceRecord, printed } from './price.js';
+import { costsJson, pricedUsage, type PriceRecord } from './price.js';
+import { type BookRow, PriceBook } from './price-book.js';
 
 const MAX_MODELS = 1000;
+/** Price changes of a project within a window that is summed up. */
+const MAX_CHANGES = 10_000;
 /** Digits behind the point of a price. */
 const MAX_SCALE = 40;
 /** Characters of a price; a number of millions of them takes minutes to read. */
@@ -84,6 +95,33 @@ export class CostsService {
     const calls = ids.flatMap((id) => found.get(id) ?? []);
     const notFound = ids.filter((id) => !found.has(id));
     return `{"calls":[${calls.join(',')}],"not_found":${JSON.stringify(notFound)}}`;
+  }
+
+  /**
+   * The instants within a window at which prices of the project change, the earliest first, with microseconds.
+   * @throws ApiError `invalid_request` when there are too many.
+   */
+  async changes(projectId: string, start: string, end: string): Promise<string[]> {
+    const rows = await this.database.query<{ at: string }>(
+      changesQuery(projectId, { start, end, limit: MAX_CHANGES + 1 }),
+    );
+    if (rows.length > MAX_CHANGES)
+      throw new ApiError(
+        'invalid_request',
+        `prices change over ${MAX_CHANGES} times between start and end: ask for less time`,
+      );
+    return rows.map(({ at }) => at);
+  }
+
+  /** What models cost within a window whose n-th segment begins at the n-th of `changes`. */
+  async priceBook(
+    projectId: string,
+    llmIds: readonly string[],
+    { changes, end }: { changes: readonly string[]; end: string },
+  ): Promise<PriceBook> {
+    return new PriceBook(
+      await this.database.query<BookRow>(bookQuery(projectId, llmIds, { changes, end })),
+    );
   }
 
   /** The calls of a stream, as `priced` makes each of them. */

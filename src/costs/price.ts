@@ -1,6 +1,6 @@
 import { storable } from '../query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
-import { Decimal } from './decimal.js';
+import { Decimal } from '../common/decimal.js';
 import { readUsage, requestsOf, type Tokens, type UsageRead } from './usage.js';
 import { isObject } from '../common/is-object.js';
 
@@ -78,13 +78,16 @@ export function pricedUsage(
 }
 
 const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
-  llmId.length > MAX_NAME ? null : builtinPrice(llmId, startedAt, inputTokens(tokens));
+  hasPlainName(llmId) ? builtinPrice(llmId, startedAt, inputTokens(tokens)) : null;
+
+/** Whether a name is looked up at all. */
+export const hasPlainName = (llmId: string) => llmId.length <= MAX_NAME;
 
 const inputTokens = (tokens: Tokens) =>
   tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /** Cached tokens cost what prompt tokens cost where the record says nothing else. */
-function recordPrice(record: PriceRecord): Price {
+export function recordPrice(record: PriceRecord): Price {
   const { prompt_token_cost: prompt } = record;
   return {
     ...record,
@@ -153,14 +156,3 @@ export const recordOf = (price: Price | null) => ({
   effective_date: price?.effective_date ?? null,
   provider_id: price?.provider_id ?? null,
 });
-
-/** JSON text with every digit of a `Decimal`, which `JSON.stringify` could print as a string or a double only. */
-export function printed(value: unknown): string {
-  if (value instanceof Decimal) return value.toString();
-  if (Array.isArray(value)) return `[${value.map(printed).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).map(
-    ([name, member]) => `${JSON.stringify(name)}:${printed(member)}`,
-  );
-  return `{${members.join(',')}}`;
-}

@@ -176,6 +176,8 @@ export const OPERATIONS: Record<string, Operation> = {
     { elsewhere: 404 },
   ),
 
+  'GET /me': counts(() => ({}), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
+
   'POST /audit/query': administers(() => ({ body: {} }), {
     elsewhere: 200,
     isShowing: true,
@@ -206,6 +208,15 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /calls/stream_query': reads(queryCalls),
   'POST /calls/query': reads(queryCalls),
   'POST /calls/query_stats': counts(onlyProject),
+  'POST /calls/stats': reads(
+    withBody(() => ({
+      start: '2020-01-01',
+      end: '2030-01-01',
+      call_metrics: [{ metric: 'call_count' }],
+      usage_metrics: [{ metric: 'total_cost' }],
+      group_by: ['op_name'],
+    })),
+  ),
   'POST /calls/delete': writes(async (planted, app) => ({
     body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
   })),

@@ -29,7 +29,7 @@ export class Decimal {
     return new Decimal(this.digits, this.scale + places);
   }
 
-  times(count: number): Decimal {
+  times(count: number | bigint): Decimal {
     return new Decimal(this.digits * BigInt(count), this.scale);
   }
 
@@ -54,4 +54,15 @@ export class Decimal {
   private at(scale: number): bigint {
     return scale === this.scale ? this.digits : this.digits * 10n ** BigInt(scale - this.scale);
   }
+}
+
+/** JSON text with every digit of a `Decimal`, which `JSON.stringify` could print as a string or a double only. */
+export function printed(value: unknown): string {
+  if (value instanceof Decimal) return value.toString();
+  if (Array.isArray(value)) return `[${value.map(printed).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}:${printed(member)}`,
+  );
+  return `{${members.join(',')}}`;
 }

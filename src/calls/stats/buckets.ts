@@ -1,0 +1,142 @@
+const SECOND_MS = 1000;
+const DAY_S = 86_400;
+const DAY_MS = DAY_S * SECOND_MS;
+
+export const MAX_BUCKETS = 10_000;
+
+/** Seconds; longer ones are whole days. */
+const USUAL = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, DAY_S];
+
+/** Up to so many seconds, buckets of so many: what the published clients' own service chooses. */
+const CHOSEN = [
+  [2 * 3600, 300],
+  [12 * 3600, 3600],
+  [3 * DAY_S, 21_600],
+  [14 * DAY_S, 43_200],
+] as const;
+
+/** Seconds of a bucket: as asked for, else chosen by the length of the window; more where there would be too many. */
+export function granularityOf(asked: number | null | undefined, start: Date, end: Date): number {
+  const seconds = (+end - +start) / SECOND_MS;
+  const wanted = asked ?? CHOSEN.find(([longest]) => seconds <= longest)?.[1] ?? DAY_S;
+  const least = Math.ceil(seconds / (MAX_BUCKETS - 1));
+  if (wanted >= least) return wanted;
+  return USUAL.find((usual) => usual >= least) ?? Math.ceil(least / DAY_S) * DAY_S;
+}
+
+/**
+ * The starts of the buckets of a window, the first of which may begin before it. Days are those of the zone: a bucket of
+ * a day has 23 or 25 hours when the clocks change. Shorter buckets begin at midnight of the zone and go by its clocks:
+ * a bucket is longer or shorter where they are set, and an hour that comes twice makes two buckets of an hour. Buckets
+ * of several days count from a Monday.
+ */
+export function bucketStarts(
+  start: Date,
+  end: Date,
+  granularity: number,
+  timezone: string,
+): Date[] {
+  const zone = new Zone(timezone);
+  const days = Math.max(1, Math.ceil(granularity / DAY_S));
+  const starts: number[] = [];
+  let day = Math.floor((zone.wallOf(+start) - MONDAY) / (days * DAY_MS)) * days;
+  for (let since = zone.instantOf(MONDAY + day * DAY_MS); since < +end;) {
+    day += days;
+    const until = zone.instantOf(MONDAY + day * DAY_MS);
+    if (granularity < DAY_S) starts.push(...within(zone, since, until, granularity * SECOND_MS));
+    else if (until > since) starts.push(since); // a zone that changed sides of the date line has skipped a day
+    since = until;
+  }
+  const first = Math.max(
+    0,
+    starts.findLastIndex((at) => at <= +start),
+  );
+  return starts
+    .slice(first)
+    .filter((at) => at < +end)
+    .map((at) => new Date(at));
+}
+
+/** A Monday; days are counted from it, as the zone's clock shows them. */
+const MONDAY = Date.UTC(1970, 0, 5);
+
+/** The starts within one day of the zone. */
+function within(zone: Zone, since: number, until: number, step: number): number[] {
+  const starts: number[] = [];
+  const midnight = zone.wallOf(since);
+  const turn = zone.turnBetween(since, until);
+  for (let at = since; at < (turn ?? until); at += step) starts.push(at);
+  if (turn === null) return starts;
+  const before = zone.wallOf(turn - 1) + 1 - midnight;
+  const after = zone.wallOf(turn) - midnight;
+  // the clocks skipped the beginning of a bucket, or are set to one
+  if (Math.floor(after / step) > Math.floor((before - 1) / step) || after % step === 0)
+    starts.push(turn);
+  for (let wall = (Math.floor(after / step) + 1) * step; turn + wall - after < until; wall += step)
+    starts.push(turn + wall - after);
+  return starts;
+}
+
+/** The clocks of an IANA zone. */
+class Zone {
+  private readonly format: Intl.DateTimeFormat;
+
+  constructor(timezone: string) {
+    this.format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      calendar: 'gregory',
+      numberingSystem: 'latn',
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  }
+
+  /** What the clock shows at an instant, as the milliseconds that it would be in UTC. */
+  wallOf(at: number): number {
+    const parts: Record<string, string> = {};
+    for (const { type, value } of this.format.formatToParts(at)) parts[type] = value;
+    const year = parts['era'] === 'BC' ? 1 - Number(parts['year']) : Number(parts['year']);
+    const wall = new Date(0);
+    wall.setUTCFullYear(year, Number(parts['month']) - 1, Number(parts['day']));
+    wall.setUTCHours(Number(parts['hour']), Number(parts['minute']), Number(parts['second']));
+    return +wall + (((at % SECOND_MS) + SECOND_MS) % SECOND_MS);
+  }
+
+  /** When the clock first shows a time, or would have, had it not skipped it. */
+  instantOf(wall: number): number {
+    const offsets = [wall - DAY_MS, wall + DAY_MS].map((at) => this.wallOf(at) - at);
+    const [before, after] = offsets as [number, number];
+    if (this.wallOf(wall - before) === wall) return wall - before;
+    if (this.wallOf(wall - after) === wall) return wall - after;
+    return this.turnBetween(wall - DAY_MS, wall + DAY_MS) ?? wall - after;
+  }
+
+  /** The instant at which the clocks are set between two instants; null when they are not. */
+  turnBetween(since: number, until: number): number | null {
+    const offset = (at: number) => this.wallOf(at) - at;
+    const first = offset(since);
+    if (offset(until - 1) === first) return null;
+    let [low, high] = [since, until - 1];
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (offset(middle) === first) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+}
+
+export function isZone(name: unknown): boolean {
+  if (typeof name !== 'string' || name.length > 64) return false;
+  try {
+    return Boolean(new Intl.DateTimeFormat('en-US', { timeZone: name }).format(0));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,24 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+const KEY = { primaryKeyConstraintName: 'call_slot_models_pkey' };
+
+/**
+ * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
+ * tokens, and which kinds of tokens its usage does not say.
+ */
+@Entity('call_slot_models')
+export class CallSlotModel {
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C', ...KEY }) projectId!: string;
+  @PrimaryColumn('timestamptz', { ...KEY }) slot!: Date;
+  @PrimaryColumn('text', { name: 'llm_id', collation: 'C', ...KEY }) llmId!: string;
+  @PrimaryColumn('smallint', { ...KEY }) tier!: number;
+  @PrimaryColumn('smallint', { name: 'unknown_kinds', ...KEY }) unknownKinds!: number;
+  @Column('bigint', { name: 'call_count' }) callCount!: string;
+  @Column('numeric', { name: 'prompt_tokens' }) promptTokens!: string;
+  @Column('numeric', { name: 'completion_tokens' }) completionTokens!: string;
+  @Column('numeric', { name: 'cache_read_input_tokens' }) cacheReadInputTokens!: string;
+  @Column('numeric', { name: 'cache_creation_input_tokens' }) cacheCreationInputTokens!: string;
+  /** The least and the most input tokens of a call. */
+  @Column('bigint', { name: 'min_input' }) minInput!: string;
+  @Column('bigint', { name: 'max_input' }) maxInput!: string;
+}

@@ -1,0 +1,81 @@
+import type { Marked } from '../../database/marks-refresher.js';
+import { sql, type Sql } from '../../query/sql.js';
+
+/** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
+export const SLOT_MS = 300_000;
+const SLOT = sql`interval '5 minutes'`;
+
+/**
+ * Input tokens from which a model of `@pydantic/genai-prices` may cost another price. A test holds the list equal to the
+ * package's; a price that changes elsewhere is found by `min_input` and `max_input`, and such calls are read one by one.
+ */
+export const TIERS = [128_001, 200_000, 200_001, 272_000, 272_001, 512_001];
+
+/** A slot costs its calls, some 100 here. The lock is "slot" in ASCII. */
+export const MARKED_SLOTS: Marked = {
+  marks: sql`call_slot_marks`,
+  lock: 0x736c6f74,
+  atOnce: 500,
+  what: 'statistics of calls',
+};
+
+/** The calls that statistics count, from a source of ranges of time `r`. */
+export const isShown = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
+
+/** Microseconds; null as long as the call runs. */
+export const LATENCY_US = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint`;
+
+/** Sums over calls `c`. */
+export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
+  sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
+
+/** Sums over the usage `u` of calls. */
+export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
+  sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
+  sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input`;
+
+/**
+ * Takes all marks of some slots away, and answers these slots. Those that are not over are left: each write would mark them
+ * anew, and a slot costs all of its calls.
+ */
+export const marksTake = (projectId: string, limit: number): Sql => sql`
+  WITH taken AS (
+    DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
+      SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot < now() - ${SLOT}
+      ORDER BY m.slot LIMIT ${limit}::bigint))
+    RETURNING slot
+  )
+  SELECT array_agg(DISTINCT slot::text) AS slots FROM taken`;
+
+export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`
+  WITH models AS (
+    DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]))
+  DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])`;
+
+/** The calls of each of some slots `s`, one look into the index of starts for each. */
+const ofSlot = (projectId: string, statistics: Sql) => sql`
+  SELECT ${statistics} WHERE c.project_id = ${projectId} AND ${isShown}
+    AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
+
+export const slotsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+  INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
+    latency_sum, latency_min, latency_max, latencies)
+  SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+    ${ofSlot(
+      projectId,
+      sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies FROM calls c`,
+    )}) t
+  WHERE t.call_count > 0`;
+
+export const slotModelsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+  INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
+    cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input)
+  SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+    ${ofSlot(
+      projectId,
+      sql`u.llm_id, width_bucket(u.input_tokens, ${TIERS}::bigint[]) AS tier, u.unknown_kinds, ${USAGE_TOTALS}
+        FROM calls c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`,
+    )}
+    GROUP BY 1, 2, 3) t`;

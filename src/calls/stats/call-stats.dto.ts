@@ -1,0 +1,147 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  Max,
+  Min,
+  ValidateBy,
+  ValidateNested,
+} from 'class-validator';
+import { IsDateTime, IsJsonObject, IsProjectId, MAX_INT } from '../../common/dto.js';
+import { WIRE } from '../../common/wire.js';
+import { CallsFilterDto } from '../calls.dto.js';
+import { isZone } from './buckets.js';
+
+export const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
+export const USAGE_METRICS = [
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'input_cost',
+  'output_cost',
+  'total_cost',
+] as const;
+export const AGGREGATIONS = [
+  'sum',
+  'avg',
+  'min',
+  'max',
+  'count',
+  'count_true',
+  'count_false',
+] as const;
+export const GROUPS = ['op_name', WIRE.userId, 'status'];
+
+export type CallMetric = (typeof CALL_METRICS)[number];
+export type UsageMetric = (typeof USAGE_METRICS)[number];
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+const IsAggregations = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(AGGREGATIONS.length),
+    IsIn(AGGREGATIONS, { each: true }),
+    ApiProperty({ enum: AGGREGATIONS, isArray: true, required: false, nullable: true }),
+  );
+
+const IsPercentiles = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(20),
+    IsNumber({}, { each: true }),
+    Min(0, { each: true }),
+    Max(100, { each: true }),
+    ApiProperty({ type: 'number', isArray: true, required: false, nullable: true }),
+  );
+
+/** Without aggregations and percentiles, the sum. */
+export class CallMetricDto {
+  @IsIn(CALL_METRICS) metric!: CallMetric;
+  @IsAggregations() aggregations?: Aggregation[] | null;
+  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  @IsPercentiles() percentiles?: number[] | null;
+}
+
+/** Without aggregations and percentiles, the sum. */
+export class UsageMetricDto {
+  @IsIn(USAGE_METRICS) metric!: UsageMetric;
+  @IsAggregations() aggregations?: Aggregation[] | null;
+  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  @IsPercentiles() percentiles?: number[] | null;
+}
+
+const IsZone = () =>
+  applyDecorators(
+    ValidateBy({
+      name: 'isZone',
+      validator: {
+        validate: isZone,
+        defaultMessage: () => 'must be the name of a time zone such as Europe/Berlin',
+      },
+    }),
+    ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
+  );
+
+/** The calls that started within a window. */
+export class CallStatsDto {
+  @IsProjectId() project_id!: string;
+  /** Inclusive. */
+  @IsDateTime() start!: string;
+  /** Exclusive; now when absent. */
+  @IsOptional() @IsDateTime() end?: string | null;
+  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
+  /** Buckets are aligned to its clocks; UTC when absent. */
+  @IsOptional() @IsZone() timezone?: string | null;
+  @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => CallMetricDto)
+  call_metrics?: CallMetricDto[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => UsageMetricDto)
+  usage_metrics?: UsageMetricDto[] | null;
+  /** Adds buckets apart by these. Only buckets with calls are answered then. */
+  @IsOptional()
+  @IsArray()
+  @ArrayUnique()
+  @IsIn(GROUPS, { each: true })
+  @ApiProperty({ enum: GROUPS, isArray: true, required: false, nullable: true })
+  group_by?: string[] | null;
+}
+
+export class CallStatsAnswerDto {
+  /** As it was understood, in UTC. */
+  start!: string;
+  end!: string;
+  /** Seconds. */
+  granularity!: number;
+  timezone!: string;
+  /** `timestamp`, `count`, and `<aggregation>_<metric>` for what was asked. */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  call_buckets!: object[];
+  /**
+   * The same by `model`, for the models that were used in a bucket. With costs also `unpriced_tokens`, `unknown_calls`
+   * and `cost_unit`.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  usage_buckets!: object[];
+}

@@ -1,0 +1,91 @@
+import { Decimal } from '../../common/decimal.js';
+import type { Aggregation } from './call-stats.dto.js';
+
+/** What is known of the values of a bucket; null where it is not. */
+export interface Values {
+  sum: Decimal | null;
+  count: number;
+  /** How many are not 0. */
+  trues: number;
+  min: Decimal | null;
+  max: Decimal | null;
+  average: number | null;
+  percentiles: readonly (number | null)[];
+}
+
+/** A metric as it was asked for. */
+export interface Asked {
+  metric: string;
+  aggregations?: readonly Aggregation[] | null;
+  percentiles?: readonly number[] | null;
+}
+
+/** What is asked of one metric, the sum when nothing is said; each once, in the order given. */
+export interface Wanted<Metric extends string> {
+  metric: Metric;
+  aggregations: Aggregation[];
+  percentiles: number[];
+}
+
+export function wantedOf<Metric extends string>(
+  asked: readonly (Asked & { metric: Metric })[] | null | undefined,
+): Wanted<Metric>[] {
+  const wanted = new Map<Metric, Wanted<Metric>>();
+  for (const { metric, aggregations, percentiles } of asked ?? []) {
+    const one = wanted.get(metric) ?? { metric, aggregations: [], percentiles: [] };
+    const isPlain = !aggregations?.length && !percentiles?.length;
+    one.aggregations = [
+      ...new Set([...one.aggregations, ...(isPlain ? ['sum' as const] : (aggregations ?? []))]),
+    ];
+    one.percentiles = [...new Set([...one.percentiles, ...(percentiles ?? [])])];
+    wanted.set(metric, one);
+  }
+  return [...wanted.values()];
+}
+
+const VALUE: Record<Aggregation, (values: Values) => unknown> = {
+  sum: ({ sum }) => sum,
+  avg: ({ average }) => average,
+  min: ({ min }) => min,
+  max: ({ max }) => max,
+  count: ({ count }) => count,
+  count_true: ({ trues }) => trues,
+  count_false: ({ count, trues }) => count - trues,
+};
+
+/** The members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
+export function membersOf(
+  { metric, aggregations, percentiles }: Wanted<string>,
+  values: Values,
+): Record<string, unknown> {
+  return Object.fromEntries([
+    ...aggregations.map((name) => [`${name}_${metric}`, VALUE[name](values)]),
+    ...percentiles.map((percent, i) => [`p${percent}_${metric}`, values.percentiles[i] ?? null]),
+  ]);
+}
+
+/** Of `count` values of which `ones` are 1 and the others 0. */
+export function flags(ones: number, count: number, percentiles: readonly number[]): Values {
+  const zeros = count - ones;
+  const valueAt = (place: number) => (place < zeros ? 0 : 1);
+  return {
+    sum: decimal(ones),
+    count,
+    trues: ones,
+    min: count > 0 ? decimal(zeros > 0 ? 0 : 1) : null,
+    max: count > 0 ? decimal(ones > 0 ? 1 : 0) : null,
+    average: average(decimal(ones), count),
+    percentiles: percentiles.map((percent) => {
+      if (count === 0) return null;
+      const rank = (percent / 100) * (count - 1);
+      const lower = valueAt(Math.floor(rank));
+      return lower + (rank - Math.floor(rank)) * (valueAt(Math.ceil(rank)) - lower);
+    }),
+  };
+}
+
+export const decimal = (value: number | string | bigint) => Decimal.parse(String(value));
+
+/** Null of nothing. */
+export const average = (sum: Decimal | null, count: number) =>
+  sum && count > 0 ? Number(sum.toString()) / count : null;

@@ -1,0 +1,58 @@
+const WIDTH = 8;
+const HIGH = 2 ** 32;
+
+/** Sorted whole numbers of eight bytes each, as `int8send` writes them. */
+export type Sorted = Buffer;
+
+const at = (list: Sorted, index: number) =>
+  list.readInt32BE(index * WIDTH) * HIGH + list.readUInt32BE(index * WIDTH + 4);
+
+/** How many numbers of a list are at most `value`. */
+function countUpTo(list: Sorted, value: number): number {
+  let [low, high] = [0, list.length / WIDTH];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (at(list, middle) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Percentiles of all numbers of some lists, as `percentile_cont` interpolates them; null of none. The lists are not
+ * merged: a value is found by halving the range in which it lies, with a look into each list.
+ */
+export function percentilesOf(
+  lists: readonly Sorted[],
+  percents: readonly number[],
+): (number | null)[] {
+  const filled = lists.filter(({ length }) => length > 0);
+  const count = filled.reduce((sum, { length }) => sum + length / WIDTH, 0);
+  if (count === 0) return percents.map(() => null);
+  return percents.map((percent) => {
+    const rank = (percent / 100) * (count - 1);
+    const [lower, next] = neighbours(filled, Math.floor(rank));
+    return lower + (rank - Math.floor(rank)) * ((next ?? lower) - lower);
+  });
+}
+
+/** The number at a place in the order of all, from 0, and the one behind it. */
+function neighbours(lists: readonly Sorted[], place: number): [number, number | null] {
+  let low = Math.min(...lists.map((list) => at(list, 0)));
+  let high = Math.max(...lists.map((list) => at(list, list.length / WIDTH - 1)));
+  const upTo = (value: number) => lists.reduce((sum, list) => sum + countUpTo(list, value), 0);
+  while (low < high) {
+    const middle = low + Math.floor((high - low) / 2);
+    // nothing lies between the two, also where they are too large to differ by one
+    if (middle <= low || middle >= high) low = high = upTo(low) > place ? low : high;
+    else if (upTo(middle) > place) high = middle;
+    else low = middle;
+  }
+  if (upTo(low) > place + 1) return [low, low];
+  let next: number | null = null;
+  for (const list of lists) {
+    const index = countUpTo(list, low);
+    if (index * WIDTH < list.length) next = Math.min(next ?? Infinity, at(list, index));
+  }
+  return [low, next];
+}
