@@ -1,4 +1,5 @@
-const FEATURES = 'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds';
+const FEATURES =
+  'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds|projects';
 
 /** The import rules of docs/architecture.md, as errors. */
 module.exports = {

@@ -21,6 +21,7 @@ import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bou
 import { Erasing1764800000000 } from './src/database/migrations/1764800000000-erasing.js';
 import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
 import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
+import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -43,6 +44,8 @@ import { TrainingJob } from './src/preview/training-job.entity.js';
 import { TrainingJobEvent } from './src/preview/training-job-event.entity.js';
 import { TrajectoryBatch } from './src/preview/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/preview/trajectory.entity.js';
+import { ProjectMark } from './src/projects/project-mark.entity.js';
+import { Project } from './src/projects/project.entity.js';
 import { RetentionPolicy } from './src/retention/retention-policy.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
@@ -63,6 +66,8 @@ export function dataSourceOptions(url: string, session = SESSION) {
       CallSlot,
       CallSlotModel,
       CallSlotMark,
+      Project,
+      ProjectMark,
       Thread,
       ThreadMark,
       ObjectVersion,
@@ -97,6 +102,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Erasing1764800000000,
       Builds1765000000000,
       CallSlots1765100000000,
+      Projects1765150000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -14,6 +14,7 @@ import { GraphqlModule } from './graphql/graphql.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { OtelModule } from './otel/otel.module.js';
+import { ProjectsModule } from './projects/projects.module.js';
 import { RetentionModule } from './retention/retention.module.js';
 import { ThreadsModule } from './threads/threads.module.js';
 import { PreviewModule } from './preview/preview.module.js';
@@ -38,6 +39,7 @@ export class AppModule {
         OtelModule,
         GraphqlModule,
         PreviewModule,
+        ProjectsModule,
         RetentionModule,
         BuildsModule,
       ],

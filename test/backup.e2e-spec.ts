@@ -67,7 +67,15 @@ async function fill(app: TestApp) {
 }
 
 /** What the refreshers of the running service move from one to the other, at any time. */
-const MOVING = ['thread_marks', 'threads', 'call_slot_marks', 'call_slots', 'call_slot_models'];
+const MOVING = [
+  'thread_marks',
+  'threads',
+  'call_slot_marks',
+  'call_slots',
+  'call_slot_models',
+  'projects',
+  'project_marks',
+];
 
 /** Every other table with its rows as text. */
 async function contentsOf(dataSource: DataSource): Promise<Record<string, string[]>> {

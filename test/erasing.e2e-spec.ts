@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { ErasingsService } from '../src/erasing/erasings.service.js';
+import { ProjectsRefresher } from '../src/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { openTestDatabase } from './support/database.js';
@@ -75,6 +76,8 @@ describe('erasing', () => {
     const isOver = `slot < now() - interval '5 minutes'`; // the others are left
     do await app.app.get(CallSlotsRefresher).refresh();
     while ((await app.query(`SELECT FROM call_slot_marks WHERE ${isOver} LIMIT 1`)).length > 0);
+    do await app.app.get(ProjectsRefresher).refresh();
+    while ((await app.query('SELECT FROM project_marks LIMIT 1')).length > 0);
   }
 
   describe('POST /calls/purge', () => {

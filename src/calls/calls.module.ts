@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CostsModule } from '../costs/costs.module.js';
+import { ProjectsModule } from '../projects/projects.module.js';
 import { CallsErasingController } from './calls-erasing.controller.js';
 import { CallsErasingService } from './calls-erasing.service.js';
 import { CallsController } from './calls.controller.js';
@@ -12,7 +13,7 @@ import { CallStatsService } from './stats/call-stats.service.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
-  imports: [CostsModule],
+  imports: [CostsModule, ProjectsModule],
   controllers: [CallsController, CallsErasingController, CallsV2Controller, CallStatsController],
   providers: [CallsService, CallsErasingService, CallsWriter, CallStatsService, CallSlotsRefresher],
   exports: [CallsService, CallsErasingService],

@@ -13,6 +13,7 @@ import { Database } from '../database/database.js';
 import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ErasingsService } from '../erasing/erasings.service.js';
+import { ProjectsService } from '../projects/projects.service.js';
 import type { Sql } from '../query/sql.js';
 import {
   CallEndDto,
@@ -59,6 +60,7 @@ export class CallsService {
     private readonly writer: CallsWriter,
     private readonly costs: CostsService,
     private readonly erasings: ErasingsService,
+    private readonly projects: ProjectsService,
   ) {}
 
   /** `text` is the body as it was sent. */
@@ -172,11 +174,18 @@ export class CallsService {
   }
 
   async stats(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
+    const count = await (isOfAll(query)
+      ? this.projects.callCount(query.project_id)
+      : this.counted(query));
+    const limit = query.limit ?? Infinity;
+    return { count: Math.min(count, limit), has_more: count > limit };
+  }
+
+  private async counted(query: CallsStatsDto): Promise<number> {
     const [row] = await this.database.long(() =>
       this.database.query<{ count: number }>(callsStatsQuery(query)),
     );
-    const limit = query.limit ?? Infinity;
-    return { count: Math.min(row!.count, limit), has_more: row!.count > limit };
+    return row!.count;
   }
 
   /**
@@ -222,6 +231,10 @@ export class CallsService {
     }, STATEMENT_MS.bulk);
   }
 }
+
+/** Whether a request leaves no call of its project out. */
+const isOfAll = ({ filter, query }: CallsStatsDto) =>
+  !query && Object.values(filter ?? {}).every((value) => !value);
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {

@@ -13,8 +13,16 @@ import {
 
 /** The audit outlives what it tells of, and the row of the erasing is its own. */
 const KEPT = ['audit_events', 'erasings'];
-/** Statistics follow from the calls: the refreshers take them away, exactly (docs/adr/0030-thread-statistics.md). */
-const DERIVED = ['threads', 'thread_marks', 'call_slots', 'call_slot_models', 'call_slot_marks'];
+/** They follow from the other rows: the refreshers take them away, exactly (docs/adr/0030-thread-statistics.md). */
+const DERIVED = [
+  'threads',
+  'thread_marks',
+  'call_slots',
+  'call_slot_models',
+  'call_slot_marks',
+  'projects',
+  'project_marks',
+];
 /** Nothing is added to an upload without its row, so these go first. */
 const UPLOADS = 'uploads';
 

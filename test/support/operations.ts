@@ -178,6 +178,11 @@ export const OPERATIONS: Record<string, Operation> = {
 
   'GET /me': counts(() => ({}), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
 
+  'POST /projects/query': counts(() => ({ body: {} }), {
+    schemes: ['basic', 'bearer'],
+    elsewhere: 200,
+  }),
+
   'POST /audit/query': administers(() => ({ body: {} }), {
     elsewhere: 200,
     isShowing: true,

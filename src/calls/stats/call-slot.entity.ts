@@ -21,4 +21,6 @@ export class CallSlot {
   @Column('bigint', { name: 'latency_max', nullable: true }) latencyMax!: string | null;
   /** Each as eight bytes, sorted. */
   @Column('bytea', { nullable: true }) latencies!: Buffer | null;
+  /** What the JSON of the calls takes, as it is stored. */
+  @Column('bigint') bytes!: string;
 }

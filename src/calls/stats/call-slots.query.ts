@@ -1,5 +1,5 @@
 import type { Marked } from '../../database/marks-refresher.js';
-import { sql, type Sql } from '../../query/sql.js';
+import { identifier, join, sql, type Sql } from '../../query/sql.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;
@@ -30,6 +30,14 @@ export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ende
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
   sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
 
+/** What the JSON of calls `c` takes as it is stored: nothing of it is read for that. */
+const BYTES = sql`coalesce(sum(${join(
+  ['attributes', 'inputs', 'output', 'summary', 'otel_dump'].map(
+    (document) => sql`coalesce(pg_column_size(c.${identifier(document)}), 0)`,
+  ),
+  ' + ',
+)}), 0)`;
+
 /** Sums over the usage `u` of calls. */
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
@@ -49,25 +57,39 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
   )
   SELECT array_agg(DISTINCT slot::text) AS slots FROM taken`;
 
+/** Of a slot that is not over all marks but the last one: a writer makes one with each statement. */
+export const marksThin = (projectId: string): Sql => sql`
+  DELETE FROM call_slot_marks m USING (
+    SELECT slot, max(id) AS id FROM call_slot_marks
+    WHERE project_id = ${projectId} AND slot >= now() - ${SLOT} GROUP BY slot) last
+  WHERE m.project_id = ${projectId} AND m.slot = last.slot AND m.id < last.id`;
+
+/** Answers what the calls of the slots took. */
 export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`
   WITH models AS (
-    DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]))
-  DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])`;
+    DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])
+  ), gone AS (
+    DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes)
+  SELECT coalesce(sum(bytes), 0)::text AS bytes FROM gone`;
 
 /** The calls of each of some slots `s`, one look into the index of starts for each. */
 const ofSlot = (projectId: string, statistics: Sql) => sql`
   SELECT ${statistics} WHERE c.project_id = ${projectId} AND ${isShown}
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
+/** Answers what the calls of the slots take. */
 export const slotsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
-  INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
-    latency_sum, latency_min, latency_max, latencies)
-  SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-    ${ofSlot(
-      projectId,
-      sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies FROM calls c`,
-    )}) t
-  WHERE t.call_count > 0`;
+  WITH made AS (
+    INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
+      latency_sum, latency_min, latency_max, latencies, bytes)
+    SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+      ${ofSlot(
+        projectId,
+        sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
+          ${BYTES} AS bytes FROM calls c`,
+      )}) t
+    WHERE t.call_count > 0 RETURNING bytes)
+  SELECT coalesce(sum(bytes), 0)::text AS bytes FROM made`;
 
 export const slotModelsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,

@@ -21,6 +21,7 @@ export class CallSlots1765100000000 implements MigrationInterface {
         latency_min bigint,
         latency_max bigint,
         latencies bytea,
+        bytes bigint NOT NULL,
         CONSTRAINT call_slots_pkey PRIMARY KEY (project_id, slot)
       )`);
     // sorted numbers of eight bytes: read whole, and quicker than they are unpacked

@@ -1,0 +1,19 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. */
+@Entity('projects')
+export class Project {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'projects_pkey',
+  })
+  projectId!: string;
+  /** Rows of the tables that make a project; a project without any is gone. */
+  @Column('bigint', { name: 'row_count' }) rowCount!: string;
+  /** Calls that can be seen. */
+  @Column('bigint', { name: 'call_count' }) callCount!: string;
+  @Column('bigint') bytes!: string;
+  /** When something was last written or deleted. */
+  @Column('timestamptz', { name: 'last_activity' }) lastActivity!: Date;
+}

@@ -1,0 +1,85 @@
+import type { Marked } from '../database/marks-refresher.js';
+import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { join, sql, type Sql } from '../query/sql.js';
+import type { ProjectsQueryDto } from './projects.dto.js';
+
+const PROJECT: Columns = {
+  project_id: column.text(sql`t.project_id`, { isNotNull: true }),
+  call_count: column.number(sql`t.call_count`, { isNotNull: true }),
+  bytes: column.number(sql`t.bytes`, { isNotNull: true }),
+  last_activity: column.time(sql`t.last_activity`, { isNotNull: true }),
+};
+const LATEST_FIRST = [{ field: 'last_activity', direction: 'desc' }] as const;
+const PAGE = 100;
+
+/** A mark takes microseconds. The lock is "proj" in ASCII. */
+export const MARKED_PROJECTS: Marked = {
+  marks: sql`project_marks`,
+  lock: 0x70726f6a,
+  atOnce: 10_000,
+  what: 'counts of projects',
+};
+
+/** The row of a project and its marks, in one statement, so that both are seen as of one moment. */
+const parts = (condition: (projectId: Sql) => Sql) => sql`
+  SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE ${condition(sql`p.project_id`)}
+  UNION ALL
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE ${condition(sql`m.project_id`)}`;
+
+/** Whether scopes cover a project. The character behind "/" ends the range of names of an entity. */
+const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
+  if (scopes.includes('*')) return sql`TRUE`;
+  const entities = scopes
+    .filter((scope) => scope.endsWith('/*'))
+    .map((scope) => scope.slice(0, -2));
+  return sql`(${join(
+    [
+      sql`${projectId} = ANY(${scopes}::text[])`,
+      ...entities.map(
+        (entity) => sql`(${projectId} > ${`${entity}/`} AND ${projectId} < ${`${entity}0`})`,
+      ),
+    ],
+    ' OR ',
+  )})`;
+};
+
+/** The projects that scopes cover, each as JSON text. */
+export const projectsQuery = (
+  scopes: readonly string[],
+  { sort_by, limit, offset }: ProjectsQueryDto,
+): Sql => sql`
+  SELECT row_to_json(w)::text AS json FROM (
+    SELECT ${select(PROJECT, Object.keys(PROJECT))} FROM (
+      SELECT s.project_id, sum(s.call_count)::bigint AS call_count, sum(s.bytes)::bigint AS bytes,
+        max(s.last_activity) AS last_activity
+      FROM (${parts(isCovered(scopes))}) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
+    ${orderBy(PROJECT, sort_by?.length ? sort_by : LATEST_FIRST, 'project_id')}
+    LIMIT ${limit ?? PAGE}::bigint OFFSET ${offset ?? 0}::bigint) w`;
+
+/** How many calls of a project can be seen. */
+export const callCountQuery = (projectId: string): Sql => sql`
+  SELECT coalesce(sum(s.call_count), 0)::bigint AS count
+  FROM (${parts((id) => sql`${id} = ${projectId}`)}) s`;
+
+/** Adds at most `limit` marks of a project to its row, and takes these marks away. */
+export const marksTake = (projectId: string, limit: number): Sql => sql`
+  WITH taken AS (
+    DELETE FROM project_marks WHERE project_id = ${projectId} AND id IN (
+      SELECT id FROM project_marks WHERE project_id = ${projectId} ORDER BY id LIMIT ${limit}::bigint)
+    RETURNING row_count, call_count, bytes, made_at
+  ), added AS (
+    INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
+    SELECT ${projectId}, sum(row_count), sum(call_count), sum(bytes), max(made_at) FROM taken HAVING count(*) > 0
+    ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
+      call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
+      last_activity = greatest(p.last_activity, excluded.last_activity)
+  )
+  SELECT count(*)::int AS taken FROM taken`;
+
+/** Takes the row of a project away that holds nothing. What is still to come of its bytes keeps it. */
+export const emptyDelete = (projectId: string): Sql =>
+  sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
+
+/** Says that what a project holds takes more bytes, or fewer. */
+export const bytesInsert = (projectId: string, bytes: string): Sql => sql`
+  INSERT INTO project_marks (project_id, row_count, call_count, bytes) VALUES (${projectId}, 0, 0, ${bytes}::bigint)`;

@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+import { logger } from '../common/logger.js';
+import { Database } from '../database/database.js';
+import { MarksRefresher } from '../database/marks-refresher.js';
+import { emptyDelete, MARKED_PROJECTS, marksTake } from './projects.query.js';
+
+/** Keeps the marks of projects few. */
+@Injectable()
+export class ProjectsRefresher extends MarksRefresher {
+  constructor(database: Database) {
+    super(database, MARKED_PROJECTS, logger);
+  }
+
+  protected async take(projectId: string, limit: number): Promise<number> {
+    const [done] = await this.database.query<{ taken: number }>(marksTake(projectId, limit));
+    await this.database.query(emptyDelete(projectId));
+    return done!.taken;
+  }
+}
