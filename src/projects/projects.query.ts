@@ -20,11 +20,16 @@ export const MARKED_PROJECTS: Marked = {
   what: 'counts of projects',
 };
 
-/** The row of a project and its marks, in one statement, so that both are seen as of one moment. */
+/**
+ * The row of a project, its marks, and those of its calls (docs/adr/0031-call-statistics.md), in one statement, so that all are
+ * seen as of one moment.
+ */
 const parts = (condition: (projectId: Sql) => Sql) => sql`
   SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE ${condition(sql`p.project_id`)}
   UNION ALL
-  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE ${condition(sql`m.project_id`)}`;
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE ${condition(sql`m.project_id`)}
+  UNION ALL
+  SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE ${condition(sql`m.project_id`)}`;
 
 /** Whether scopes cover a project. The character behind "/" ends the range of names of an entity. */
 const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
@@ -80,6 +85,13 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
 export const emptyDelete = (projectId: string): Sql =>
   sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
 
-/** Says that what a project holds takes more bytes, or fewer. */
-export const bytesInsert = (projectId: string, bytes: string): Sql => sql`
-  INSERT INTO project_marks (project_id, row_count, call_count, bytes) VALUES (${projectId}, 0, 0, ${bytes}::bigint)`;
+/** What calls add to a project: numbers and a time as texts. */
+export interface Added {
+  calls: string;
+  bytes: string;
+  at: string;
+}
+
+export const markInsert = (projectId: string, { calls, bytes, at }: Added): Sql => sql`
+  INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
+  VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import type { ProjectsQueryDto } from './projects.dto.js';
-import { bytesInsert, callCountQuery, projectsQuery } from './projects.query.js';
+import { type Added, callCountQuery, markInsert, projectsQuery } from './projects.query.js';
 
 @Injectable()
 export class ProjectsService {
@@ -23,8 +23,8 @@ export class ProjectsService {
     return Number(row!.count);
   }
 
-  /** In the transaction of what has changed the bytes of the project. */
-  async addBytes(projectId: string, bytes: bigint): Promise<void> {
-    if (bytes !== 0n) await this.database.query(bytesInsert(projectId, bytes.toString()));
+  /** Adds calls, and bytes of calls, to what a project holds. */
+  async add(projectId: string, added: Added): Promise<void> {
+    await this.database.query(markInsert(projectId, added));
   }
 }

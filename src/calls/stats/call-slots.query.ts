@@ -45,24 +45,24 @@ export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS 
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input`;
 
 /**
- * Takes all marks of some slots away, and answers these slots. Those that are not over are left: each write would mark them
- * anew, and a slot costs all of its calls.
+ * Takes all marks of some slots away, and answers these slots, by how many calls they have grown, and when. Of a slot that
+ * is not over the marks become one that counts nothing: each write would mark it anew, and the slot costs all of its calls.
  */
 export const marksTake = (projectId: string, limit: number): Sql => sql`
   WITH taken AS (
     DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
-      SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot < now() - ${SLOT}
-      ORDER BY m.slot LIMIT ${limit}::bigint))
-    RETURNING slot
+      (SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot < now() - ${SLOT}
+        ORDER BY m.slot LIMIT ${limit}::bigint)
+      UNION ALL
+      (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot >= now() - ${SLOT}
+        GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
+    RETURNING slot, call_count, made_at
+  ), kept AS (
+    INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
+    SELECT ${projectId}, slot, 0, max(made_at) FROM taken WHERE slot >= now() - ${SLOT} GROUP BY slot
   )
-  SELECT array_agg(DISTINCT slot::text) AS slots FROM taken`;
-
-/** Of a slot that is not over all marks but the last one: a writer makes one with each statement. */
-export const marksThin = (projectId: string): Sql => sql`
-  DELETE FROM call_slot_marks m USING (
-    SELECT slot, max(id) AS id FROM call_slot_marks
-    WHERE project_id = ${projectId} AND slot >= now() - ${SLOT} GROUP BY slot) last
-  WHERE m.project_id = ${projectId} AND m.slot = last.slot AND m.id < last.id`;
+  SELECT coalesce(array_agg(DISTINCT slot::text) FILTER (WHERE slot < now() - ${SLOT}), '{}') AS slots,
+    coalesce(sum(call_count), 0)::text AS calls, max(made_at)::text AS made_at FROM taken`;
 
 /** Answers what the calls of the slots took. */
 export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`

@@ -6,7 +6,6 @@ import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,
   marksTake,
-  marksThin,
   slotModelsInsert,
   slotsDelete,
   slotsInsert,
@@ -26,18 +25,26 @@ export class CallSlotsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    await this.database.query(marksThin(projectId));
-    const [taken] = await this.database.query<{ slots: string[] | null }>(
-      marksTake(projectId, limit),
-    );
-    const { slots } = taken!;
-    if (!slots) return 0;
-    const [gone] = await this.database.query<Bytes>(slotsDelete(projectId, slots));
-    const [made] = await this.database.query<Bytes>(slotsInsert(projectId, slots));
-    await this.database.query(slotModelsInsert(projectId, slots));
-    await this.projects.addBytes(projectId, BigInt(made!.bytes) - BigInt(gone!.bytes));
+    const [taken] = await this.database.query<Taken>(marksTake(projectId, limit));
+    const { slots, calls, made_at } = taken!;
+    if (made_at === null) return 0;
+    let bytes = 0n;
+    if (slots.length > 0) {
+      const [gone] = await this.database.query<Bytes>(slotsDelete(projectId, slots));
+      const [made] = await this.database.query<Bytes>(slotsInsert(projectId, slots));
+      await this.database.query(slotModelsInsert(projectId, slots));
+      bytes = BigInt(made!.bytes) - BigInt(gone!.bytes);
+    }
+    await this.projects.add(projectId, { calls, bytes: bytes.toString(), at: made_at });
     return slots.length;
   }
+}
+
+interface Taken {
+  slots: string[];
+  calls: string;
+  /** Null when there was no mark to take. */
+  made_at: string | null;
 }
 
 interface Bytes {

@@ -47,6 +47,8 @@ export class CallSlots1765100000000 implements MigrationInterface {
         project_id text COLLATE "C" NOT NULL,
         slot timestamptz NOT NULL,
         id bigint GENERATED ALWAYS AS IDENTITY,
+        call_count bigint NOT NULL,
+        made_at timestamptz NOT NULL DEFAULT now(),
         CONSTRAINT call_slot_marks_pkey PRIMARY KEY (project_id, slot, id)
       ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000)`);
     for (const table of TABLES)
@@ -63,9 +65,7 @@ export class CallSlots1765100000000 implements MigrationInterface {
       CREATE TRIGGER calls_mark_slots_deleted AFTER DELETE ON calls REFERENCING OLD TABLE AS replaced
       FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots()`);
     // calls that are there already; the triggers' locks keep others from writing until all of this is committed
-    await runner.query(
-      `INSERT INTO call_slot_marks (project_id, slot) SELECT DISTINCT ${SLOTS} FROM calls ${SHOWN}`,
-    );
+    await runner.query(`${MARK} SELECT ${SLOT}, count(*) FROM calls ${SHOWN} GROUP BY 1, 2`);
   }
 
   async down(runner: QueryRunner): Promise<void> {
@@ -80,19 +80,21 @@ export class CallSlots1765100000000 implements MigrationInterface {
 
 const TABLES = ['call_slots', 'call_slot_models', 'call_slot_marks'];
 
-const SLOTS = `project_id, date_bin('5 minutes', started_at, 'epoch')`;
+const MARK = `INSERT INTO call_slot_marks (project_id, slot, call_count)`;
+const SLOT = `project_id, date_bin('5 minutes', started_at, 'epoch') AS slot`;
 const SHOWN = `WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL`;
 
 const FUNCTIONS = [
   `CREATE FUNCTION skein_mark_slots() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'INSERT' THEN
-      INSERT INTO call_slot_marks (project_id, slot) SELECT DISTINCT ${SLOTS} FROM written ${SHOWN};
+      ${MARK} SELECT ${SLOT}, count(*) FROM written ${SHOWN} GROUP BY 1, 2;
     ELSIF TG_OP = 'DELETE' THEN
-      INSERT INTO call_slot_marks (project_id, slot) SELECT DISTINCT ${SLOTS} FROM replaced ${SHOWN};
-    ELSE
-      INSERT INTO call_slot_marks (project_id, slot)
-      SELECT ${SLOTS} FROM written ${SHOWN} UNION SELECT ${SLOTS} FROM replaced ${SHOWN};
+      ${MARK} SELECT ${SLOT}, -count(*) FROM replaced ${SHOWN} GROUP BY 1, 2;
+    ELSIF EXISTS (SELECT FROM written) THEN -- an upsert that replaced nothing comes here too
+      ${MARK} SELECT project_id, slot, sum(calls) FROM (
+        SELECT ${SLOT}, 1 AS calls FROM written ${SHOWN} UNION ALL SELECT ${SLOT}, -1 FROM replaced ${SHOWN}) t
+      GROUP BY 1, 2;
     END IF;
     RETURN NULL;
   END $$`,

@@ -47,11 +47,10 @@ export class Projects1765150000000 implements MigrationInterface {
 
 type Event = 'INSERT' | 'UPDATE' | 'DELETE';
 
-/** A table that makes a project: its rows are counted, and what `calls` and `bytes` say of each is added up. */
+/** A table that makes a project: its rows are counted, and what `bytes` says of each is added up. */
 interface Counted {
   table: string;
   /** SQL over a row; 0 when absent. */
-  calls?: string;
   bytes?: string;
   /** Those that may change a sum, or that say of a project that it is in use. */
   events: readonly Event[];
@@ -60,13 +59,8 @@ interface Counted {
 const WHOLE_ROWS: readonly Event[] = ['INSERT', 'DELETE'];
 const ALL: readonly Event[] = ['INSERT', 'UPDATE', 'DELETE'];
 
-/** The bytes of calls come with their statistics: docs/adr/0033-projects.md. */
+/** Calls come by the marks of their statistics: docs/adr/0033-projects.md. */
 const COUNTED: readonly Counted[] = [
-  {
-    table: 'calls',
-    calls: `(op_name IS NOT NULL AND deleted_at IS NULL)::int`,
-    events: ALL,
-  },
   { table: 'object_versions', bytes: 'size_bytes', events: WHOLE_ROWS },
   { table: 'table_rows', bytes: 'octet_length(val::text)', events: WHOLE_ROWS },
   { table: 'tables', bytes: 'octet_length(row_digests)', events: WHOLE_ROWS },
@@ -85,10 +79,9 @@ const TRANSITION: Record<Event, string> = {
   DELETE: 'REFERENCING OLD TABLE AS replaced',
 };
 
-function statementsOf({ table, calls = '0', bytes = '0', events }: Counted): string[] {
+function statementsOf({ table, bytes = '0', events }: Counted): string[] {
   const insert = `INSERT INTO project_marks (project_id, row_count, call_count, bytes)`;
-  const sums = (sign: string) =>
-    `SELECT project_id, ${sign}count(*), ${sign}sum(${calls}), ${sign}sum(${bytes})`;
+  const sums = (sign: string) => `SELECT project_id, ${sign}count(*), 0, ${sign}sum(${bytes})`;
   return [
     `CREATE FUNCTION skein_mark_project_${table}() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
@@ -97,9 +90,9 @@ function statementsOf({ table, calls = '0', bytes = '0', events }: Counted): str
       ELSIF TG_OP = 'DELETE' THEN
         ${insert} ${sums('-')} FROM replaced GROUP BY project_id;
       ELSE
-        ${insert} SELECT project_id, sum(rows), sum(calls), sum(bytes) FROM (
-          SELECT project_id, 1 AS rows, ${calls} AS calls, ${bytes} AS bytes FROM written
-          UNION ALL SELECT project_id, -1, -(${calls}), -(${bytes}) FROM replaced) t
+        ${insert} SELECT project_id, sum(rows), 0, sum(bytes) FROM (
+          SELECT project_id, 1 AS rows, ${bytes} AS bytes FROM written
+          UNION ALL SELECT project_id, -1, -(${bytes}) FROM replaced) t
         GROUP BY project_id;
       END IF;
       RETURN NULL;
