@@ -21,6 +21,7 @@ import { Bounds1764700000000 } from './src/database/migrations/1764700000000-bou
 import { Erasing1764800000000 } from './src/database/migrations/1764800000000-erasing.js';
 import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
 import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
+import { CallLists1765160000000 } from './src/database/migrations/1765160000000-call-lists.js';
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
@@ -103,6 +104,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Builds1765000000000,
       CallSlots1765100000000,
       Projects1765150000000,
+      CallLists1765160000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -16,7 +16,12 @@ const columns: Columns = {
   is_good: column.bool(sql`r.is_good`),
   at: column.time(sql`r.at`),
   doc,
-  'doc.svc.status': column.text(sql`CASE WHEN r.is_good THEN 'success' ELSE 'running' END`),
+  'doc.svc.status': column.text(sql`CASE WHEN r.is_good THEN 'success' ELSE 'running' END`, {
+    cases: new Map([
+      ['success', sql`(r.is_good IS TRUE)`],
+      ['running', sql`(r.is_good IS NOT TRUE)`],
+    ]),
+  }),
   of: ([name, ...path]) => (name === 'doc' ? jsonAt(doc, path) : undefined),
 };
 

@@ -15,6 +15,15 @@ const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND de
   where: IS_TURN,
 })
 @Index('calls_turns_started_idx', { synchronize: false })
+@Index('calls_op_idx', ['projectId', 'opName'])
+@Index('calls_user_idx', ['projectId', 'userId'])
+@Index('calls_thread_idx', { synchronize: false })
+@Index('calls_turn_idx', ['projectId', 'turnId'], { where: 'turn_id IS NOT NULL' })
+@Index('calls_failed_idx', ['projectId', 'startedAt', 'id'], {
+  where: 'exception IS NOT NULL OR has_descendant_error',
+})
+@Index('calls_running_idx', ['projectId', 'startedAt', 'id'], { where: 'ended_at IS NULL' })
+@Index('calls_root_latency_idx', { synchronize: false })
 export class Call {
   @PrimaryColumn('text', {
     name: 'project_id',

@@ -19,6 +19,16 @@ import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
+/** The same, each by itself: the indexes of failed and of running calls serve the first three. */
+const STATUSES = new Map([
+  ['error', sql`(c.exception IS NOT NULL)`],
+  ['running', sql`(c.ended_at IS NULL AND c.exception IS NULL)`],
+  [
+    'descendant_error',
+    sql`(c.has_descendant_error AND c.ended_at IS NOT NULL AND c.exception IS NULL)`,
+  ],
+  ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
+]);
 
 /** Milliseconds with fractions; null as long as the call runs. */
 const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
@@ -75,7 +85,10 @@ const FIELDS: Columns = {
   inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
   output: column.json(sql`c.output`, sql`c.is_opaque`),
   summary: column.json(sql`c.summary`, sql`c.is_opaque`),
-  [`summary.${WIRE.summary}.status`]: column.text(sql`(${STATUS})`, { isNotNull: true }),
+  [`summary.${WIRE.summary}.status`]: column.text(sql`(${STATUS})`, {
+    isNotNull: true,
+    cases: STATUSES,
+  }),
   [`summary.${WIRE.summary}.latency_ms`]: column.number(LATENCY_MS),
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
 };
@@ -212,7 +225,7 @@ function isFiltered(filter: CallsFilterDto): Sql {
     isOneOf(sql`c.parent_id`, filter.parent_ids),
     isOneOf(sql`c.trace_id`, filter.trace_ids),
     isOneOf(sql`c.id`, filter.call_ids),
-    isOneOfAny(sql`c.thread_id`, filter.thread_ids),
+    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // as `calls_thread_idx` has it
     isOneOfAny(sql`c.turn_id`, filter.turn_ids),
     filter.trace_roots_only && sql`c.parent_id IS NULL`,
     isOneOf(sql`c.user_id`, filter[WIRE.userIds]),

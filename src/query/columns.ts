@@ -21,6 +21,8 @@ export interface Operand {
   readonly sql: Sql;
   /** Says that `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
   readonly isNotNull?: boolean;
+  /** Of a text that is one of few words and never NULL: when it is which, as a partial index may say it. */
+  readonly cases?: ReadonlyMap<string, Sql>;
 }
 
 /** A column of type `json`; `isOpaque` is true in rows whose free-form JSON PostgreSQL refuses to take apart. */
@@ -41,9 +43,7 @@ export type Column = Operand | JsonColumn | Prefix;
  */
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
-interface Options {
-  readonly isNotNull?: boolean;
-}
+type Options = Pick<Operand, 'isNotNull' | 'cases'>;
 const typed =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });

@@ -187,6 +187,9 @@ function isIn(argument: Node): Sql {
   const [left, right] = argument.pair();
   const value = left.value();
   const items = right.list(0).map((item) => item.value());
+  const cases = items.map((item) => operands.caseOf(value, item));
+  if (cases.length > 0 && cases.every((found) => found !== undefined))
+    return sql`(${join([...new Set(cases)], ' OR ')})`;
   const answers = isAnyOf(value, items);
   if (answers.length === 0) return sql`FALSE`;
   if (answers.length === 1 || operands.isLiteral(value)) return sql`(${join(answers, ' OR ')})`;

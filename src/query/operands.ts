@@ -143,6 +143,12 @@ const SYMBOLS: Record<Comparison, Sql> = {
   $lte: sql`<=`,
 };
 
+/** When a value is the word of a literal; undefined where its column does not say. */
+export const caseOf = (value: Value, other: Value): Sql | undefined =>
+  !isLiteral(value) && isLiteral(other) && typeof other.literal === 'string'
+    ? value.cases?.get(other.literal)
+    : undefined;
+
 /** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
 export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const isEquality = comparison === '$eq' || comparison === '$ne';
@@ -153,6 +159,8 @@ export function compare(comparison: Comparison, a: Value, b: Value): Sql {
       : sql`${other.sql} IS NULL`;
     return comparison === '$eq' ? sql`(${answer})` : sql`(NOT ${answer})`;
   }
+  const found = comparison === '$eq' ? (caseOf(a, b) ?? caseOf(b, a)) : undefined;
+  if (found) return found;
   const type = commonType(typeOf(a), typeOf(b));
   const symbol = SYMBOLS[comparison];
   if (type === 'json')
