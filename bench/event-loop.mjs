@@ -6,7 +6,9 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { dataFolder, started } from './support.mjs';
+import { callBodies } from './write-bodies.mjs';
 
 if (process.argv[2] === '--watch') await watch(process.argv[3]);
 const ROUNDS = 3;
@@ -98,6 +100,17 @@ const CASES = {
   'batch of 10,000 calls of 4,000 projects': () =>
     batch((i) => start(i, `acme/p${i % 4000}`, `c${i}`)),
   'OTLP, 10,000 spans': () => spans(10_000),
+  'OTLP protobuf, 10,000 spans of 2 KB': () => [
+    '/otel/v1/traces',
+    callBodies(PROJECT, 10_000).protobuf(),
+    'application/x-protobuf',
+  ],
+  'the same with gzip': () => [
+    '/otel/v1/traces',
+    gzipSync(callBodies(PROJECT, 10_000).protobuf()),
+    'application/x-protobuf',
+    'gzip',
+  ],
   'file form, 100,000 fields': () => form(100_000),
   'JSON of 31 MiB, refused': () => ['/call/start', `{"x":[${filled(31 * MIB, '0,')}]}`],
 };
@@ -115,8 +128,9 @@ async function serviceOf(dist) {
     BOOTSTRAP_API_KEY: key,
   });
   const basic = `Basic ${Buffer.from(`bench:${key}`).toString('base64')}`;
-  const send = async (path, body, type = 'application/json') => {
+  const send = async (path, body, type = 'application/json', encoding = 'identity') => {
     const headers = {
+      'content-encoding': encoding,
       'content-type': type,
       authorization: path.startsWith('/v1/') ? `Bearer ${key}` : basic,
       project_id: PROJECT,
@@ -133,12 +147,12 @@ async function serviceOf(dist) {
   return { name: dirname(resolve(dist)), url, send, stop };
 }
 
-async function worstHealth({ url, send }, [path, body, type]) {
+async function worstHealth({ url, send }, sent) {
   const watcher = spawn(process.execPath, [import.meta.filename, '--watch', url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(watcher.stdout, 'data');
-  const { status } = await send(path, body, type);
+  const { status } = await send(...sent);
   watcher.kill('SIGTERM');
   const [worst] = await once(watcher.stdout, 'data');
   return { status, ms: Number(worst) };

@@ -11,7 +11,8 @@ import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { newSecret } from '../dist/src/auth/secret.js';
 import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
-import { dataFolder, started } from './support.mjs';
+import { cpuMeter, dataFolder, started } from './support.mjs';
+import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 3);
 const ROUNDS = 4;
@@ -35,19 +36,16 @@ const headers = {
   authorization: `Basic ${Buffer.from(`bench:${key}`).toString('base64')}`,
 };
 
-const MESSAGES = JSON.stringify(
-  Array.from({ length: 5 }, (_, i) => ({ role: 'user', content: `text ${i} `.repeat(40) })),
-);
-const INPUTS = `{"messages":${MESSAGES}}`;
+const INPUTS = JSON.stringify({ messages: MESSAGES });
 let calls = 0;
 const aStart = () =>
-  `{"project_id":"${PROJECT}","id":"call-${++calls}","trace_id":"trace-${calls}","op_name":"run","started_at":"2026-01-31T12:00:00Z","inputs":${INPUTS}}`;
+  `{"project_id":"${PROJECT}","id":"call-${++calls}","trace_id":"trace-${calls}","op_name":"run","started_at":"${STARTED_AT}","inputs":${INPUTS}}`;
 const startBody = () => `{"start":${aStart()}}`;
 const batchBody = () =>
   `{"batch":[${Array.from({ length: 100 }, () => `{"mode":"start","req":{"start":${aStart()}}}`)}]}`;
 
 /** What was done in a time, and how long each piece took. */
-const requests = (url, path, connections, body, rowsEach) => async () => {
+const requests = (url, path, connections, body, rowsEach, more) => async () => {
   const times = [];
   const result = await autocannon({
     url,
@@ -55,7 +53,12 @@ const requests = (url, path, connections, body, rowsEach) => async () => {
     duration: SECONDS,
     setupClient: (client) => client.on('response', (_status, _bytes, ms) => times.push(ms)),
     requests: [
-      { method: 'POST', path, headers, setupRequest: (sent) => ({ ...sent, body: body() }) },
+      {
+        method: 'POST',
+        path,
+        headers: { ...headers, ...more },
+        setupRequest: (sent) => ({ ...sent, body: body() }),
+      },
     ],
   });
   if (result.non2xx + result.errors > 0)
@@ -89,7 +92,7 @@ const multiRowInsert = (rows) => {
     const values = [];
     for (let i = 0; i < rows; i++) {
       const n = ++calls;
-      values.push(PROJECT, `call-${n}`, `trace-${n}`, 'run', '2026-01-31T12:00:00Z', INPUTS);
+      values.push(PROJECT, `call-${n}`, `trace-${n}`, 'run', STARTED_AT, INPUTS);
     }
     return pool.query(text, values);
   };
@@ -138,6 +141,12 @@ const ms = (runs) => {
   const at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
   return [at(0.5), at(0.99)].map((time) => time.toFixed(time < 10 ? 2 : 0)).join(' / ');
 };
+/** Microseconds of CPU a row, of the service and of its PostgreSQL. */
+const cpu = (runs) => {
+  const rows = sum(runs.map((run) => run.rows));
+  const of = (who) => ((1e6 * sum(runs.map((run) => run.cpu[who]))) / rows).toFixed(0);
+  return `${of('service')} + ${of('postgres')}`;
+};
 const whole = (number) => Math.round(number).toLocaleString('en');
 
 /** Alternately, after one round each that does not count. */
@@ -146,11 +155,14 @@ async function compare(name, unit, ours, baselineName, baseline) {
   await baseline();
   await ours();
   const [own, other] = [[], []];
-  for (let round = 0; round < ROUNDS; round++) {
+  const measured = async (run) => {
     await pool.query('CHECKPOINT'); // what the other one wrote is its own to flush
-    other.push(await baseline());
-    await pool.query('CHECKPOINT');
-    own.push(await ours());
+    const used = cpuMeter(service.child.pid);
+    return { ...(await run()), cpu: used() };
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    other.push(await measured(baseline));
+    own.push(await measured(ours));
   }
   const ratio = perSecond(own) / perSecond(other);
   console.log(
@@ -158,9 +170,11 @@ async function compare(name, unit, ours, baselineName, baseline) {
       name,
       `${whole(perSecond(own))} ${unit}`,
       ms(own),
+      cpu(own),
       baselineName,
       `${whole(perSecond(other))} ${unit}`,
       ms(other),
+      cpu(other),
       `**${ratio.toFixed(ratio < 10 ? 2 : 0)}**`,
     ].join(' | ')} |`,
   );
@@ -177,7 +191,7 @@ try {
       `calls of ${Buffer.byteLength(startBody())} bytes, ${ROUNDS} rounds of ${SECONDS} s\n`,
   );
   console.log(
-    `| | Skein | p50 / p99 ms | baseline | | p50 / p99 ms | ratio |\n|---|--:|--:|---|--:|--:|--:|`,
+    `| | Skein | p50 / p99 ms | CPU µs | baseline | | p50 / p99 ms | CPU µs | ratio |\n|---|--:|--:|--:|---|--:|--:|--:|--:|`,
   );
   await compare(
     '`/call/upsert_batch` of 100, 8 connections',
@@ -186,6 +200,24 @@ try {
     'multi-row insert of 100, 4 connections',
     repeated(4, 100, multiRowInsert(100)),
   );
+  const whole100 = callBodies(PROJECT, 100);
+  const ofBatch = requests(service.url, '/call/upsert_batch', 8, whole100.batch, 100);
+  const ofOtlp = (body, type) =>
+    requests(service.url, '/otel/v1/traces', 8, body, 100, {
+      'content-type': type,
+      project_id: PROJECT,
+    });
+  for (const [name, run] of [
+    ['protobuf', ofOtlp(whole100.protobuf, 'application/x-protobuf')],
+    ['JSON', ofOtlp(whole100.json, 'application/json')],
+  ])
+    await compare(
+      `OTLP ${name}, 100 spans, 8 connections`,
+      'calls/s',
+      run,
+      '`/call/upsert_batch` of their starts and ends',
+      ofBatch,
+    );
   await compare(
     '`/call/start`, 64 connections',
     'calls/s',

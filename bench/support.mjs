@@ -1,7 +1,7 @@
 // What the scripts of this folder start from.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -73,4 +73,46 @@ export async function serviceAndDatabase() {
     rmSync(dataDir, { recursive: true, force: true });
   };
   return { child, url, key, headers, client, close };
+}
+
+/** Seconds of CPU from now on, when asked: of a process, and of the PostgreSQL that it started (Linux). */
+export function cpuMeter(pid) {
+  const before = cpuSeconds(pid);
+  return () => {
+    const after = cpuSeconds(pid);
+    return {
+      service: after.service - before.service,
+      postgres: after.postgres - before.postgres,
+    };
+  };
+}
+
+/** Clock ticks a second: 100 on every Linux that Node runs on. */
+const TICKS = 100;
+
+function cpuSeconds(pid) {
+  const processes = new Map();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat
+        .slice(stat.lastIndexOf(')') + 2)
+        .split(' ')
+        .map(Number);
+      const [own, ended] = [fields[11] + fields[12], fields[13] + fields[14]];
+      processes.set(Number(name), { parent: fields[1], own: own / TICKS, ended: ended / TICKS });
+    } catch {
+      // it has ended
+    }
+  }
+  let postgres = 0;
+  for (const [id, { own, ended }] of processes)
+    if (id !== pid && isBelow(processes, id, pid)) postgres += own + ended;
+  return { service: processes.get(pid).own, postgres };
+}
+
+function isBelow(processes, id, ancestor) {
+  for (let at = processes.get(id); at; at = processes.get(at.parent))
+    if (at.parent === ancestor) return true;
+  return false;
 }

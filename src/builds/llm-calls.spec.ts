@@ -33,7 +33,9 @@ function ofSpan(attributes: Record<string, string | number>) {
     })),
   };
   const origin = { resource: {}, scope: {} };
-  return read(callOf(span, origin, 'a/b'));
+  const { summary, ...documents } = callOf(span, origin, 'a/b').documents;
+  const usage = json(JSON.parse(summary!).usage);
+  return llmCallOf({ id: 'c', output: null, ...documents, usage }) as LlmCall;
 }
 
 const LOGPROB = { token: 'yes', logprob: -0.1, bytes: [121, 101, 115] };

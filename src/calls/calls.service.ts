@@ -117,9 +117,10 @@ export class CallsService {
   }
 
   /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
-  async storeCalls(calls: unknown[], texts: string[], caller: Caller): Promise<ItemAnswer[]> {
-    const found = textsIn(`[${texts.join(',')}]`, [CALL_SHAPE])!;
-    const items = await inTurns(calls, (call, i) => checkedCall(call, found[i], caller));
+  async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
+    const items = await inTurns(calls, ({ call, documents }) =>
+      checkedCall(call, documents, caller),
+    );
     return this.storeItems(items, caller);
   }
 
@@ -241,6 +242,12 @@ interface Item {
   start?: CallStartDto;
   end?: CallEndDto;
   documents: Documents | undefined;
+}
+
+/** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
+export interface WholeCall {
+  call: object;
+  documents: Documents;
 }
 
 /** The free-form members of a start or an end, as they were sent. */

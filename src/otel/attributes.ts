@@ -1,75 +1,97 @@
-import { skipValue } from '../common/json-text.js';
+import { isObject } from '../common/is-object.js';
+import { memberSpans, skipValue } from '../common/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';
 
 /** Attributes by name, as JSON values. Of a repeated name the last value counts. */
 export type Attributes = Map<string, unknown>;
 
-export const attributesOf = (list: KeyValue[] = []): Attributes =>
-  new Map(list.map(({ key = '', value = {} }) => [key, jsonOf(value)]));
+export function attributesOf(list: KeyValue[] = []): Attributes {
+  const attributes: Attributes = new Map();
+  for (const { key = '', value } of list) attributes.set(key, value ? jsonOf(value) : null);
+  return attributes;
+}
 
 /** Whole numbers beyond 2^53 stay texts, bytes are base64. The decoder bounds how deep values lie. */
 function jsonOf(value: AnyValue): unknown {
+  if (value.stringValue !== undefined) return value.stringValue;
   if (value.intValue !== undefined) {
     const number = Number(value.intValue);
     return Number.isSafeInteger(number) ? number : value.intValue;
   }
   if (value.arrayValue) return (value.arrayValue.values ?? []).map(jsonOf);
   if (value.kvlistValue) return Object.fromEntries(attributesOf(value.kvlistValue.values));
-  return value.stringValue ?? value.boolValue ?? value.doubleValue ?? value.bytesValue ?? null;
+  return value.boolValue ?? value.doubleValue ?? value.bytesValue ?? null;
 }
 
-/** The first of the names that has a value. */
-export const first = (attributes: Attributes, names: readonly string[]): unknown =>
-  names.map((name) => attributes.get(name)).find((value) => value !== undefined && value !== null);
-
-/** The first of the names that has a text or a number, as text; empty ones do not count. */
-export function firstText(attributes: Attributes, names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = attributes.get(name);
-    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) return `${value}`;
-  }
-  return undefined;
+/** A value and the JSON text that it is stored as: of JSON in an attribute the text as it came. */
+export interface Content {
+  value: unknown;
+  text: string;
 }
+
+export const contentOf = (value: unknown): Content => ({
+  value,
+  text: JSON.stringify(value) ?? 'null',
+});
 
 /** Texts with more of these, of which JSON has one a value, stay texts: a short text may hold millions of values. */
 const VALUES = /[[{,]/g;
 const MAX_VALUES = 200_000;
+/** Containers that may be put around what a text holds. */
+const WRAPPERS = 10;
 
-/** The JSON that a text holds, if it looks like an object or array and is one; texts in lists too. */
-export function parsed(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(parsed);
-  if (typeof value !== 'string' || !/^\s*[[{]/.test(value) || hasManyValues(value)) return value;
+/** The JSON that a text holds, if it looks like an object, array or string and is one; texts in lists too. */
+export function parsed(value: unknown): Content {
+  if (Array.isArray(value)) {
+    const parts = value.map(parsed);
+    return {
+      value: parts.map((part) => part.value),
+      text: `[${parts.map(({ text }) => text).join(',')}]`,
+    };
+  }
+  if (typeof value !== 'string' || !/^\s*[[{"]/.test(value) || hasManyValues(value))
+    return contentOf(value);
   try {
     const json: unknown = JSON.parse(value);
-    skipValue(value, 0); // throws where it is too deep to be written again
-    return json;
+    if (typeof json === 'string') return { value: json, text: value };
+    skipValue(value, 0, WRAPPERS); // throws where it is too deep to be stored
+    return { value: json, text: value };
   } catch {
-    return value;
+    return contentOf(value);
   }
 }
 
 function hasManyValues(text: string): boolean {
+  if (text.length <= MAX_VALUES) return false;
   VALUES.lastIndex = 0;
   for (let count = 0; VALUES.test(text); count++) if (count === MAX_VALUES) return true;
   return false;
 }
 
+/** The members of an object. */
+export function membersOf({ value, text }: Content): [name: string, member: Content][] {
+  if (!isObject(value)) return [];
+  return [...memberSpans(text, 0)].map(([name, span]) => [
+    name,
+    { value: value[name], text: text.slice(...span) },
+  ]);
+}
+
 /**
- * The list that attributes spell one by one, as `gen_ai.prompt.0.role` and `llm.input_messages.0.message.content` do;
- * undefined when there are none.
+ * The list that attributes spell one by one, as `gen_ai.prompt.0.role` and `llm.input_messages.0.message.content` do:
+ * entries without their prefix. Those that go too deep are no spelled-out lists.
  */
-export function indexed(attributes: Attributes, prefix: string): unknown[] | undefined {
+export function listOf(entries: Iterable<readonly [path: string, value: unknown]>): unknown {
   const tree: Tree = new Map();
-  for (const [name, value] of attributes) {
-    const path = name.startsWith(`${prefix}.`) ? name.slice(prefix.length + 1).split('.') : [];
-    if (path.length > 0 && path.length <= MAX_PATH && isIndex(path[0]!)) plant(tree, path, value);
+  for (const [name, value] of entries) {
+    const path = name.split('.', MAX_PATH + 1);
+    if (path.length <= MAX_PATH) plant(tree, path, value);
   }
-  return tree.size > 0 ? (grown(tree) as unknown[]) : undefined;
+  return tree.size > 0 ? grown(tree) : undefined;
 }
 
 type Tree = Map<string, unknown>;
 
-/** Names that go deeper are no spelled-out lists. */
 const MAX_PATH = 16;
 
 const isIndex = (step: string) => /^\d{1,6}$/.test(step);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
 import { CallsService } from '../calls/calls.service.js';
+import type { WholeCall } from '../calls/calls.service.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { Turn } from '../common/turn.js';
@@ -27,18 +28,19 @@ export class OtelService {
     let part = new Part();
     let stored = 0;
     const store = async () => {
-      for (const answer of await this.calls.storeCalls(part.calls, part.texts, caller))
+      for (const answer of await this.calls.storeCalls(part.calls, caller))
         if ('error' in answer) refused.add(new Error(answer.error.detail));
       stored += part.calls.length;
       part = new Part();
     };
     for (const received of spans) {
       if (turn.isOver) await turn.next();
-      let next: Call;
+      let next: WholeCall;
       try {
         const projectId = projectOf(received.origin);
         const { span, text } = received.read();
-        next = new Call(callOf(span, received.origin, projectId), text);
+        const { call, documents } = callOf(span, received.origin, projectId);
+        next = { call, documents: { ...documents, otel_dump: text } };
       } catch (error) {
         refused.add(error as Error);
         continue;
@@ -54,37 +56,28 @@ export class OtelService {
   }
 }
 
-class Call {
-  readonly text: string;
-
-  constructor(
-    readonly call: object,
-    spanText: string,
-  ) {
-    this.text = `${JSON.stringify(call).slice(0, -1)},"otel_dump":${spanText}}`;
-  }
-}
-
 /** Spans are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
 const PART_SPANS = 500;
 const PART_CHARACTERS = 4 * 1024 * 1024;
 
 class Part {
-  readonly calls: object[] = [];
-  readonly texts: string[] = [];
+  readonly calls: WholeCall[] = [];
   private characters = 0;
 
-  add({ call, text }: Call): void {
+  add(call: WholeCall): void {
     this.calls.push(call);
-    this.texts.push(text);
-    this.characters += text.length;
+    this.characters += charactersOf(call);
   }
 
-  hasRoomFor({ text }: Call): boolean {
+  hasRoomFor(call: WholeCall): boolean {
     if (this.calls.length === 0) return true;
-    return this.calls.length < PART_SPANS && this.characters + text.length <= PART_CHARACTERS;
+    const characters = this.characters + charactersOf(call);
+    return this.calls.length < PART_SPANS && characters <= PART_CHARACTERS;
   }
 }
+
+const charactersOf = ({ documents }: WholeCall) =>
+  Object.values(documents).reduce((sum, text) => sum + text.length, 0);
 
 class Refusals {
   count = 0;

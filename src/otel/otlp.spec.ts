@@ -1,4 +1,6 @@
+import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
+import type { ApiError } from '../common/errors.js';
 import {
   type ReceivedSpan,
   responseJson,
@@ -219,6 +221,47 @@ describe('of both forms', () => {
     );
     const large = { attributes: many(MAX_SPAN_FIELDS + 1) };
     await expect(spansOf(withSpans([{}], large))).rejects.toThrow(tooLarge(MAX_SPAN_FIELDS));
+  });
+
+  const request = {
+    resourceSpans: [
+      {
+        resource: { attributes: [{ key: 'r', value: { stringValue: 'ü' } }] },
+        scopeSpans: [{ scope: { name: 's' }, spans: [{ name: 'a', kind: 3 }, { links: [{}] }] }],
+      },
+      {},
+    ],
+  };
+  it.each<[string, Uint8Array, (bytes: Buffer) => Promise<ReceivedSpan[]>]>([
+    ['protobuf', REQUEST.encode(REQUEST.fromObject(request)).finish(), spansOfProtobuf],
+    ['JSON', Buffer.from(JSON.stringify(request)), spansOfJson],
+  ])('%s: refuses what is broken, the request or a span', async (_, sent, spansOf) => {
+    const damage = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 127 })), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    await fc.assert(
+      fc.asyncProperty(damage, async (hits) => {
+        const bytes = Buffer.from(sent);
+        for (const [at, byte] of hits) bytes[at % bytes.length] = byte;
+        const refusals: unknown[] = [];
+        const spans = await spansOf(bytes).catch((error: ApiError) => {
+          refusals.push(error.status);
+          return [];
+        });
+        expect(refusals).toEqual(refusals.map(() => 400));
+        for (const span of spans) {
+          let text: string;
+          try {
+            ({ text } = span.read());
+          } catch (error) {
+            text = (error as Error).message;
+          }
+          expect(text).toMatch(/\w|^{}$/);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('protobuf: counts what it does not know', async () => {

@@ -1,14 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { hasOpaqueEscapes } from '../common/json-text.js';
+import { hasOpaqueEscapes, skipValue } from '../common/json-text.js';
 import { parseLight } from '../common/json-weight.js';
 import { Turn } from '../common/turn.js';
+import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
 import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
 
 /*
  * OTLP by its published definitions (`proto/`, unchanged from open-telemetry/opentelemetry-proto v1.11.0), which protobufjs
- * reads. What leaves this file is OTLP/JSON: ProtoJSON, but ids are hexadecimal and enums are numbers.
+ * reads. What leaves this file is OTLP/JSON: ProtoJSON, but ids are hexadecimal and enums are numbers. JSON that is spelled as
+ * exporters spell it is taken as it is; any other goes through the message and back.
  */
 
 const root = new protobuf.Root();
@@ -29,8 +31,8 @@ export interface KeyValue {
 export interface AnyValue {
   stringValue?: string;
   boolValue?: boolean;
-  /** Decimal digits. */
-  intValue?: string;
+  /** Decimal digits; in JSON a number is as good. */
+  intValue?: string | number;
   /** "NaN", "Infinity" and "-Infinity" are strings. */
   doubleValue?: number | string;
   arrayValue?: { values?: AnyValue[] };
@@ -46,8 +48,8 @@ export interface Span {
   parentSpanId?: string;
   name?: string;
   kind?: number;
-  startTimeUnixNano?: string;
-  endTimeUnixNano?: string;
+  startTimeUnixNano?: string | number;
+  endTimeUnixNano?: string | number;
   attributes?: KeyValue[];
   events?: { name?: string; attributes?: KeyValue[] }[];
   links?: { traceId?: string; spanId?: string }[];
@@ -70,25 +72,32 @@ export interface ReceivedSpan {
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
   received(
-    await protobufIndex(bytes, REQUEST),
-    (type, part) => type.decode(part),
+    await protobufIndex(bytes, messageOf(REQUEST)),
+    (type, part) => jsonOfBytes(messageOf(type), part),
     (part) => {
-      const span = spanJson(SPAN.decode(part));
+      const span: Span = jsonOfBytes(messageOf(SPAN), part);
       return { span, text: JSON.stringify(span) };
     },
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  received(await jsonIndex(bytes), messageOfJson, (part) => {
-    const text = textOf(part);
-    return { span: spanJson(spanMessage(parsed(text))), text };
-  });
+  received(
+    await jsonIndex(bytes),
+    (type, part) => jsonOf(type, parsed(textOf(part))),
+    (part) => {
+      const text = textOf(part);
+      skipValue(text, 0); // throws where it is too deep to be stored
+      const json = parsed(text);
+      const span = isPlain(messageOf(SPAN), json) ? json : spanJson(spanMessage(json));
+      return { span, text };
+    },
+  );
 
 /** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
 async function received(
   groups: readonly SpanGroup[],
-  decode: (type: protobuf.Type, bytes: Uint8Array) => protobuf.Message,
+  decode: (type: protobuf.Type, bytes: Uint8Array) => Json,
   readSpan: (bytes: Uint8Array) => { span: Span; text: string },
 ): Promise<ReceivedSpan[]> {
   const turn = new Turn();
@@ -96,7 +105,7 @@ async function received(
   const spans: ReceivedSpan[] = [];
   const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): Json => {
     try {
-      return bytes ? protojson.toJson(type, decode(type, bytes)) : {};
+      return bytes ? decode(type, bytes) : {};
     } catch (error) {
       throw noRequest((error as Error).message);
     }
@@ -132,7 +141,6 @@ export const responseProtobuf = (partialSuccess: PartialSuccess | null): Uint8Ar
 const response = (partialSuccess: PartialSuccess | null) =>
   RESPONSE.fromObject(partialSuccess ? { partialSuccess } : {});
 
-type Json = Record<string, unknown>;
 type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
 
 const LENIENT = { ignoreUnknownFields: true };
@@ -147,8 +155,11 @@ const parsed = (text: string): Json =>
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;
 
-const messageOfJson = (type: protobuf.Type, bytes: Uint8Array): protobuf.Message =>
-  protojson.fromJson(type, parsed(textOf(bytes)), LENIENT);
+/** A message without ids or enums. */
+const jsonOf = (type: protobuf.Type, json: Json): Json =>
+  isPlain(messageOf(type), json)
+    ? json
+    : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
 
 /** OTLP/JSON as a message. */
 function spanMessage(json: Json): SpanMessage {

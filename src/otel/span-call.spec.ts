@@ -24,8 +24,13 @@ const aSpan = (attributes: object = {}, overrides: Partial<Span> = {}): Span => 
   ...overrides,
 });
 const ORIGIN = { resource: {}, scope: {} };
-const mapped = (attributes: object = {}, overrides: Partial<Span> = {}): any =>
-  callOf(aSpan(attributes, overrides), ORIGIN, 'acme/demo');
+/** The call with its documents. */
+const wholeOf = ({ call, documents }: ReturnType<typeof callOf>): any => ({
+  ...call,
+  ...Object.fromEntries(Object.entries(documents).map(([name, text]) => [name, JSON.parse(text)])),
+});
+const mapped = (attributes: object = {}, overrides: Partial<Span> = {}) =>
+  wholeOf(callOf(aSpan(attributes, overrides), ORIGIN, 'acme/demo'));
 
 it('takes ids, names and times, to the microsecond', () => {
   const parentSpanId = '00f067aa0ba902b7';
@@ -82,8 +87,8 @@ it('keeps attributes under their own names, beside the resource and the scope', 
     resource: { attributes: keyValues({ 'service.name': 's' }) },
     scope: { name: 'lib', version: '1' },
   };
-  const call = callOf(aSpan({}, { attributes }), origin, 'acme/demo');
-  expect(JSON.parse(JSON.stringify(call.attributes))).toEqual(
+  const call = wholeOf(callOf(aSpan({}, { attributes }), origin, 'acme/demo'));
+  expect(call.attributes).toEqual(
     JSON.parse(
       `{"resource":{"service.name":"s"},"scope":{"name":"lib","version":"1"},"http.method":"GET","n":3,"f":0.5,"b":true,
         "list":["a",1],"big":"9007199254740993","map":{"__proto__x":1},"bytes":"AAE=","nan":"NaN","nothing":null,"__proto__":"p"}`,
@@ -323,6 +328,6 @@ it.each([
   ['more values than are worth it', `[${'{},'.repeat(200_000)}0]`],
   ['more depth than can be stored', '['.repeat(1001) + ']'.repeat(1001)],
 ])('leaves a text with %s a text', (_, text) => {
-  expect(parsed(text)).toBe(text);
-  expect(parsed('[[1]]')).toEqual([[1]]);
+  expect(parsed(text)).toEqual({ value: text, text: JSON.stringify(text) });
+  expect(parsed('[[1]]')).toEqual({ value: [[1]], text: '[[1]]' });
 });

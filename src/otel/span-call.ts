@@ -1,6 +1,15 @@
-import { type Attributes, attributesOf, first, firstText, indexed, parsed } from './attributes.js';
-import type { Origin, Span } from './otlp.js';
 import { isObject } from '../common/is-object.js';
+import {
+  type Attributes,
+  attributesOf,
+  type Content,
+  contentOf,
+  listOf,
+  membersOf,
+  parsed,
+} from './attributes.js';
+import { CONVENTIONS, type Form, type Target } from './conventions.js';
+import type { Origin, Span } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */
 export class InvalidSpan extends Error {}
@@ -8,168 +17,168 @@ export class InvalidSpan extends Error {}
 const MAX_NAME = 1024;
 const MAX_EXCEPTION = 1024 * 1024;
 
-/**
- * How an attribute is read: `json` is parsed where it is JSON, `text` stays, `mime` is parsed when the attribute beside
- * it says that it is JSON, `list` stands for attributes spelled one by one (`<name>.0.role`).
- */
-type Form = 'json' | 'text' | 'mime' | 'list';
-
-/** Attribute → member of `inputs`; null is the whole of them. What stands earlier wins. */
-const INPUTS: [name: string, member: string | null, form: Form][] = [
-  ['gen_ai.input.messages', 'messages', 'json'],
-  ['gen_ai.system_instructions', 'system_instructions', 'json'],
-  ['gen_ai.tool.definitions', 'tools', 'json'],
-  ['gen_ai.tool.call.arguments', null, 'json'],
-  ['gen_ai.prompt', 'messages', 'list'], // OpenLLMetry
-  ['gen_ai.prompt', 'prompt', 'json'],
-  ['ai.prompt.messages', 'messages', 'json'], // Vercel
-  ['ai.prompt.tools', 'tools', 'json'],
-  ['ai.prompt', null, 'json'],
-  ['ai.toolCall.args', null, 'json'],
-  ['ai.value', 'value', 'text'],
-  ['ai.values', 'values', 'text'],
-  ['llm.input_messages', 'messages', 'list'], // OpenInference
-  ['input.value', null, 'mime'],
-  ['traceloop.entity.input', null, 'json'],
-];
-
-/** Attribute → member of `output`. */
-const OUTPUTS: typeof INPUTS = [
-  ['gen_ai.output.messages', 'messages', 'json'],
-  ['gen_ai.tool.call.result', null, 'json'],
-  ['gen_ai.completion', 'messages', 'list'],
-  ['gen_ai.completion', 'completion', 'json'],
-  ['ai.response.text', 'text', 'text'],
-  ['ai.response.object', 'object', 'json'],
-  ['ai.response.toolCalls', 'tool_calls', 'json'],
-  ['ai.response.reasoning', 'reasoning', 'text'],
-  ['ai.toolCall.result', null, 'json'],
-  ['ai.embedding', 'embedding', 'json'],
-  ['ai.embeddings', 'embeddings', 'json'],
-  ['llm.output_messages', 'messages', 'list'],
-  ['output.value', null, 'mime'],
-  ['traceloop.entity.output', null, 'json'],
-];
-
-const MODEL = [
-  'gen_ai.response.model',
-  'ai.response.model',
-  'gen_ai.request.model',
-  'llm.model_name',
-  'embedding.model_name',
-  'ai.model.id',
-];
-
-/** Prompt tokens are all that were read, cached ones among them, as the conventions define them. */
-const USAGE: Record<string, string[]> = {
-  prompt_tokens: [
-    'gen_ai.usage.input_tokens',
-    'gen_ai.usage.prompt_tokens',
-    'llm.token_count.prompt',
-    'ai.usage.inputTokens',
-    'ai.usage.promptTokens',
-    'ai.usage.tokens',
-  ],
-  completion_tokens: [
-    'gen_ai.usage.output_tokens',
-    'gen_ai.usage.completion_tokens',
-    'llm.token_count.completion',
-    'ai.usage.outputTokens',
-    'ai.usage.completionTokens',
-  ],
-  total_tokens: [
-    'gen_ai.usage.total_tokens',
-    'llm.usage.total_tokens',
-    'llm.token_count.total',
-    'ai.usage.totalTokens',
-  ],
-  cache_read_input_tokens: [
-    'gen_ai.usage.cache_read.input_tokens',
-    'gen_ai.usage.cache_read_input_tokens',
-    'llm.token_count.prompt_details.cache_read',
-    'ai.usage.cachedInputTokens',
-  ],
-  cache_creation_input_tokens: [
-    'gen_ai.usage.cache_creation.input_tokens',
-    'gen_ai.usage.cache_creation_input_tokens',
-    'llm.token_count.prompt_details.cache_write',
-  ],
-};
-
-const THREAD = [
-  'wandb.thread_id',
-  'gen_ai.conversation.id',
-  'session.id',
-  'ai.telemetry.metadata.threadId',
-  'ai.telemetry.metadata.sessionId',
-];
+/** The free-form members as JSON texts; those of an end are there when the span has ended. */
+interface Documents {
+  attributes: string;
+  inputs: string;
+  output?: string;
+  summary?: string;
+}
 
 /**
  * The call that a span is, without `otel_dump`. Contents move from the attributes to `inputs` and `output`; all other
  * attributes stay under their own names. A span without an end is a call that runs.
  * @throws InvalidSpan
  */
-export function callOf(span: Span, { resource, scope }: Origin, projectId: string) {
+export function callOf(span: Span, origin: Origin, projectId: string) {
   const own = attributesOf(span.attributes);
-  const contents: Attributes = new Map([...contentsOfEvents(span), ...own]);
-  const inputs = contentOf(contents, INPUTS, 'input');
-  const output = contentOf(contents, OUTPUTS, 'output');
-  const attributes = {
-    resource: Object.fromEntries(attributesOf(resource.attributes)),
-    scope: { name: scope.name, version: scope.version },
-    ...Object.fromEntries([...own].filter(([name]) => contents.has(name))),
-  };
+  const found = findIn(own, span);
+  const { values } = found;
   const id = idOf(span.spanId, 16, 'spanId');
   const parentId = span.parentSpanId ? idOf(span.parentSpanId, 16, 'parentSpanId') : null;
-  const thread = firstText(own, THREAD);
-  const isTurn = thread !== undefined && (parentId === null || own.get('wandb.is_turn') === true);
-  return {
+  const thread = firstText(values.get('thread'));
+  const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
+  const hasEnded = isSet(span.endTimeUnixNano);
+  const call = {
     project_id: projectId,
     id,
     trace_id: idOf(span.traceId, 32, 'traceId'),
     parent_id: parentId,
-    op_name: Array.from(span.name || 'span')
-      .slice(0, MAX_NAME)
-      .join(''),
-    display_name: firstText(own, ['wandb.display_name']) ?? null,
+    op_name: nameOf(span.name),
+    display_name: firstText(values.get('display_name')) ?? null,
     started_at: timeOf(span.startTimeUnixNano, 'startTimeUnixNano'),
     thread_id: thread ?? null,
     turn_id: isTurn ? id : null,
-    attributes,
-    inputs,
-    ...(isSet(span.endTimeUnixNano) && {
+    ...(hasEnded && {
       ended_at: timeOf(span.endTimeUnixNano, 'endTimeUnixNano'),
-      output: onlyValue(output, 'output'),
       exception: exceptionOf(span),
-      summary: summaryOf(own),
     }),
   };
+  const documents: Documents = {
+    attributes: attributesText(own, found.taken, origin),
+    inputs: objectOf(found.inputs),
+    ...(hasEnded && {
+      output: outputOf(found.output),
+      summary: JSON.stringify(summaryOf(found)),
+    }),
+  };
+  return { call, documents };
 }
 
-const isSet = (nanos: string | undefined) => nanos !== undefined && nanos !== '0';
+const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
+
+function nameOf(name: string | undefined): string {
+  if (!name) return 'span';
+  return name.length <= MAX_NAME ? name : Array.from(name).slice(0, MAX_NAME).join('');
+}
+
+interface Rule {
+  /** Place in the table. */
+  rank: number;
+  target: Target;
+  form: Form;
+  /** Which content it is, and which member of that; null is all of it. */
+  side: 'inputs' | 'output' | null;
+  member: string | null;
+}
+
+/** The rules by attribute; those of lists by what stands before the first number. */
+const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
+for (const [rank, [attribute, target, form = 'json']] of CONVENTIONS.entries()) {
+  const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
+  const rule = { rank, target, form, side: side as Rule['side'], member };
+  if (form === 'list') LISTS.set(attribute, rule);
+  else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
+}
+
+/** An attribute that a rule is about. */
+interface Hit {
+  rule: Rule;
+  name: string;
+  value: unknown;
+  /** Of a list: its attributes, by what follows the prefix. */
+  entries?: Map<string, unknown>;
+}
+
+interface Found {
+  /** Values of what stays in the attributes, by target, the first one first. */
+  values: Map<Target, unknown[]>;
+  inputs: Map<string, Content>;
+  output: Map<string, Content>;
+  /** Names of the attributes that have become contents. */
+  taken: Set<string>;
+}
+
+/** What the attributes say, in the order of the table. Each is looked at once. */
+function findIn(own: Attributes, span: Span): Found {
+  const hits: Hit[] = [];
+  const lists = new Map<Rule, Map<string, unknown>>();
+  const look = (value: unknown, name: string) => {
+    for (const rule of RULES.get(name) ?? []) hits.push({ rule, name, value });
+    const [, prefix = '', path = ''] = SPELLED.exec(name) ?? [];
+    const rule = prefix && LISTS.get(prefix);
+    if (!rule) return;
+    let entries = lists.get(rule);
+    if (!entries) {
+      lists.set(rule, (entries = new Map()));
+      hits.push({ rule, name: prefix, value: undefined, entries });
+    }
+    entries.set(path, value);
+  };
+  own.forEach(look);
+  for (const [name, value] of contentsOfEvents(span)) if (!own.has(name)) look(value, name);
+  hits.sort((a, b) => a.rule.rank - b.rule.rank);
+  return collected(hits, own);
+}
+
+/** `<prefix>.<number>.…` */
+const SPELLED = /^([A-Za-z_.]+)\.(\d.*)$/s;
 
 /** Contents that older instrumentations put into events. */
-function contentsOfEvents({ events = [] }: Span): [string, unknown][] {
-  return events
-    .filter(({ name }) => name?.startsWith('gen_ai.'))
-    .flatMap(({ attributes }) => [...attributesOf(attributes)]);
+function contentsOfEvents({ events = [] }: Span): Attributes {
+  const contents: Attributes = new Map();
+  for (const { name, attributes } of events)
+    if (name?.startsWith('gen_ai.'))
+      for (const [key, value] of attributesOf(attributes)) contents.set(key, value);
+  return contents;
 }
 
-/** Takes what the table names out of the attributes. A whole that is no object becomes the member `whole`. */
-function contentOf(attributes: Attributes, table: typeof INPUTS, whole: string): object {
-  const content = new Map<string, unknown>();
-  for (const [name, member, form] of table) {
-    const value = taken(attributes, name, form);
-    if (value === undefined) continue;
-    const members =
-      member === null && isObject(value)
-        ? Object.entries(value)
-        : [[member ?? whole, value] as const];
-    for (const [key, part] of members)
-      if (!content.has(key) || (form === 'mime' && isWhole(key, part))) content.set(key, part);
+function collected(hits: readonly Hit[], own: Attributes): Found {
+  const found: Found = {
+    values: new Map(),
+    inputs: new Map(),
+    output: new Map(),
+    taken: new Set(),
+  };
+  for (const hit of hits) {
+    const { target, side } = hit.rule;
+    if (side) addContent(hit, found[side], own, found.taken);
+    else {
+      const values = found.values.get(target);
+      if (values) values.push(hit.value);
+      else found.values.set(target, [hit.value]);
+    }
   }
-  return Object.fromEntries(content);
+  return found;
 }
+
+/** Of two values for one member the first one stays. A whole that is no object becomes the member named `WHOLE`. */
+function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: Set<string>): void {
+  const { rule, name, entries } = hit;
+  const content = entries ? spelled(entries) : read(hit, own);
+  if (!content) return;
+  if (!entries) taken.add(name);
+  else for (const path of entries.keys()) taken.add(`${name}.${path}`);
+  const members: [string, Content][] =
+    rule.member === null && isObject(content.value)
+      ? membersOf(content)
+      : [[rule.member ?? WHOLE[rule.side!], content]];
+  for (const [member, part] of members)
+    if (!to.has(member) || (rule.form === 'mime' && isWhole(member, part.value)))
+      to.set(member, part);
+}
+
+const WHOLE = { inputs: 'input', output: 'output' };
 
 /** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
 const isWhole = (member: string, value: unknown) =>
@@ -177,36 +186,93 @@ const isWhole = (member: string, value: unknown) =>
   Array.isArray(value) &&
   value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
 
-function taken(attributes: Attributes, name: string, form: Form): unknown {
-  if (form === 'list') {
-    const list = indexed(attributes, name);
-    if (list)
-      for (const key of attributes.keys()) if (key.startsWith(`${name}.`)) attributes.delete(key);
-    return list;
-  }
-  const value = attributes.get(name);
-  attributes.delete(name);
-  if (form === 'text') return value;
-  if (form === 'json') return parsed(value);
-  const mime = name.replace(/value$/, 'mime_type');
-  return attributes.get(mime) === 'application/json' ? parsed(value) : value;
+function spelled(entries: Map<string, unknown>): Content | undefined {
+  const list = listOf(entries);
+  return list === undefined ? undefined : contentOf(list);
+}
+
+function read({ rule: { form }, name, value }: Hit, own: Attributes): Content {
+  const isJson =
+    form === 'json' ||
+    (form === 'mime' && own.get(name.replace(/value$/, 'mime_type')) === 'application/json');
+  return isJson ? parsed(value) : contentOf(value);
+}
+
+const quotedNames = new Map<string, string>();
+
+/** `"name":`; the names of attributes are few and come again. */
+function quoted(name: string): string {
+  const known = quotedNames.get(name);
+  if (known) return known;
+  const text = `${JSON.stringify(name)}:`;
+  if (name.length <= 64 && quotedNames.size < 2000) quotedNames.set(name, text);
+  return text;
+}
+
+function objectOf(members: Map<string, Content>): string {
+  let text = '';
+  for (const [name, part] of members) text += `${text ? ',' : '{'}${quoted(name)}${part.text}`;
+  return text ? `${text}}` : '{}';
 }
 
 /** An output that is one value is that value, an empty one null. */
-function onlyValue(content: object, name: string): unknown {
-  const entries = Object.entries(content);
-  if (entries.length === 0) return null;
-  return entries.length === 1 && entries[0]![0] === name ? entries[0]![1] : content;
+const outputOf = (members: Map<string, Content>): string =>
+  members.size === 0
+    ? 'null'
+    : members.size === 1 && members.has(WHOLE.output)
+      ? members.get(WHOLE.output)!.text
+      : objectOf(members);
+
+/** What is left of the attributes, behind resource and scope, of which an own attribute of such a name takes the place. */
+function attributesText(own: Attributes, taken: Set<string>, origin: Origin): string {
+  let text = own.has('resource') || own.has('scope') ? '' : originText(origin);
+  if (!text) {
+    const { resource, scope } = originOf(origin);
+    const parts = { resource, scope, ...Object.fromEntries(own) };
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(parts).filter(([name]) => !taken.has(name))),
+    );
+  }
+  for (const [name, value] of own)
+    if (!taken.has(name)) text += `,${quoted(name)}${JSON.stringify(value)}`;
+  return `${text}}`;
 }
 
-function summaryOf(attributes: Attributes): object {
-  const counts = Object.entries(USAGE).flatMap(([member, names]) => {
-    const count = Number(first(attributes, names));
-    return Number.isSafeInteger(count) && count >= 0 ? [[member, count] as const] : [];
-  });
-  if (counts.length === 0) return {};
-  const model = firstText(attributes, MODEL) ?? 'unknown';
-  return { usage: { [model]: { requests: 1, ...Object.fromEntries(counts) } } };
+const originOf = ({ resource, scope }: Origin) => ({
+  resource: Object.fromEntries(attributesOf(resource.attributes)),
+  scope: { name: scope.name, version: scope.version },
+});
+
+const originTexts = new WeakMap<Origin, string>();
+
+/** `{"resource":…,"scope":…`, the same for all spans of an origin. */
+function originText(origin: Origin): string {
+  let text = originTexts.get(origin);
+  if (!text) originTexts.set(origin, (text = JSON.stringify(originOf(origin)).slice(0, -1)));
+  return text;
+}
+
+/** The first of the values that is a text or a number, as text; empty ones do not count. */
+function firstText(values: readonly unknown[] = []): string | undefined {
+  const value = values.find(
+    (one) => typeof one === 'number' || (typeof one === 'string' && one !== ''),
+  );
+  return value === undefined ? undefined : `${value as string | number}`;
+}
+
+const COUNTS = [...new Set(CONVENTIONS.map(([, target]) => target))].filter((target) =>
+  target.startsWith('usage.'),
+);
+
+function summaryOf({ values }: Found): object {
+  const usage: Record<string, number> = {};
+  for (const target of COUNTS) {
+    const count = Number(values.get(target)?.find((value) => value !== null));
+    if (Number.isSafeInteger(count) && count >= 0) usage[target.slice('usage.'.length)] = count;
+  }
+  if (Object.keys(usage).length === 0) return {};
+  const model = firstText(values.get('model')) ?? 'unknown';
+  return { usage: { [model]: { requests: 1, ...usage } } };
 }
 
 const ERROR = 2; // STATUS_CODE_ERROR
@@ -216,9 +282,9 @@ function exceptionOf({ status, events = [] }: Span): string | null {
   if (status?.code !== ERROR) return null;
   const event = attributesOf(events.findLast(({ name }) => name === 'exception')?.attributes);
   const named = ['exception.type', 'exception.message'].flatMap(
-    (name) => firstText(event, [name]) ?? [],
+    (name) => firstText([event.get(name)]) ?? [],
   );
-  const text = firstText(event, ['exception.stacktrace']) ?? named.join(': ');
+  const text = firstText([event.get('exception.stacktrace')]) ?? named.join(': ');
   return (text || status.message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
 }
 
@@ -229,9 +295,9 @@ function idOf(hex: string | undefined, length: number, name: string): string {
 }
 
 /** Nanoseconds since 1970 as ISO 8601 with microseconds; finer ones are cut off. */
-function timeOf(nanos: string | undefined, name: string): string {
+function timeOf(nanos: string | number | undefined, name: string): string {
   if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
-  const micros = BigInt(nanos!) / 1000n;
-  const seconds = new Date(Number(micros / 1_000_000n) * 1000).toISOString().slice(0, 19);
-  return `${seconds}.${String(micros % 1_000_000n).padStart(6, '0')}Z`;
+  const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
+  const seconds = new Date(Number(digits.slice(0, -9)) * 1000).toISOString().slice(0, 19);
+  return `${seconds}.${digits.slice(-9, -3)}Z`;
 }

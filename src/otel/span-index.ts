@@ -2,6 +2,7 @@ import protobuf from 'protobufjs';
 import { ApiError } from '../common/errors.js';
 import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
 import { Turn } from '../common/turn.js';
+import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-json.js';
 
 /*
  * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
@@ -100,15 +101,8 @@ function checkOrigins(groups: readonly SpanGroup[]): void {
 /** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
 type Kind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
 
-const LENGTH_DELIMITED = 2;
-/** As deep as the decoder goes: what lies deeper is never decoded, and fails its span. */
-const MAX_MESSAGES_DEEP = 100;
-
 /** @throws ApiError `invalid_request`, `too_large` */
-export async function protobufIndex(
-  bytes: Uint8Array,
-  request: protobuf.Type,
-): Promise<SpanGroup[]> {
+export async function protobufIndex(bytes: Uint8Array, request: Message): Promise<SpanGroup[]> {
   const walk = new ProtobufWalk(bytes);
   const turn = new Turn();
   try {
@@ -131,42 +125,42 @@ class ProtobufWalk {
   }
 
   /** Pauses after each message on the way to the spans. */
-  *inside(type: protobuf.Type, kind: Kind, end: number): Generator<void> {
+  *inside(message: Message, kind: Kind, end: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < end) {
-      const field = this.nextField(type, end);
+      const field = this.nextField(message, end);
       if (!field) continue;
       const { start, stop } = field;
       const inner = KINDS[`${kind}.${field.name}`];
       if (inner === 'resourceSpans') this.groups.beginResource();
       if (inner === 'scopeSpans') this.groups.beginScope();
       if (inner === 'resourceSpans' || inner === 'scopeSpans')
-        yield* this.inside(field.type, inner, stop);
-      else this.keep(inner as Kept | undefined, field.type, start, stop);
+        yield* this.inside(field.message, inner, stop);
+      else this.keep(inner as Kept | undefined, field.message, start, stop);
       reader.pos = stop;
       yield;
     }
   }
 
-  private keep(kind: Kept | undefined, type: protobuf.Type, start: number, stop: number): void {
+  private keep(kind: Kept | undefined, message: Message, start: number, stop: number): void {
     if (kind) this.counts.begin(kind);
-    this.count(type, stop, 1);
+    this.count(message, stop, 1);
     if (kind) this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, stop)));
   }
 
-  private count(type: protobuf.Type, end: number, depth: number): void {
+  private count(message: Message, end: number, depth: number): void {
     const { reader } = this;
-    if (depth > MAX_MESSAGES_DEEP) return;
+    if (depth > MAX_MESSAGES_DEEP) return; // what lies deeper is never decoded, and fails its span
     while (reader.pos < end) {
-      const field = this.nextField(type, end);
+      const field = this.nextField(message, end);
       if (!field) continue;
-      this.count(field.type, field.stop, depth + 1);
+      this.count(field.message, field.stop, depth + 1);
       reader.pos = field.stop;
     }
   }
 
   /** Counts a field. One that holds a message stands before it then, of any other it is behind. */
-  private nextField(type: protobuf.Type, end: number) {
+  private nextField({ byId }: Message, end: number) {
     const { reader } = this;
     this.counts.addField();
     const tag = reader.uint32();
@@ -177,10 +171,9 @@ class ProtobufWalk {
     }
     const stop = reader.uint32() + reader.pos;
     if (stop > end) throw new RangeError('a field ends behind its message');
-    const known = type.fieldsById[tag >>> 3];
-    const resolved = known?.resolvedType;
-    if (resolved instanceof protobuf.Type)
-      return { name: known!.name, type: resolved, start: reader.pos, stop };
+    const known = byId[tag >>> 3];
+    if (known?.message)
+      return { name: known.name, message: known.message, start: reader.pos, stop };
     reader.pos = stop;
     return undefined;
   }
