@@ -6,15 +6,14 @@
  *   npm run build && node bench/marks.mjs index '(project_id, user_id, started_at)'
  */
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import http from 'node:http';
-import { serviceAndDatabase } from './support.mjs';
+import { cpuMeter, serviceAndDatabase } from './support.mjs';
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
 const ROUND_MS = 2000;
 const [mode = 'marks', ...indexes] = process.argv.slice(2);
 
-const { child, url, client, headers, close } = await serviceAndDatabase();
+const { url, client, headers, close } = await serviceAndDatabase();
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
 process.setMaxListeners(0);
 
@@ -75,7 +74,7 @@ async function rate(send, connections) {
   const end = performance.now() + ROUND_MS;
   let calls = 0;
   const started = performance.now();
-  const used = cpuSeconds();
+  const used = cpuMeter(process.pid); // the service and its PostgreSQL are below this process
   await Promise.all(
     Array.from({ length: connections }, async () => {
       while (performance.now() < end) {
@@ -85,7 +84,7 @@ async function rate(send, connections) {
     }),
   );
   const seconds = (performance.now() - started) / 1000;
-  return { rate: calls / seconds, cpu: ((cpuSeconds() - used) * 1e6) / calls };
+  return { rate: calls / seconds, cpu: (used().postgres * 1e6) / calls };
 }
 
 async function arrange(way) {
@@ -101,31 +100,6 @@ async function arrange(way) {
   const state = way === 'with' ? 'ENABLE' : 'DISABLE';
   for (const event of ['inserted', 'updated', 'deleted'])
     await client.query(`ALTER TABLE calls ${state} TRIGGER calls_mark_slots_${event}`);
-}
-
-/** Seconds of CPU so far, of the service and of the PostgreSQL below this process (Linux). */
-function cpuSeconds() {
-  const processes = new Map();
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-      const fields = stat
-        .slice(stat.lastIndexOf(')') + 2)
-        .split(' ')
-        .map(Number);
-      processes.set(Number(name), { parent: fields[1], ticks: fields.slice(11, 15) });
-    } catch {
-      // it has ended
-    }
-  }
-  let ticks = 0;
-  for (const [id, { ticks: own }] of processes) {
-    let at = id;
-    while (at > 1 && at !== process.pid) at = processes.get(at)?.parent ?? 0;
-    if (at !== process.pid || id === process.pid) continue;
-    ticks += own[0] + own[1] + (id === child.pid ? 0 : own[2] + own[3]);
-  }
-  return ticks / 100;
 }
 
 /** With and without in turns, so that both meet the same neighbours on the machine. */

@@ -1,9 +1,11 @@
 /**
- * What the statistics of calls cost: a request of 30 days in hours over HTTP beside the naive query on the same data, and
- * ingest with and without the marks, in one run. Starts an embedded PostgreSQL with durable settings and the service on it.
+ * What the questions of a console cost over HTTP, each beside the naive query on the same data in the same run: pages of
+ * calls (newest, by status, op, user, thread, ...), right after the load and once PostgreSQL has analysed the table, counts,
+ * and statistics of 30 days in hours. Starts an embedded PostgreSQL with durable settings and the service on it.
  *   npm run build && node bench/questions.mjs [calls...=200000 1000000]
- * Calls of 1.7 KB with a model each (three of them, one priced by the project), over 30 days, 1 % without an end, 2 % errors.
- * `naive` is the usual query straight on PostgreSQL, without HTTP; it prices nothing.
+ * Calls of 1.7 KB over 30 days, five a trace, with a model each (three of them, one priced by the project); a thousand
+ * projects of ten calls stand beside them. 0.02 % are errors, 0.01 % run, 0.002 % are of a rare op. `naive` is the usual
+ * query straight on PostgreSQL, without HTTP; it prices nothing. What marks cost ingest: bench/marks.mjs.
  */
 import { once } from 'node:events';
 import http from 'node:http';
@@ -14,8 +16,6 @@ const PROJECT = 'acme/bench';
 const WINDOW = { start: '2026-01-01T00:00:00Z', end: '2026-01-31T00:00:00Z' };
 const AT_ONCE = 20_000;
 const READS = 7;
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9);
-const ROUND_MS = 2000;
 
 const { url, client, headers, close } = await serviceAndDatabase();
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
@@ -45,20 +45,100 @@ async function timed(run, reads = READS) {
 const ms = (value) => Number(value.toFixed(1));
 
 const FILL = `
-  INSERT INTO calls (project_id, id, op_name, trace_id, user_id, started_at, ended_at, exception, attributes, inputs, output, summary)
-  SELECT $1, '0190a000-0000-7000-8000-' || lpad(n::text, 12, '0'), 'op' || n % 7, 't' || n / 5, 'ada', at,
-    CASE WHEN n % 100 > 0 THEN at + random() * random() * interval '30 s' END,
-    CASE WHEN n % 50 = 1 THEN 'no' END, '{}', json_build_object('text', repeat(md5(n::text), 24)),
+  INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, thread_id, turn_id, user_id, started_at, ended_at, exception,
+    has_descendant_error, attributes, inputs, output, summary)
+  SELECT $1, id, CASE WHEN n % 50000 = 7 THEN 'rare' ELSE 'op' || n % 7 END, root, CASE WHEN n % 5 > 0 THEN root END,
+    CASE WHEN n % 10 < 5 THEN 'thread-' || n / 100 END, CASE WHEN n % 10 < 5 THEN root END,
+    CASE WHEN n % 20000 = 3 THEN 'rarely' ELSE 'user' || n % 3 END, at,
+    CASE WHEN n % 10000 > 0 THEN at + random() * random() * interval '30 s' END, CASE WHEN n % 5000 = 1 THEN 'no' END,
+    n % 5000 = 0, '{}', json_build_object('text', repeat(md5(n::text), 24)),
     json_build_object('text', repeat(md5((n + 1)::text), 24)),
     CASE WHEN n % 100 > 0 THEN json_build_object('usage', json_build_object((ARRAY['gpt-4o', 'mine', 'claude-sonnet-4-5'])[1 + n % 3],
       json_build_object('prompt_tokens', 100 + n % 1000, 'completion_tokens', n % 300, 'requests', 1))) END
-  FROM (SELECT n, $4::timestamptz + n * (interval '30 days' / $5::float8) AS at
+  FROM (SELECT n, 'call-' || lpad(n::text, 12, '0') AS id, 'call-' || lpad((n - n % 5)::text, 12, '0') AS root,
+      $4::timestamptz + n * (interval '30 days' / $5::float8) AS at
     FROM generate_series($2::int, $3::int) n) t`;
 
 async function fill(from, to, total, project = PROJECT) {
   for (let n = from; n < to; n += AT_ONCE)
     await client.query(FILL, [project, n, Math.min(n + AT_ONCE, to) - 1, WINDOW.start, total]);
 }
+
+const NEWEST = [{ field: 'started_at', direction: 'desc' }];
+const page = (more) => () =>
+  post('/calls/stream_query', { project_id: PROJECT, sort_by: NEWEST, limit: 50, ...more });
+const where = (condition, order = 'started_at DESC, id') =>
+  `SELECT * FROM calls WHERE project_id = '${PROJECT}' AND op_name IS NOT NULL AND deleted_at IS NULL AND ${condition}
+   ORDER BY ${order} LIMIT 50`;
+const STATUS = `CASE WHEN exception IS NOT NULL THEN 'error' WHEN ended_at IS NULL THEN 'running'
+  WHEN has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
+const hasStatus = (status) => ({
+  query: { $expr: { $eq: [{ $getField: 'summary.svc.status' }, { $literal: status }] } },
+});
+const status = (name) => [hasStatus(name), where(`${STATUS} = '${name}'`)];
+const one = (n) => `call-${String(n - (n % 10)).padStart(12, '0')}`;
+/** What is asked, and the naive condition. */
+const lists = (size) => ({
+  newest: [{}, where('TRUE')],
+  'newest roots': [{ filter: { trace_roots_only: true } }, where('parent_id IS NULL')],
+  'of status success': status('success'),
+  'of status error': status('error'),
+  'of status running': status('running'),
+  'of an op': [{ filter: { op_names: ['op3'] } }, where(`op_name = 'op3'`)],
+  'of a rare op': [{ filter: { op_names: ['rare'] } }, where(`op_name = 'rare'`)],
+  'of a user': [{ filter: { svc_user_ids: ['user1'] } }, where(`user_id = 'user1'`)],
+  'of a rare user': [{ filter: { svc_user_ids: ['rarely'] } }, where(`user_id = 'rarely'`)],
+  'of a trace': [
+    { filter: { trace_ids: [one(size / 2)] } },
+    where(`trace_id = '${one(size / 2)}'`),
+  ],
+  'of a thread': [
+    { filter: { thread_ids: [`thread-${Math.floor(size / 200)}`] } },
+    where(`thread_id = 'thread-${Math.floor(size / 200)}'`),
+  ],
+  'of a turn': [{ filter: { turn_ids: [one(size / 2)] } }, where(`turn_id = '${one(size / 2)}'`)],
+  'of an hour': [
+    {
+      query: {
+        $expr: {
+          $and: [
+            { $gte: [{ $getField: 'started_at' }, { $literal: '2026-01-10T00:00:00Z' }] },
+            { $lt: [{ $getField: 'started_at' }, { $literal: '2026-01-10T01:00:00Z' }] },
+          ],
+        },
+      },
+    },
+    where(`started_at >= '2026-01-10T00:00:00Z' AND started_at < '2026-01-10T01:00:00Z'`),
+  ],
+  'slowest roots': [
+    {
+      filter: { trace_roots_only: true },
+      sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }],
+    },
+    where('parent_id IS NULL', 'ended_at - started_at DESC NULLS LAST, id'),
+  ],
+  'slowest of all (reads all)': [
+    { sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }] },
+    where('TRUE', 'ended_at - started_at DESC NULLS LAST, id'),
+  ],
+});
+const count = (more) => () => post('/calls/query_stats', { project_id: PROJECT, ...more });
+const COUNTS = {
+  'count all': [
+    count({}),
+    `SELECT count(*) FROM calls WHERE project_id = '${PROJECT}' AND op_name IS NOT NULL AND deleted_at IS NULL`,
+  ],
+  'count errors': [
+    count(hasStatus('error')),
+    `SELECT count(*) FROM calls WHERE project_id = '${PROJECT}' AND op_name IS NOT NULL AND deleted_at IS NULL AND ${STATUS} = 'error'`,
+  ],
+  'projects: 1001, with counts': [() => post('/projects/query', {}), null],
+  'threads, the latest': [
+    () => post('/threads/stream_query', { project_id: PROJECT, limit: 50 }),
+    `SELECT thread_id, count(*), max(coalesce(ended_at, started_at)) FROM calls WHERE project_id = '${PROJECT}'
+     AND id = turn_id AND thread_id <> '' GROUP BY 1 ORDER BY 3 DESC LIMIT 50`,
+  ],
+};
 
 const metrics = {
   calls: [
@@ -120,7 +200,24 @@ async function refreshed() {
 /** The refresher leaves the project alone as long as this connection holds its lock. */
 const HOLD = [0x736c6f74, PROJECT];
 
+/** Medians of pages and of counts; the naive ones once, on what is analysed. */
+async function asked(size, isAnalysed) {
+  const all = {
+    ...Object.fromEntries(
+      Object.entries(lists(size)).map(([name, [body, sql]]) => [name, [page(body), sql]]),
+    ),
+    ...COUNTS,
+  };
+  const found = {};
+  for (const [name, [run, sql]] of Object.entries(all)) {
+    await run();
+    found[name] = [ms(await timed(run)), isAnalysed && sql ? ms(await timed(naive(sql), 2)) : ''];
+  }
+  return found;
+}
+
 async function questions() {
+  await client.query('ALTER TABLE calls SET (autovacuum_enabled = off)');
   await post('/cost/create', {
     project_id: PROJECT,
     costs: {
@@ -129,16 +226,27 @@ async function questions() {
   });
   let filled = 0;
   for (const size of SIZES) {
-    await client.query('DELETE FROM calls WHERE project_id = $1', [PROJECT]);
+    await client.query('DELETE FROM calls');
     await client.query('VACUUM calls');
     await refreshed();
+    for (let n = 0; n < 1000; n++) await fill(0, 10, 10, `small/p${n}`);
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', HOLD);
     await fill(0, size, size);
     filled = size;
+    await client.query(`DELETE FROM pg_statistic WHERE starelid = 'calls'::regclass`); // as if it had never been analysed
+    const fresh = await asked(size, false);
     const rows = {};
     const behind = await timed(ask(QUESTIONS[2][1]), 1);
     await client.query('SELECT pg_advisory_unlock_all()');
     const caughtUp_s = await refreshed();
+    await client.query('ANALYZE calls');
+    const analysed = await asked(size, true);
+    for (const [name, [over_http, naive_ms]] of Object.entries(analysed))
+      rows[name] = {
+        'ms right after the load': fresh[name][0],
+        'ms over HTTP': over_http,
+        'naive ms': naive_ms,
+      };
     for (const [name, body, sql] of QUESTIONS)
       rows[name] = {
         'ms over HTTP': ms(await timed(ask(body), sql ? READS : 3)),
@@ -164,92 +272,8 @@ async function questions() {
   }
 }
 
-let numbers = 0;
-const text = 'x'.repeat(700);
-function item() {
-  const id = `${process.pid}-${numbers++}`;
-  const at = new Date().toISOString();
-  return [
-    {
-      mode: 'start',
-      req: {
-        start: {
-          project_id: 'acme/ingest',
-          id,
-          op_name: 'op',
-          trace_id: id,
-          started_at: at,
-          attributes: {},
-          inputs: { text },
-        },
-      },
-    },
-    {
-      mode: 'end',
-      req: {
-        end: {
-          project_id: 'acme/ingest',
-          id,
-          ended_at: at,
-          output: { text },
-          summary: { usage: { 'gpt-4o': { prompt_tokens: 100, completion_tokens: 20 } } },
-        },
-      },
-    },
-  ];
-}
-const WAYS = {
-  'batches of 50 calls, start and end': () =>
-    post('/call/upsert_batch', { batch: Array.from({ length: 50 }, item).flat() }).then(() => 50),
-  'batches of 100 starts, then of their ends': async () => {
-    const calls = Array.from({ length: 100 }, item);
-    await post('/call/upsert_batch', { batch: calls.map(([start]) => start) });
-    await post('/call/upsert_batch', { batch: calls.map(([, end]) => end) });
-    return 100;
-  },
-};
-async function rate(send) {
-  const end = performance.now() + ROUND_MS;
-  let calls = 0;
-  const started = performance.now();
-  await Promise.all(
-    Array.from({ length: 8 }, async () => {
-      while (performance.now() < end) calls += await send();
-    }),
-  );
-  return (calls / (performance.now() - started)) * 1000;
-}
-
-/** With and without marks in turns, so that both meet the same neighbours on the machine. */
-async function ingest() {
-  const rows = {};
-  for (const [name, send] of Object.entries(WAYS)) {
-    await rate(send);
-    const rates = { with: [], without: [] };
-    for (let i = 0; i < ROUNDS; i++)
-      for (const way of i % 2 ? ['with', 'without'] : ['without', 'with']) {
-        for (const event of ['inserted', 'updated', 'deleted'])
-          await client.query(
-            `ALTER TABLE calls ${way === 'with' ? 'ENABLE' : 'DISABLE'} TRIGGER calls_mark_slots_${event}`,
-          );
-        rates[way].push(await rate(send));
-        await client.query(`DELETE FROM calls WHERE project_id = 'acme/ingest'`);
-        await client.query('VACUUM calls');
-      }
-    rows[name] = {
-      'calls/s without marks': Math.round(median(rates.without)),
-      'with marks': Math.round(median(rates.with)),
-      'median of the rounds’ ratios': Number(
-        median(rates.with.map((value, i) => value / rates.without[i])).toFixed(3),
-      ),
-    };
-  }
-  console.table(rows);
-}
-
 try {
-  if (process.env.BENCH_ONLY !== 'questions') await ingest();
-  if (process.env.BENCH_ONLY !== 'ingest') await questions();
+  await questions();
 } finally {
   await close();
 }

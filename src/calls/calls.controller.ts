@@ -21,8 +21,6 @@ import {
   CallsDeletedDto,
   CallsDeleteDto,
   CallsQueryDto,
-  CallsStatsAnswerDto,
-  CallsStatsDto,
   CallStartBodyDto,
   CallStartedDto,
   CallUpdateDto,
@@ -106,14 +104,6 @@ export class CallsController {
   @Allow('reader')
   async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.calls.stream(query, 'array'), request, 'calls');
-  }
-
-  /** How many calls match. */
-  @Post('calls/query_stats')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  stats(@Body() query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
-    return this.calls.stats(query);
   }
 
   /** Sets the display name of a call, also of one whose start is still on its way. */

@@ -8,6 +8,7 @@ import { CallsService } from './calls.service.js';
 import { CallsWriter } from './calls.writer.js';
 import { CallsV2Controller } from './calls-v2.controller.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
+import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
 import { CallStatsService } from './stats/call-stats.service.js';
 
@@ -15,7 +16,14 @@ import { CallStatsService } from './stats/call-stats.service.js';
 @Module({
   imports: [CostsModule, ProjectsModule],
   controllers: [CallsController, CallsErasingController, CallsV2Controller, CallStatsController],
-  providers: [CallsService, CallsErasingService, CallsWriter, CallStatsService, CallSlotsRefresher],
+  providers: [
+    CallsService,
+    CallsErasingService,
+    CallsWriter,
+    CallStatsService,
+    CallCountsService,
+    CallSlotsRefresher,
+  ],
   exports: [CallsService, CallsErasingService],
 })
 export class CallsModule {}

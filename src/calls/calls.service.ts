@@ -13,7 +13,6 @@ import { Database } from '../database/database.js';
 import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ErasingsService } from '../erasing/erasings.service.js';
-import { ProjectsService } from '../projects/projects.service.js';
 import type { Sql } from '../query/sql.js';
 import {
   CallEndDto,
@@ -25,8 +24,6 @@ import {
   type CallsQueryDto,
   CallStartDto,
   type CallStartedDto,
-  type CallsStatsAnswerDto,
-  type CallsStatsDto,
   type CallUpdateDto,
   MAX_BATCH,
 } from './calls.dto.js';
@@ -60,7 +57,6 @@ export class CallsService {
     private readonly writer: CallsWriter,
     private readonly costs: CostsService,
     private readonly erasings: ErasingsService,
-    private readonly projects: ProjectsService,
   ) {}
 
   /** `text` is the body as it was sent. */
@@ -174,21 +170,6 @@ export class CallsService {
     return this.database.stream(query, { rows: new JsonRowWriter(pieces, framing) });
   }
 
-  async stats(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
-    const count = await (isOfAll(query)
-      ? this.projects.callCount(query.project_id)
-      : this.counted(query));
-    const limit = query.limit ?? Infinity;
-    return { count: Math.min(count, limit), has_more: count > limit };
-  }
-
-  private async counted(query: CallsStatsDto): Promise<number> {
-    const [row] = await this.database.long(() =>
-      this.database.query<{ count: number }>(callsStatsQuery(query)),
-    );
-    return row!.count;
-  }
-
   /**
    * What a filter and a query of another feature say of the call `c`. A member that a filter does not have is refused.
    * @throws ApiError, InvalidQuery
@@ -232,10 +213,6 @@ export class CallsService {
     }, STATEMENT_MS.bulk);
   }
 }
-
-/** Whether a request leaves no call of its project out. */
-const isOfAll = ({ filter, query }: CallsStatsDto) =>
-  !query && Object.values(filter ?? {}).every((value) => !value);
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {

@@ -149,18 +149,18 @@ export const caseOf = (value: Value, other: Value): Sql | undefined =>
     ? value.cases?.get(other.literal)
     : undefined;
 
+/** Whether one of two values is missing, when the other is a null literal. */
+function missing(a: Value, b: Value): Sql | undefined {
+  if (!isNull(a) && !isNull(b)) return undefined;
+  const other = isNull(a) ? b : a;
+  return isLiteral(other) ? sql`${other.literal === null}::boolean` : sql`${other.sql} IS NULL`;
+}
+
 /** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
 export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const isEquality = comparison === '$eq' || comparison === '$ne';
-  if (isEquality && (isNull(a) || isNull(b))) {
-    const other = isNull(a) ? b : a;
-    const answer = isLiteral(other)
-      ? sql`${other.literal === null}::boolean`
-      : sql`${other.sql} IS NULL`;
-    return comparison === '$eq' ? sql`(${answer})` : sql`(NOT ${answer})`;
-  }
-  const found = comparison === '$eq' ? (caseOf(a, b) ?? caseOf(b, a)) : undefined;
-  if (found) return found;
+  const known = isEquality ? (missing(a, b) ?? caseOf(a, b) ?? caseOf(b, a)) : undefined;
+  if (known) return comparison === '$eq' ? sql`(${known})` : sql`(NOT ${known})`;
   const type = commonType(typeOf(a), typeOf(b));
   const symbol = SYMBOLS[comparison];
   if (type === 'json')
