@@ -226,21 +226,6 @@ it('goes from process to process, and ends with the one it is of', async () => {
   expect(await exit).toBe(0);
 });
 
-it('is told what a process has noted when that ends', async () => {
-  const watching = await watch('acme/end');
-  expect(await watching.next()).toEqual(KINDS);
-  const { dataSourceOptions } = await import('../ormconfig.js');
-  const { createApp } = await import('../src/app.js');
-  const { Database } = await import('../src/database/database.js');
-  const other = await createApp(new DataSource(dataSourceOptions(app.databaseUrl)));
-  await other.init();
-  for (const kind of ['calls', 'jobs'] as const) other.get(Database).note('acme/end', kind);
-  await other.close();
-  const told: Kind[] = [];
-  while (!told.includes('jobs')) told.push(...(await watching.next())!);
-  expect(told).toEqual(['calls', 'jobs']);
-});
-
 describe('what is told', () => {
   let planted: Planted;
   const told = new Set<string>();
@@ -267,4 +252,20 @@ describe('what is told', () => {
     else await response.arrayBuffer();
     expect([...told].toSorted()).toEqual(CHANGED[route] ?? []);
   });
+});
+
+// the last one, since a further app takes Passport's strategies over, which belong to the process
+it('is told what a process has noted when that ends', async () => {
+  const watching = await watch('acme/end');
+  expect(await watching.next()).toEqual(KINDS);
+  const { dataSourceOptions } = await import('../ormconfig.js');
+  const { createApp } = await import('../src/app.js');
+  const { Database } = await import('../src/database/database.js');
+  const other = await createApp(new DataSource(dataSourceOptions(app.databaseUrl)));
+  await other.init();
+  for (const kind of ['calls', 'jobs'] as const) other.get(Database).note('acme/end', kind);
+  await other.close();
+  const told: Kind[] = [];
+  while (!told.includes('jobs')) told.push(...(await watching.next())!);
+  expect(told).toEqual(['calls', 'jobs']);
 });
