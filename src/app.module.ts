@@ -9,6 +9,7 @@ import { ErrorFilter } from './common/error.filter.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErasingModule } from './erasing/erasing.module.js';
+import { EventsModule } from './events/events.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
@@ -42,6 +43,7 @@ export class AppModule {
         ProjectsModule,
         RetentionModule,
         BuildsModule,
+        EventsModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -9,6 +9,7 @@ import {
   PUBLIC,
   type Scheme,
   SCHEMES,
+  sendTo,
   type Sent,
 } from './support/operations.js';
 import { contents, plant, type Planted } from './support/planted.js';
@@ -84,25 +85,14 @@ function anAddress(): string {
 }
 
 /** Sends a request to a route; the text of the answer is inflated. */
-async function ask(
-  route: string,
-  { params = {}, query = '', body, headers }: Sent,
-  authorization?: string,
-) {
-  const [method, pattern] = route.split(' ') as [string, string];
-  const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
-  const isForm = body instanceof FormData;
-  const response = await fetch(app.url + path + query, {
-    method,
-    headers: {
-      ...(!isForm && { 'content-type': 'application/json' }),
-      'x-forwarded-for': anAddress(),
-      ...(authorization !== undefined && { authorization }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+async function ask(route: string, sent: Sent, authorization?: string) {
+  const response = await sendTo(app.url, route, sent, {
+    'x-forwarded-for': anAddress(),
+    ...(authorization !== undefined && { authorization }),
   });
-  const bytes = Buffer.from(await response.arrayBuffer());
+  const isEndless = response.headers.get('content-type') === 'text/event-stream';
+  const bytes = isEndless ? Buffer.of() : Buffer.from(await response.arrayBuffer());
+  if (isEndless) await response.body!.cancel();
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
   return { status: response.status, challenge: response.headers.get('www-authenticate'), text };
 }

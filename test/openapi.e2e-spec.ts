@@ -5,6 +5,7 @@ import { ATTEMPTS } from '../src/auth/failed-attempts.js';
 import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../src/common/inflated.js';
 import { MAX_DEPTH as MAX_JSON_DEPTH } from '../src/common/json-text.js';
 import { loadConfig } from '../src/config.js';
+import { BEAT_MS, MAX_STREAMS, MAX_STREAMS_OF_KEY } from '../src/events/events.service.js';
 import { STATEMENT_MS } from '../src/database/limits.js';
 import { STALLED_AFTER_MS } from '../src/database/row-stream.js';
 import { SLOW_AFTER_MS, WAIT_MS } from '../src/database/slots.js';
@@ -100,6 +101,8 @@ it('docs/limits.md gives the numbers of the code', () => {
     'streams, counts, purges and uploads under way in a process': expect.arrayContaining([
       WAIT_MS / 1000,
     ]),
+    'streams of events of a process, of a key in it': [MAX_STREAMS, MAX_STREAMS_OF_KEY],
+    'a stream of events that has not taken the last sign of life': [BEAT_MS / 1000],
     'a file': [MAX_FILE_BYTES],
     'silence of a file or a training body, and time behind N bytes a second': [
       STREAMED_RATE,

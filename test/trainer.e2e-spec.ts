@@ -558,11 +558,11 @@ describe('trainers', () => {
         headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/json' },
       });
       sent.on('error', () => {}).end('{"worker_id":"gone","wait_s":30}');
-      const { JobNotices } = await import('../src/preview/job-notices.js');
-      const notices: { waiters: Set<unknown> } = app.app.get(JobNotices);
-      await until(() => notices.waiters.size === 1);
+      const { Notices } = await import('../src/database/notices.js');
+      const notices = app.app.get(Notices);
+      await until(() => notices.listeners === 1);
       sent.destroy();
-      await until(() => notices.waiters.size === 0);
+      await until(() => notices.listeners === 0);
       const job = await preview.aJob(await preview.aModel());
       expect(await statusOf(job)).toBe('queued');
     });

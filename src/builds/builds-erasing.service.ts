@@ -46,6 +46,7 @@ export class BuildsErasing {
     const forgotten = await this.database.query<{ id: string }>(buildsForget(projectId, builds));
     const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;
+    this.database.note(projectId, 'builds');
     await this.database.query(chunksForget(projectId, ids));
     const jobs = await this.database.query<{ job_id: string; log_batch_id: string | null }>(
       jobsForget(projectId, ids),

@@ -114,6 +114,7 @@ export class BuildsService {
           userId: request.user!.userName,
         }),
       );
+      this.database.note(projectId, 'builds');
       const { as_of, digest, counts, lints } = built;
       return { build_id: id, as_of, digest, manifest_digest: manifestDigest, counts, lints };
     }, STATEMENT_MS.bulk);

@@ -108,6 +108,7 @@ export class CallsErasingService {
     if (ids.length === 0) return { after: next, payloads: 0 };
     await this.database.query(callsLock(projectId, ids));
     const erased = await this.database.query(payloadsErase(projectId, ids));
+    this.database.note(projectId, 'calls');
     await this.erasings.forget(projectId, ids);
     return { after: next, payloads: erased.length };
   }
@@ -144,6 +145,8 @@ export class CallsErasingService {
     ids: string[],
   ): Promise<{ isWhole: boolean; counts: Counts }> {
     await this.database.query(callsLock(projectId, ids));
+    this.database.note(projectId, 'calls');
+    this.database.note(projectId, 'feedback');
     const refs = refsOf(
       projectId,
       ids.map((id) => `call/${id}`),

@@ -194,6 +194,7 @@ export class CallsService {
       () => this.database.query(updateQuery(project_id, call_id, display_name ?? null)),
       STATEMENT_MS.write,
     );
+    this.database.note(project_id, 'calls');
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
@@ -204,6 +205,7 @@ export class CallsService {
         );
         return row!;
       });
+      this.database.note(project_id, 'calls');
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
         await this.database.query(

@@ -90,6 +90,7 @@ export class CallsWriter implements OnApplicationShutdown {
     const rows = await this.database.query<{ project_id: string; id: string; trace_id: string }>(
       upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
     );
+    for (const { projectId } of writes) this.database.note(projectId, 'calls');
     if (rows.length === 0) return; // every start named its trace
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
     for (const write of writes) write.traceId = traceIds.get(keyOf(write));

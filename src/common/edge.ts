@@ -41,11 +41,13 @@ const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
-let isLastAnswer = false;
+const lastAnswersBegin = new AbortController();
+/** Aborted when each answer is the last one of its connection. What streams without an end, ends then. */
+export const lastAnswers = lastAnswersBegin.signal;
 
 /** From now on each connection is closed with the answer it gets: the process is about to end. */
 export function closeWithAnswers(): void {
-  isLastAnswer = true;
+  lastAnswersBegin.abort();
 }
 
 /**
@@ -57,7 +59,7 @@ export function edge(request: Request, response: Response, next: NextFunction): 
   request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
   response.setHeader('x-request-id', request.id);
   response.setHeader('x-content-type-options', 'nosniff');
-  if (isLastAnswer) response.setHeader('connection', 'close');
+  if (lastAnswers.aborted) response.setHeader('connection', 'close');
   const started = performance.now();
   response.once('close', () => {
     endHold(request, response);

@@ -64,6 +64,7 @@ export class CostsService {
   async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
     const rows = rowsOf(costs, valueAt(text, 'costs'));
     await this.database.query(insertQuery(project_id, rows));
+    this.database.note(project_id, 'costs');
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
   }
 
@@ -74,6 +75,7 @@ export class CostsService {
   async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
       const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      this.database.note(request.project_id, 'costs');
       if (purged!.num_purged > 0)
         await this.database.query(
           eventInsert({ action: 'cost.purge', by, projectId: request.project_id, detail: purged! }),

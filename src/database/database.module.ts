@@ -2,6 +2,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Database } from './database.js';
+import { Notices } from './notices.js';
 import { StagedUploads } from './staged-uploads.js';
 
 /** The one connection pool of the process, for repositories and for `Database`. Closing the app closes it. */
@@ -18,8 +19,8 @@ export class DatabaseModule {
             dataSource.isInitialized ? dataSource : dataSource.initialize(),
         }),
       ],
-      providers: [Database, StagedUploads],
-      exports: [Database, StagedUploads],
+      providers: [Database, Notices, StagedUploads],
+      exports: [Database, Notices, StagedUploads],
     };
   }
 }

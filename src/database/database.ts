@@ -4,6 +4,7 @@ import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type Prepared, Sql } from '../query/sql.js';
+import { Changes, type Kind, noteIn, type Noted } from './changes.js';
 import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
@@ -16,6 +17,8 @@ interface Scope {
   /** Whose work it is. */
   key: () => string;
   client?: PoolClient;
+  /** What the transaction changes. */
+  noted?: Noted;
   /** Set where the connection may be held for long, and for how long a statement may run there. */
   slot?: Slot;
   statementMs?: number;
@@ -35,6 +38,7 @@ const OURS = () => '';
 export class Database {
   private readonly scopes = new AsyncLocalStorage<Scope>();
   private readonly slots: Slots;
+  readonly changes = new Changes((statement) => this.pool.query(statement.toQuery()));
   /** The end of the queue for each lock that is wanted. */
   private readonly queues = new Map<string, Promise<unknown>>();
 
@@ -77,6 +81,16 @@ export class Database {
   /** Whose work this asynchronous context is: for callbacks of other contexts, which pass it to `runFor`. */
   get key(): () => string {
     return this.scope?.key ?? OURS;
+  }
+
+  /**
+   * Tells those who watch a project, in every process, that something of the kind was written: when the transaction has
+   * committed, or else now.
+   */
+  note(projectId: string, kind: Kind): void {
+    const noted = this.scope?.noted;
+    if (noted) noteIn(noted, projectId, kind);
+    else this.changes.note(projectId, kind);
   }
 
   async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
@@ -177,11 +191,14 @@ export class Database {
   private async begun<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
     const isUrgent = this.scope?.isUrgent ?? false;
     const client = await this.pool.connect();
+    const noted: Noted = new Map();
     let failure: Error | undefined;
     try {
       await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${first}`);
-      const result = await this.scopes.run({ ...scope, isUrgent, client }, work);
+      const result = await this.scopes.run({ ...scope, isUrgent, client, noted }, work);
       await client.query('COMMIT');
+      for (const [projectId, kinds] of noted)
+        for (const kind of kinds) this.changes.note(projectId, kind);
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((lost: Error) => (failure = lost));

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
 import type { Counts, ErasingRow } from './erasings.query.js';
 import { ErasingsService, type Step } from './erasings.service.js';
@@ -53,6 +54,7 @@ export class ProjectErasing {
   }
 
   private async step({ project_id, cursor, created_at }: ErasingRow): Promise<Step> {
+    for (const kind of KINDS) this.database.note(project_id, kind);
     if (!cursor) return this.begin(project_id);
     const { lastKeys, table: name, after } = cursor as Cursor;
     const index = this.tables.findIndex((table) => table.name === name);

@@ -113,6 +113,7 @@ export class FeedbackService {
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
       const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      this.database.note(request.project_id, 'feedback');
       if (purged!.num_purged > 0)
         await this.database.query(
           eventInsert({
@@ -185,6 +186,7 @@ export class FeedbackService {
     );
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
+    this.database.note(row.body.project_id, 'feedback');
     return stored!.json;
   }
 }

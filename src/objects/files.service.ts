@@ -116,6 +116,7 @@ export class FilesService {
   ): Promise<void> {
     return this.database.long(async () => {
       const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
+      this.database.note(file.projectId, 'objects');
       if (stored) await upload.keep(file.projectId);
       else await upload.discard();
     }, STATEMENT_MS.bulk);
@@ -134,6 +135,7 @@ export class FilesService {
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
     );
+    this.database.note(projectId, 'objects');
     return { digest };
   }
 

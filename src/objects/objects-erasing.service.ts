@@ -68,6 +68,8 @@ export class ObjectsErasingService {
     const at = (cursor as { at: number } | null)?.at ?? 0;
     const indexes = targets!.slice(at, at + VERSIONS_AT_ONCE).map(Number);
     if (indexes.length === 0) return { cursor: null, counts: {} };
+    this.database.note(project_id, 'objects');
+    this.database.note(project_id, 'feedback');
     await this.database.query(lockQuery(project_id, object_id));
     const digests = await this.database.query<{ digest: string }>(
       lastDigests(project_id, object_id, indexes),

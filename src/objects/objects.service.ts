@@ -67,6 +67,7 @@ export class ObjectsService {
       await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
       const [published] = await this.database.query<Index>(publishQuery(version));
+      this.database.note(version.projectId, 'objects');
       return published!;
     });
   }
@@ -116,6 +117,7 @@ export class ObjectsService {
       if (!digests && deleted.length === 0)
         throw new ApiError('not_found', `there is no object ${object_id}`);
       await this.database.query(promoteQuery(project_id, object_id));
+      this.database.note(project_id, 'objects');
       const detail = { ...(digests && { digests }), num_deleted: deleted.length };
       await this.database.query(
         eventInsert({

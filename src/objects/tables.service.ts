@@ -137,6 +137,7 @@ export class TablesService {
       for (const batch of batchesOf(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
       await this.database.query(insertTableQuery(projectId, digest, rowDigests));
+      this.database.note(projectId, 'objects');
     });
     return digest;
   }

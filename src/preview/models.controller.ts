@@ -27,7 +27,7 @@ import {
 } from './models.dto.js';
 import { ModelsService } from './models.service.js';
 import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
-import { QueryPipe } from './query.pipe.js';
+import { QueryPipe } from '../common/query.pipe.js';
 import { LogDto } from './training-jobs.dto.js';
 
 @ApiTags('preview: models')

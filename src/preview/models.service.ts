@@ -56,6 +56,7 @@ export class ModelsService {
       );
       if (created) {
         await this.database.query(checkpointInsert(projectId, created.id, uuidv7()));
+        this.database.note(projectId, 'models');
         return modelDto(created);
       }
       const [existing] = await this.database.query<ModelRow>(modelByName(projectId, name));
@@ -106,6 +107,7 @@ export class ModelsService {
           detail,
         }),
       );
+      this.database.note(project_id, 'models');
       return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
     }, STATEMENT_MS.bulk);
   }
@@ -129,7 +131,8 @@ export class ModelsService {
         checkpointsDelete(project_id, id, steps),
       );
       const detail = { steps: deleted.map(({ step }) => step) };
-      if (deleted.length > 0)
+      if (deleted.length > 0) {
+        this.database.note(project_id, 'models');
         await this.database.query(
           eventInsert({
             action: 'checkpoints.delete',
@@ -139,6 +142,7 @@ export class ModelsService {
             detail,
           }),
         );
+      }
       return new Set(detail.steps);
     });
     return {
@@ -176,6 +180,7 @@ export class ModelsService {
     );
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
+    this.database.note(projectId, 'models');
   }
 
   /** For the rest of the transaction nothing is added to the model. */

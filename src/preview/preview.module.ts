@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { JobNotices } from './job-notices.js';
 import { ModelsController } from './models.controller.js';
 import { ModelsService } from './models.service.js';
 import { QueueService } from './queue.service.js';
@@ -12,14 +11,7 @@ import { WatchdogService } from './watchdog.service.js';
 /** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
 @Module({
   controllers: [ModelsController, TrainingJobsController, TrainerController],
-  providers: [
-    ModelsService,
-    TrainingJobsService,
-    QueueService,
-    UploadsService,
-    JobNotices,
-    WatchdogService,
-  ],
+  providers: [ModelsService, TrainingJobsService, QueueService, UploadsService, WatchdogService],
   exports: [TrainingJobsService],
 })
 export class PreviewModule {}

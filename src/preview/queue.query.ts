@@ -12,6 +12,11 @@ import { isReached } from './models.query.js';
  *   queued → cancelled (cancel) | failed (waited too long)
  */
 
+export const JOBS_CHANNEL = 'skein_training_jobs';
+
+/** Wakes the claims that wait, when the transaction commits. */
+export const notifyQueue = (): Sql => sql`SELECT pg_notify(${JOBS_CHANNEL}, '')`;
+
 /** A job as its transitions answer it. */
 export interface JobRow {
   project_id: string;

@@ -7,9 +7,9 @@ import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { config } from '../config.js';
 import { Database } from '../database/database.js';
+import { Notices } from '../database/notices.js';
 import { storable } from '../query/columns.js';
 import { sql, type Sql } from '../query/sql.js';
-import { JobNotices, notifyQueue } from './job-notices.js';
 import { modelLock } from './models.query.js';
 import { idOf, noSuch } from './pages.js';
 import {
@@ -26,9 +26,11 @@ import {
   jobById,
   jobOf,
   jobOfProject,
+  JOBS_CHANNEL,
   type JobRow,
   lostJobs,
   type NewEvent,
+  notifyQueue,
   renewLease,
   start,
   succeed,
@@ -74,7 +76,7 @@ interface ClaimedRow {
 export class QueueService {
   constructor(
     private readonly database: Database,
-    private readonly notices: JobNotices,
+    private readonly notices: Notices,
   ) {}
 
   /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
@@ -92,7 +94,7 @@ export class QueueService {
     const end = () => onWake(true);
     const timer = setTimeout(end, body.wait_s * 1000);
     request.socket.once('close', end);
-    const stop = await this.notices.listen(() => onWake(false));
+    const stop = await this.notices.listen(JOBS_CHANNEL, () => onWake(false));
     try {
       for (;;) {
         if (isOver || this.notices.isStopping) return null;
@@ -123,7 +125,9 @@ export class QueueService {
       await caller.assertValid();
       try {
         const [row] = await this.database.query<ClaimedRow>(query);
-        return row ? claimedJson(row, token) : null;
+        if (!row) return null;
+        this.database.note(row.project_id, 'jobs');
+        return claimedJson(row, token);
       } catch (error) {
         // another claimer was quicker at a job of the same model
         if ((error as { code?: string }).code !== '23505' || tries === CLAIM_TRIES) throw error;
@@ -192,7 +196,9 @@ export class QueueService {
         ),
       );
       const fresh = newEvents(events, known);
-      if (fresh.length > 0) await this.database.query(eventsInsert(job, fresh));
+      if (fresh.length === 0) return;
+      await this.database.query(eventsInsert(job, fresh));
+      this.database.note(job.project_id, 'jobs');
     });
   }
 
@@ -211,6 +217,8 @@ export class QueueService {
         checkpointAdd(job, { id: uuidv7(), uri, sha256, sizeBytes, metrics }),
       );
       await this.end(job, 'training_ended', {});
+      this.database.note(project_id, 'jobs');
+      this.database.note(project_id, 'models');
       return { step: job.step! };
     });
   }
@@ -283,6 +291,7 @@ export class QueueService {
   private async settle(transition: Sql): Promise<JobRow[]> {
     const jobs = await this.database.query<JobRow>(transition);
     for (const job of jobs) {
+      this.database.note(job.project_id, 'jobs');
       if (job.status === 'queued') {
         await this.database.query(eventsHide(job));
         await this.database.query(notifyQueue());

@@ -19,7 +19,7 @@ import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
 import { PageQueryDto } from './models.dto.js';
 import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
-import { QueryPipe } from './query.pipe.js';
+import { QueryPipe } from '../common/query.pipe.js';
 import {
   TrainingJobCreatedDto,
   TrainingJobCreateDto,

@@ -7,11 +7,11 @@ import { idempotencyKey } from '../auth/idempotency.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
-import { notifyQueue } from './job-notices.js';
 import type { PageQueryDto } from './models.dto.js';
 import { latestStep, type ModelRow } from './models.query.js';
 import { groupsMissing, ModelsService } from './models.service.js';
 import { idOf, type Item, noSuch, page } from './pages.js';
+import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
 import type {
   TrainingJobCreatedDto,
@@ -140,6 +140,7 @@ export class TrainingJobsService {
       jobInsert(model, { id, batchId: upload.staged.id, userId, experimentalConfig: config }),
     );
     await this.database.query(notifyQueue());
+    this.database.note(projectId, 'jobs');
     return { id };
   }
 

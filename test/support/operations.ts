@@ -25,6 +25,23 @@ export interface Sent {
   headers?: Record<string, string>;
 }
 
+/** Sends a request to a route. */
+export function sendTo(
+  url: string,
+  route: string,
+  { params = {}, query = '', body, headers }: Sent,
+  more: Record<string, string>,
+): Promise<Response> {
+  const [method, pattern] = route.split(' ') as [string, string];
+  const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
+  const isForm = body instanceof FormData;
+  return fetch(url + path + query, {
+    method,
+    headers: { ...(!isForm && { 'content-type': 'application/json' }), ...more, ...headers },
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+  });
+}
+
 export const SCHEMES = ['basic', 'bearer'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
@@ -181,6 +198,10 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /projects/query': counts(() => ({ body: {} }), {
     schemes: ['basic', 'bearer'],
     elsewhere: 200,
+  }),
+  // it has no end: its head is all that is looked at
+  'GET /events': counts(({ project }) => ({ query: `?project_id=${project}` }), {
+    schemes: ['basic', 'bearer'],
   }),
 
   'POST /audit/query': administers(() => ({ body: {} }), {

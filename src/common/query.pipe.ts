@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { invalidRequest } from '../common/errors.js';
-import { type Dto, validate } from '../common/validation.js';
+import { invalidRequest } from './errors.js';
+import { type Dto, validate } from './validation.js';
 
 /** Validates query parameters by their DTO. They come as text: what a property of type `number` holds is read as one. */
 @Injectable()

@@ -1,0 +1,109 @@
+import { sql, type Sql } from '../query/sql.js';
+
+/** What changes in a project. Threads and statistics follow from calls, and have no kind of their own. */
+export const KINDS = ['calls', 'feedback', 'objects', 'costs', 'models', 'jobs', 'builds'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** Kinds by project. */
+export type Noted = Map<string, Set<Kind>>;
+
+export function noteIn(noted: Noted, projectId: string, kind: Kind): void {
+  const kinds = noted.get(projectId);
+  if (kinds) kinds.add(kind);
+  else noted.set(projectId, new Set([kind]));
+}
+
+export const CHANGES = 'skein_changes';
+/** Between two statements of a process, whatever it commits. */
+export const TICK_MS = 250;
+/** A database that took no notices is asked again after this time. */
+const RETRY_MS = 1000;
+/** Of more, no list is kept: all projects may have changed. */
+const MAX_PROJECTS = 1000;
+/** PostgreSQL takes less than 8,000 bytes. The names of a project and its kinds take up to 330. */
+const MAX_NOTICE_BYTES = 7500;
+/** Any project may have changed in any way. */
+const EVERYTHING = '*';
+
+/**
+ * Tells all processes what was committed, by NOTIFY, and keeps it away from those that commit: a transaction that
+ * notifies waits at its commit for all others that do. So changes are noted in memory, and one statement each `TICK_MS`
+ * tells them, in a transaction of its own. The first change after a pause is told at once. What a process has noted when
+ * it is killed is lost (docs/adr/0032-events.md).
+ */
+export class Changes {
+  private noted: Noted = new Map();
+  private isOverflown = false;
+  private isTelling = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
+
+  /** Something of the kind was committed. */
+  note(projectId: string, kind: Kind): void {
+    if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
+      noteIn(this.noted, projectId, kind);
+    else this.isOverflown = true;
+    if (!this.isTelling && !this.timer) void this.tell();
+  }
+
+  /** Tells what is left, if the database takes it. */
+  async flush(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.noted.size > 0) await this.tell();
+    clearTimeout(this.timer);
+  }
+
+  private async tell(): Promise<void> {
+    const { noted, isOverflown } = this;
+    this.noted = new Map();
+    this.isOverflown = false;
+    this.isTelling = true;
+    let pauseMs = TICK_MS;
+    try {
+      await this.run(notifyChanges(isOverflown ? [EVERYTHING] : noticesOf(noted)));
+    } catch {
+      pauseMs = RETRY_MS;
+      this.isOverflown ||= isOverflown;
+      for (const [projectId, kinds] of noted)
+        for (const kind of kinds) noteIn(this.noted, projectId, kind);
+    }
+    this.isTelling = false;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      if (this.noted.size > 0) void this.tell();
+    }, pauseMs).unref();
+  }
+}
+
+/** Its commit does not wait for the disk: it leaves nothing behind. */
+const notifyChanges = (notices: string[]): Sql => sql`
+  SELECT set_config('synchronous_commit', 'off', true), pg_notify(${CHANGES}, notice)
+  FROM unnest(${notices}::text[]) AS n(notice)`;
+
+/** One line a project: its name and the kinds, with blanks between. */
+function noticesOf(noted: Noted): string[] {
+  const notices: string[] = [];
+  let notice = '';
+  for (const [projectId, kinds] of noted) {
+    const line = [projectId, ...kinds].join(' ');
+    if (notice.length + line.length >= MAX_NOTICE_BYTES) {
+      notices.push(notice);
+      notice = '';
+    }
+    notice += notice ? `\n${line}` : line;
+  }
+  return [...notices, notice];
+}
+
+/** What a notice tells, kinds of other versions left out; null when it is that everything may have changed. */
+export function changesIn(notice: string): Noted | null {
+  if (notice === EVERYTHING) return null;
+  return new Map(
+    notice.split('\n').map((line) => {
+      const [projectId, ...kinds] = line.split(' ');
+      return [projectId!, new Set(KINDS.filter((kind) => kinds.includes(kind)))];
+    }),
+  );
+}

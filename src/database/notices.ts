@@ -1,0 +1,91 @@
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Client } from 'pg';
+import { Database } from './database.js';
+
+const RECONNECT_MS = 1000;
+
+/** What is called with each notice of a channel; with null when some may have been missed. */
+type Wake = (notice: string | null) => void;
+
+/**
+ * Hears what processes tell each other by NOTIFY. One connection a process, opened for the first that listens, serves
+ * all channels; as long as it is broken it is tried again every second, and each time it stands again all that listen are
+ * told that they may have missed something.
+ */
+@Injectable()
+export class Notices implements OnModuleDestroy {
+  private readonly logger = new Logger(Notices.name);
+  private readonly channels = new Map<string, Set<Wake>>();
+  private ready: Promise<unknown> = Promise.resolve();
+  private connection: Client | null = null;
+  private retry: NodeJS.Timeout | undefined;
+  isStopping = false;
+
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Calls `wake` at each notice until the function that it answers is called. Resolves when notices can no longer be
+   * missed, or the database is away. `channel` is a name that needs no quotes.
+   */
+  async listen(channel: string, wake: Wake): Promise<() => void> {
+    let wakes = this.channels.get(channel);
+    if (!wakes) {
+      const isFirst = this.channels.size === 0;
+      this.channels.set(channel, (wakes = new Set()));
+      this.ready = isFirst ? this.connect() : this.ready.then(() => this.add(channel));
+    }
+    wakes.add(wake);
+    await this.ready;
+    return () => void wakes.delete(wake);
+  }
+
+  /** How many listen. */
+  get listeners(): number {
+    return [...this.channels.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Wakes all that wait, so that their requests are answered before the server closes. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    clearTimeout(this.retry);
+    this.wakeAll();
+    await this.connection?.end().catch(() => {});
+  }
+
+  private async connect(): Promise<void> {
+    const connection = new Client({
+      ...this.database.pool.options,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    const onLost = (error?: Error) => {
+      if (this.connection !== connection || this.isStopping) return;
+      this.connection = null;
+      this.logger.warn(`listening was interrupted: ${error?.message ?? 'closed'}`);
+      this.retry = setTimeout(() => void (this.ready = this.connect()), RECONNECT_MS);
+    };
+    this.connection = connection;
+    connection.on('error', onLost);
+    connection.on('end', () => onLost());
+    connection.on('notification', ({ channel, payload }) => {
+      for (const wake of this.channels.get(channel) ?? []) wake(payload ?? '');
+    });
+    try {
+      await connection.connect();
+      for (const channel of this.channels.keys()) await connection.query(`LISTEN ${channel}`);
+      this.wakeAll();
+    } catch (error) {
+      connection.end().catch(() => {});
+      onLost(error as Error);
+    }
+  }
+
+  /** A connection that is lost meanwhile comes back with all channels. */
+  private async add(channel: string): Promise<void> {
+    await this.connection?.query(`LISTEN ${channel}`).catch(() => {});
+  }
+
+  private wakeAll(): void {
+    for (const wakes of this.channels.values()) for (const wake of wakes) wake(null);
+  }
+}

@@ -1,0 +1,5 @@
+import { IsProjectId } from '../common/dto.js';
+
+export class EventsQueryDto {
+  @IsProjectId() project_id!: string;
+}

@@ -1,0 +1,149 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import type { Caller } from '../auth/caller.js';
+import { lastAnswers, metrics } from '../common/edge.js';
+import { Busy } from '../database/busy.js';
+import { CHANGES, changesIn, KINDS } from '../database/changes.js';
+import { Database } from '../database/database.js';
+import { Notices } from '../database/notices.js';
+import { EventStream } from './event-stream.js';
+
+/** Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. */
+export const MAX_STREAMS = 1000;
+export const MAX_STREAMS_OF_KEY = 100;
+/** How often keys are looked at: with the 2 s that a key is believed, a revoked one is out within 5 s. */
+const CHECK_MS = 3000;
+/** Between two signs of life. */
+export const BEAT_MS = 5 * CHECK_MS;
+/** Between two ticks of all kinds. */
+const ALL_KINDS_MS = 60_000;
+
+const OPEN = 'skein_event_streams';
+const TICKS = 'skein_event_ticks_total';
+
+/**
+ * Tells clients what has changed in the projects that they watch. Nothing is kept for a client that is away: the first
+ * tick of each stream names all kinds, and so does one when the connection to the database was interrupted, and one each
+ * minute, since a process that is killed takes what it has noted with it (docs/adr/0032-events.md).
+ */
+@Injectable()
+export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
+  /** By project. */
+  private readonly streams = new Map<string, Set<EventStream>>();
+  private readonly ofKeys = new Map<string, number>();
+  private count = 0;
+  private listening: Promise<unknown> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private checkedMs = 0;
+  private readonly ticks = new Counter({
+    name: TICKS,
+    help: 'Ticks sent to clients that watch a project, by what has changed.',
+    labelNames: ['kind'],
+    registers: [],
+  });
+
+  constructor(
+    private readonly database: Database,
+    private readonly notices: Notices,
+  ) {
+    for (const name of [OPEN, TICKS]) metrics.removeSingleMetric(name);
+    metrics.registerMetric(this.gauge());
+    metrics.registerMetric(this.ticks);
+    lastAnswers.addEventListener('abort', () => this.endAll());
+  }
+
+  /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
+  async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
+    caller.assertReaches(projectId);
+    this.assertRoom(caller);
+    if (response.destroyed) return; // the client has left already
+    const stream = new EventStream(response, caller, (kinds) => {
+      for (const kind of kinds) this.ticks.inc({ kind });
+    });
+    this.add(projectId, stream);
+    response.once('close', () => this.remove(projectId, stream));
+    await (this.listening ??= this.notices.listen(CHANGES, (notice) => this.take(notice)));
+    stream.begin();
+    stream.tick(KINDS);
+    if (lastAnswers.aborted || this.notices.isStopping) stream.end();
+  }
+
+  onModuleDestroy(): void {
+    this.endAll();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.database.changes.flush();
+  }
+
+  private assertRoom({ keyId }: Caller): void {
+    if (this.count >= MAX_STREAMS)
+      throw new Busy(`the process has ${MAX_STREAMS} streams of events, which is its limit`);
+    if ((this.ofKeys.get(keyId) ?? 0) >= MAX_STREAMS_OF_KEY)
+      throw new Busy(`the key has ${MAX_STREAMS_OF_KEY} streams of events, which is its limit`);
+  }
+
+  private add(projectId: string, stream: EventStream): void {
+    const streams = this.streams.get(projectId);
+    if (streams) streams.add(stream);
+    else this.streams.set(projectId, new Set([stream]));
+    const { keyId } = stream.caller;
+    this.ofKeys.set(keyId, (this.ofKeys.get(keyId) ?? 0) + 1);
+    this.count++;
+    this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
+  }
+
+  private remove(projectId: string, stream: EventStream): void {
+    const streams = this.streams.get(projectId)!;
+    streams.delete(stream);
+    if (streams.size === 0) this.streams.delete(projectId);
+    const { keyId } = stream.caller;
+    const left = this.ofKeys.get(keyId)! - 1;
+    if (left > 0) this.ofKeys.set(keyId, left);
+    else this.ofKeys.delete(keyId);
+    if (--this.count > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private take(notice: string | null): void {
+    const changes = notice === null ? null : changesIn(notice);
+    if (!changes) return this.tickAll();
+    for (const [projectId, kinds] of changes)
+      for (const stream of this.streams.get(projectId) ?? []) stream.tick(kinds);
+  }
+
+  private check(): void {
+    this.checkedMs += CHECK_MS;
+    for (const stream of this.all()) {
+      void stream.checkKey();
+      if (this.checkedMs % BEAT_MS === 0) stream.beat();
+    }
+    if (this.checkedMs % ALL_KINDS_MS === 0) this.tickAll();
+  }
+
+  private tickAll(): void {
+    for (const stream of this.all()) stream.tick(KINDS);
+  }
+
+  private endAll(): void {
+    for (const stream of this.all()) stream.end();
+  }
+
+  private all(): EventStream[] {
+    return [...this.streams.values()].flatMap((streams) => [...streams]);
+  }
+
+  private gauge() {
+    const open = () => this.count;
+    return new Gauge({
+      name: OPEN,
+      help: 'Clients that watch a project.',
+      registers: [],
+      collect() {
+        this.set(open());
+      },
+    });
+  }
+}
