@@ -1,5 +1,5 @@
 const FEATURES =
-  'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds|projects';
+  'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds|projects|console';
 
 /** The import rules of docs/architecture.md, as errors. */
 module.exports = {

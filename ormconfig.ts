@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AuditEvent } from './src/audit/audit-event.entity.js';
 import { ApiKey } from './src/auth/api-key.entity.js';
+import { ConsoleSession } from './src/auth/console-session.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { BuildChunk } from './src/builds/build-chunk.entity.js';
 import { BuildInput } from './src/builds/build-input.entity.js';
@@ -22,6 +23,7 @@ import { Erasing1764800000000 } from './src/database/migrations/1764800000000-er
 import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
 import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
+import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -58,6 +60,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
     url,
     entities: [
       ApiKey,
+      ConsoleSession,
       AuditEvent,
       Erasing,
       RetentionPolicy,
@@ -103,6 +106,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Builds1765000000000,
       CallSlots1765100000000,
       Projects1765150000000,
+      ConsoleSessions1765400000000,
     ],
     synchronize: false,
     installExtensions: false,
