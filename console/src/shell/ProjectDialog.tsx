@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { projectsQuery } from '../api/projects.ts';
 import { isProject, recentProjects } from '../api/recent.ts';
 import { reaches, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
@@ -7,7 +9,7 @@ import { Dialog } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
 import styles from './shell.module.css';
 
-/** Any project that the key reaches may be typed; those that were opened here, or that the key names, are offered. */
+/** Any project that the key reaches may be typed; those that were opened here, then those that hold something, are offered. */
 export function ProjectDialog({
   current,
   onClose,
@@ -19,7 +21,8 @@ export function ProjectDialog({
   const navigate = useNavigate();
   const [typed, setTyped] = useState('');
   const text = typed.trim();
-  const known = [...new Set([...recentProjects(), ...me.scopes.filter(isProject)])].filter(
+  const stored = useQuery(projectsQuery).data?.map(({ project_id }) => project_id) ?? [];
+  const known = [...new Set([...recentProjects(), ...stored])].filter(
     (name) => name !== current && reaches(me, name) && name.includes(text),
   );
   const isOutside = isProject(text) && !reaches(me, text);
