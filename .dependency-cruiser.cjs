@@ -1,5 +1,5 @@
 const FEATURES =
-  'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds|projects|events';
+  'feedback|objects|costs|calls|threads|preview|otel|graphql|retention|builds|projects|events|console';
 
 /** The import rules of docs/architecture.md, as errors. */
 module.exports = {

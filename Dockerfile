@@ -2,6 +2,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY console/package.json ./console/
 RUN npm ci
 COPY . .
 # The embedded PostgreSQL makes its links between libraries here: the service may not write its own code.

@@ -25,13 +25,24 @@ const base = {
 /** @type {import('jest').Config} */
 export default {
   projects: [
-    { ...base, displayName: 'unit', testMatch: ['<rootDir>/src/**/*.spec.ts'] },
+    {
+      ...base,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/console/src/**/*.spec.ts'],
+    },
     {
       ...base,
       displayName: 'e2e',
       testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
       globalSetup: '<rootDir>/test/support/global-setup.mjs',
       globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+    },
+    {
+      ...base,
+      displayName: 'console',
+      testMatch: ['<rootDir>/console/e2e/**/*.e2e-spec.ts'],
+      globalSetup: '<rootDir>/console/e2e/support/global-setup.mjs',
+      globalTeardown: '<rootDir>/console/e2e/support/global-teardown.mjs',
     },
   ],
   testTimeout: 120_000,

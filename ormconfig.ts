@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { AuditEvent } from './src/audit/audit-event.entity.js';
 import { ApiKey } from './src/auth/api-key.entity.js';
+import { ConsoleSession } from './src/auth/console-session.entity.js';
 import { IdempotencyKey } from './src/auth/idempotency-key.entity.js';
 import { BuildChunk } from './src/builds/build-chunk.entity.js';
 import { BuildInput } from './src/builds/build-input.entity.js';
@@ -23,6 +24,7 @@ import { Builds1765000000000 } from './src/database/migrations/1765000000000-bui
 import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
 import { CallLists1765160000000 } from './src/database/migrations/1765160000000-call-lists.js';
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
+import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -59,6 +61,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
     url,
     entities: [
       ApiKey,
+      ConsoleSession,
       AuditEvent,
       Erasing,
       RetentionPolicy,
@@ -105,6 +108,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       CallSlots1765100000000,
       Projects1765150000000,
       CallLists1765160000000,
+      ConsoleSessions1765400000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -7,12 +7,15 @@ const STAMP = 'dist/.stamp';
 if (existsSync(STAMP) && !existsSync('src')) process.exit(0);
 
 const hash = createHash('sha256');
-const sources = readdirSync('src', { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
+const sources = ['src', 'console/src', 'console/public']
+  .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+  .filter((entry) => entry.isFile() && entry.name !== 'schema.d.ts') // made of openapi.json
   .map((entry) => `${entry.parentPath}/${entry.name}`)
   .toSorted();
 for (const file of [
   ...sources,
+  'console/index.html',
+  'console/vite.config.ts',
   'ormconfig.ts',
   'package-lock.json',
   'tsconfig.json',

@@ -6,6 +6,7 @@ import { AuditModule } from './audit/audit.module.js';
 import { BuildsModule } from './builds/builds.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
+import { ConsoleModule } from './console/console.module.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { ErasingModule } from './erasing/erasing.module.js';
@@ -44,6 +45,7 @@ export class AppModule {
         RetentionModule,
         BuildsModule,
         EventsModule,
+        ConsoleModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ErrorFilter }],
     };

@@ -13,6 +13,7 @@ import { problem, PROBLEM_JSON } from './common/error.filter.js';
 import { ApiError, ERRORS } from './common/errors.js';
 import { PinoLoggerService } from './common/logger.js';
 import { config } from './config.js';
+import { consoleFiles } from './console/console-files.js';
 import { Database } from './database/database.js';
 import { VERSION } from './version.js';
 
@@ -37,6 +38,7 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   app.use(edge);
+  app.use(consoleFiles());
   const database = app.get(Database);
   app.use((request: Request, _: Response, next: NextFunction) =>
     INGEST.test(request.path) ? next() : database.runFor(() => request.user?.keyId ?? '', next),

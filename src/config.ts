@@ -198,6 +198,12 @@ function withPassword(url: string | undefined, password: string | undefined): st
 /** The settings of this process. One that is wrong ends it here, whichever program it is. */
 export const config = orExit(() => loadConfig(process.env));
 
+/** Where a program on this machine reaches the service. */
+export function addressAt(port: number): string {
+  const host = /^(0\.0\.0\.0|::1?)$/.test(config.host) ? '127.0.0.1' : config.host;
+  return `http://${host}:${port}`;
+}
+
 function orExit<T>(load: () => T): T {
   try {
     return load();

@@ -6,10 +6,12 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../ormconfig.js';
 import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from './auth/first-key.js';
+import { loginLink, newOperatorCode } from './auth/sessions.service.js';
 import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
-import { type Config, config, InvalidSetting } from './config.js';
+import { addressAt, type Config, config, InvalidSetting } from './config.js';
 import { openEmbeddedPostgres } from './postgres/embedded-postgres.js';
+import { Database } from './database/database.js';
 import { SESSION } from './database/limits.js';
 import { migrate } from './database/migrate.js';
 import {
@@ -187,15 +189,20 @@ function whenOrphaned(stop: () => void): void {
   timer.unref();
 }
 
+/** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
+async function wayIn(address: string, dataSource: DataSource): Promise<string> {
+  const code = process.stdout.isTTY && (await newOperatorCode(new Database(dataSource)));
+  return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
+}
+
 /** Gives an empty database its first key, and says where the service listens. */
 async function welcome(port: number, dataSource: DataSource): Promise<void> {
-  const host = /^(0\.0\.0\.0|::1?)$/.test(config.host) ? '127.0.0.1' : config.host;
-  const address = `http://${host}:${port}`;
+  const address = addressAt(port);
   let greeting = '';
   await firstKey(dataSource, config.bootstrapApiKey, (secret) => {
     if (process.stdout.isTTY) greeting = greetingWith(secret, address);
     else keepFirstKey(secret, config.dataDir);
   });
   logger.info(`Skein listens on ${address}`);
-  process.stdout.write(greeting);
+  process.stdout.write(greeting + (await wayIn(address, dataSource)));
 }

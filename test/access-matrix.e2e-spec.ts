@@ -175,7 +175,7 @@ it('every route is declared in test/support/operations.ts', () => {
 
 it.each(Object.entries(PUBLIC))('%s answers %i to anybody', async (route, expected) => {
   const { status, text } = await ask(route, {});
-  expect(route).toMatch(/^GET /);
+  expect(route).toMatch(/^GET |^POST \/console\/log(in|out)$/);
   expect(status).toBe(expected);
   expect(planted.filter(({ marker }) => text.includes(marker))).toEqual([]);
 });
@@ -231,6 +231,27 @@ describe.each(CASES)('$route by $scheme', (one) => {
     ).toEqual(expected(allowed));
   });
 
+  if (scheme === schemes[0])
+    it('answers a session of the console as its key, with the header of the console only', async () => {
+      const unknown = authorizationOf(scheme, badKeys['an unknown key']!);
+      for (const key of keys.filter(({ name }) => IN_SESSIONS.includes(name))) {
+        const cookie = await sessionOf(key.secret);
+        const { headers, ...sent } = await operation.build(own, app);
+        const console = { ...headers, cookie, 'x-skein-console': '1' };
+        const answers = [
+          await ask(route, { ...sent, headers: { ...headers, cookie } }),
+          await ask(route, { ...sent, headers: console }, unknown),
+          await ask(route, { ...sent, headers: console }),
+        ];
+        expect([key.name, ...answers.map(({ status }) => status)]).toEqual([
+          key.name,
+          401,
+          401,
+          declared(operation, key),
+        ]);
+      }
+    });
+
   if (elsewhere === 404)
     it('says the same of an id elsewhere as of one that is nowhere', async () => {
       const sent = await operation.build(own, app);
@@ -246,10 +267,24 @@ describe.each(CASES)('$route by $scheme', (one) => {
     });
 });
 
+const IN_SESSIONS = ['admin of everything', 'reader of the project', 'writer of another project'];
+
+/** The cookie of a session of the key. */
+async function sessionOf(secret: string): Promise<string> {
+  const response = await fetch(`${app.url}/console/login`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'x-skein-console': '1' },
+  });
+  return response.headers.get('set-cookie')!.split(';')[0]!;
+}
+
 /** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
 const MOST_COST = 5000;
 /** Tables that hold few rows: keys, training jobs and what there is for each of them, erasings of the last day. */
-const SMALL = `api_keys erasings models training_jobs trajectory_batches checkpoints`.split(' ');
+const SMALL =
+  `api_keys console_sessions erasings models training_jobs trajectory_batches checkpoints`.split(
+    ' ',
+  );
 
 it('what runs without a slot reads few rows, however large the project', async () => {
   // To the planner every table holds 100 million rows, and a project 1/200 of them.

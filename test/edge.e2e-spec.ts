@@ -223,6 +223,7 @@ describe('the edge', () => {
     expect(await get('/server_info')).toEqual({
       min_required_weave_python_version: '0.0.1',
       trace_server_version: VERSION,
+      wire_dialect: 'svc',
     });
     const metrics = await (await fetch(`${app.url}/metrics`)).text();
     expect(metrics).toMatch(

@@ -10,6 +10,7 @@ import { KeysController } from './keys.controller.js';
 import { MeController } from './me.controller.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
+import { SessionsService } from './sessions.service.js';
 
 /** Global, because controllers of every feature declare its guards. */
 @Global()
@@ -24,7 +25,8 @@ import { RateLimits } from './rate-limits.js';
     RateLimits,
     Idempotency,
     IdempotencySweeper,
+    SessionsService,
   ],
-  exports: [KeysService, RateLimits, Idempotency],
+  exports: [KeysService, RateLimits, Idempotency, SessionsService],
 })
 export class AuthModule {}

@@ -18,6 +18,7 @@ import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
 import type { Caller } from './caller.js';
 import { seal, unseal } from './seal.js';
+import { sessionTokenOf } from './session-cookie.js';
 
 interface Options {
   /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
@@ -103,8 +104,10 @@ export function idempotencyKey(request: Request): string | undefined {
   return key;
 }
 
-/** The key that a caller with the scheme Basic sent. */
-function passwordOf({ headers: { authorization = '' } }: Request): string {
+/** The key that a caller with the scheme Basic sent, or the token of its session. */
+function passwordOf(request: Request): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) return sessionTokenOf(request)!;
   return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
 }
 

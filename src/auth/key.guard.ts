@@ -5,8 +5,11 @@ import type { Request } from 'express';
 import { ApiError } from '../common/errors.js';
 import type { Role } from './api-key.entity.js';
 import { ROLE } from './access.guard.js';
+import type { Caller } from './caller.js';
+import { addressOf } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
+import { isFromConsole, SESSION_CHALLENGE, sessionTokenOf } from './session-cookie.js';
 
 type Scheme = 'basic' | 'bearer';
 
@@ -16,10 +19,15 @@ const WANTED: Record<Scheme, string> = {
   bearer: 'Bearer, with the key as the token',
 };
 
+const noSession = () =>
+  new ApiError('unauthenticated', 'there is no session, or it has ended', {
+    headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
+  });
+
 /**
  * The Passport guard of a scheme, or of several. It answers 401 with the scheme's challenge when there is no valid key
  * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
- * is too low for the route's `@Allow()`.
+ * is too low for the route's `@Allow()`. A request of the console without the header Authorization is that of its session.
  */
 export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
   // A connection is believed for the same guard only: another one may not take this scheme.
@@ -28,6 +36,10 @@ export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type
     .flat()
     .map((scheme) => WANTED[scheme])
     .join(', or ');
+  const noKey = () =>
+    new ApiError('unauthenticated', `the header Authorization must hold a valid key: ${wanted}`, {
+      headers: { 'WWW-Authenticate': challenge },
+    });
   class KeyGuard extends AuthGuard(strategies) {
     @Inject() private readonly reflector!: Reflector;
     @Inject() private readonly keys!: KeysService;
@@ -45,15 +57,9 @@ export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type
             return request.user;
           },
         );
+      else request.user = await this.callerOfSession(request);
       const caller = request.user;
-      if (!caller)
-        throw new ApiError(
-          'unauthenticated',
-          `the header Authorization must hold a valid key: ${wanted}`,
-          {
-            headers: { 'WWW-Authenticate': challenge },
-          },
-        );
+      if (!caller) throw isFromConsole(request) ? noSession() : noKey();
       if (this.limits.areOn) await this.limits.admit(request, caller);
       const role = this.reflector.getAllAndOverride<Role>(ROLE, [
         context.getHandler(),
@@ -62,6 +68,18 @@ export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type
       if (!caller.mayActAs(role))
         throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
       return true;
+    }
+
+    /** A session of the console stands for its key, whatever the scheme. */
+    private async callerOfSession(request: Request): Promise<Caller | undefined> {
+      const token = sessionTokenOf(request);
+      if (token === undefined) return undefined;
+      const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
+      return this.keys.callerOn(
+        request.socket,
+        `session ${token}`,
+        async () => (await this.keys.verifySession(token, from)) ?? undefined,
+      );
     }
 
     /** Errors (the database is away) pass; everything else that is no caller is judged above. */

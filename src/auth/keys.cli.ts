@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { validate } from '../common/validation.js';
 import { dateOf } from '../common/dto.js';
 import { command, withDatabase } from '../command.js';
+import { addressAt, config } from '../config.js';
 import { Database } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
 import type { Actor } from '../audit/audit.query.js';
@@ -13,13 +14,15 @@ import { CreateKeyDto } from './keys.dto.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { newSecret } from './secret.js';
+import { loginLink, newOperatorCode } from './sessions.service.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
 npm run keys -- list
 npm run keys -- revoke <id>
+npm run keys -- login
 npm run keys -- generate
 
-A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
+login prints a link to the console, which works once, within 15 minutes. A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
 BOOTSTRAP_API_KEY and needs no database.`;
 
 /** Whom the audit names: the operating system's user, who in a container may have a number only. */
@@ -97,6 +100,13 @@ async function revoke(keys: KeysService, id: string | undefined): Promise<void> 
   say(`revoked ${id}; it stops working within 5 s`);
 }
 
+/** The port is that of the settings: a service that was started with others is elsewhere. */
+async function login(database: Database): Promise<void> {
+  const code = await newOperatorCode(database);
+  if (!code) throw new Error('there is no active key with the role admin and the scope *');
+  say(loginLink(addressAt(config.port), code));
+}
+
 type Options = ReturnType<typeof parseCommandLine>['values'];
 
 function parse() {
@@ -122,10 +132,11 @@ async function run(): Promise<void> {
   const { values, positionals } = parse();
   const [command, id] = positionals;
   if (command === 'generate') return say(newSecret());
-  const commands: Record<string, (keys: KeysService) => Promise<void>> = {
+  const commands: Record<string, (keys: KeysService, database: Database) => Promise<void>> = {
     create: (keys) => create(keys, values),
     list,
     revoke: (keys) => revoke(keys, id),
+    login: (_, database) => login(database),
   };
   const chosen =
     command !== undefined && Object.hasOwn(commands, command) ? commands[command] : undefined;
@@ -133,7 +144,7 @@ async function run(): Promise<void> {
   await withDatabase(async (dataSource) => {
     await migrate(dataSource);
     const database = new Database(dataSource);
-    await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)));
+    await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)), database);
   });
 }
 

@@ -7,6 +7,13 @@ const COLUMNS = sql`id, user_name AS "userName", role, scopes, secret_hash AS "s
 export const keysBySecrets = (secretHashes: Buffer[]): Sql =>
   sql`SELECT ${COLUMNS} FROM api_keys WHERE secret_hash = ANY (${secretHashes}::bytea[])`;
 
+/** The keys that sessions stand for, each with the hash of the session's token in the place of its own. */
+export const keysBySessions = (tokenHashes: Buffer[]): Sql => sql`
+  SELECT k.id, k.user_name AS "userName", k.role, k.scopes, s.token_hash AS "secretHash", k.hint,
+    k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt"
+  FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
+  WHERE s.token_hash = ANY (${tokenHashes}::bytea[]) AND NOT s.is_code AND s.expires_at > now()`;
+
 export const keyById = (id: string): Sql => sql`SELECT ${COLUMNS} FROM api_keys WHERE id = ${id}`;
 
 export const allKeys = (): Sql => sql`SELECT ${COLUMNS} FROM api_keys ORDER BY id`;

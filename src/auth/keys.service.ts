@@ -6,11 +6,21 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Actor, eventInsert } from '../audit/audit.query.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
+import type { Sql } from '../query/sql.js';
 import type { ApiKey, Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { allKeys, anyKey, keyById, keyInsert, keyRevoke, keysBySecrets } from './keys.query.js';
+import {
+  allKeys,
+  anyKey,
+  keyById,
+  keyInsert,
+  keyRevoke,
+  keysBySecrets,
+  keysBySessions,
+} from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
+import { isSessionToken } from './session-cookie.js';
 
 /** A key is believed for so long, and then a connection for as long again: together less than the 5 s of a revocation. */
 const CACHE_MS = 2000;
@@ -25,6 +35,15 @@ export interface NewKey {
   scopes: string[];
   expiresAt?: Date | null;
 }
+
+/** Where a secret came from, and the challenge of the scheme it came by. */
+interface From {
+  address: string;
+  challenge: string;
+}
+
+/** Marks the names of sessions in the cache; in base64 no hash begins so. */
+const SESSION = 'session ';
 
 /** What a connection sent last, and who that was. */
 interface Known {
@@ -49,10 +68,10 @@ export class KeysService {
     // A revocation clears the cache: who waits for a look-up gets its answer all the same, and it is not kept.
     ignoreFetchAbort: true,
     // A secret that was a key a while ago is no guess, whatever the address it comes from has tried.
-    fetchMethod: (secretHash, stale, { context: address }) =>
+    fetchMethod: (name, stale, { context: address }) =>
       stale || address === undefined
-        ? this.findBySecret(secretHash)
-        : this.attempts.find(secretHash, address, (hashes) => this.findBySecrets(hashes)),
+        ? this.findBySecret(name)
+        : this.attempts.find(name, address, (names) => this.findBySecrets(names)),
   });
 
   private known = new WeakMap<Socket, Known>();
@@ -83,16 +102,27 @@ export class KeysService {
    * Null for a secret that is no valid key. The caller is not told why.
    * @throws ApiError `rate_limited` when the address has failed too often.
    */
-  async verify(
+  async verify(secret: string, from: From): Promise<Caller | null> {
+    return this.callerWith(secret, isSecret(secret), '', from);
+  }
+
+  /** The same for the token of a session. A session is its key: what ends the key ends it. */
+  async verifySession(token: string, from: From): Promise<Caller | null> {
+    return this.callerWith(token, isSessionToken(token), SESSION, from);
+  }
+
+  private async callerWith(
     secret: string,
-    { address, challenge }: { address: string; challenge: string },
+    isWellFormed: boolean,
+    kind: string,
+    { address, challenge }: From,
   ): Promise<Caller | null> {
-    if (!isSecret(secret)) {
+    if (!isWellFormed) {
       await this.attempts.count(address);
       return null;
     }
     const secretHash = hashOf(secret);
-    const name = secretHash.toString('base64');
+    const name = kind + secretHash.toString('base64');
     const key = await this.cache.fetch(name, { context: address });
     if (!key || !timingSafeEqual(key.secretHash, secretHash)) return null;
     if (!isActive(key)) {
@@ -106,23 +136,36 @@ export class KeysService {
    * A transaction looks up by itself, on the connection it has: if it waited for a look-up that waits for a connection,
    * transactions that hold all connections would wait for each other. It leaves the cache to the look-ups of others.
    */
-  private async isStillActive(secretHash: string): Promise<boolean> {
+  private async isStillActive(name: string): Promise<boolean> {
     const key =
-      this.cache.get(secretHash) ??
+      this.cache.get(name) ??
       (await (this.database.inTransaction
-        ? this.findBySecret(secretHash)
-        : this.cache.fetch(secretHash, { context: undefined })));
+        ? this.findBySecret(name)
+        : this.cache.fetch(name, { context: undefined })));
     return key !== undefined && isActive(key);
   }
 
-  private async findBySecret(secretHash: string): Promise<ApiKey | undefined> {
-    return (await this.findBySecrets([secretHash])).get(secretHash);
+  private async findBySecret(name: string): Promise<ApiKey | undefined> {
+    return (await this.findBySecrets([name])).get(name);
   }
 
-  private async findBySecrets(secretHashes: string[]): Promise<Map<string, ApiKey>> {
-    const hashes = secretHashes.map((text) => Buffer.from(text, 'base64'));
-    const keys = await this.database.query<ApiKey>(keysBySecrets(hashes));
-    return new Map(keys.map((key) => [key.secretHash.toString('base64'), key]));
+  /** By their names in the cache. */
+  private async findBySecrets(names: string[]): Promise<Map<string, ApiKey>> {
+    const found = new Map<string, ApiKey>();
+    const isSession = (name: string) => name.startsWith(SESSION);
+    const find = async (of: string[], kind: string, query: (hashes: Buffer[]) => Sql) => {
+      if (of.length === 0) return;
+      const hashes = of.map((name) => Buffer.from(name.slice(kind.length), 'base64'));
+      for (const key of await this.database.query<ApiKey>(query(hashes)))
+        found.set(kind + key.secretHash.toString('base64'), key);
+    };
+    await find(
+      names.filter((name) => !isSession(name)),
+      '',
+      keysBySecrets,
+    );
+    await find(names.filter(isSession), SESSION, keysBySessions);
+    return found;
   }
 
   /** The answer holds the secret, which is stored nowhere. */
@@ -159,9 +202,14 @@ export class KeysService {
       return true;
     };
     const isRevoked = await this.database.urgently(() => this.database.transaction(revoke));
+    this.forget();
+    return isRevoked;
+  }
+
+  /** From now on this process asks the database again. */
+  forget(): void {
     this.cache.clear();
     this.known = new WeakMap();
-    return isRevoked;
   }
 
   async find(id: string): Promise<ApiKey | null> {

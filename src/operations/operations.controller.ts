@@ -4,6 +4,7 @@ import { Public } from '../auth/access.js';
 import { metrics } from '../common/edge.js';
 import { ApiError } from '../common/errors.js';
 import { allMetrics } from './all-metrics.js';
+import { config } from '../config.js';
 import { VERSION } from '../version.js';
 import { type Readiness, ReadinessService } from './readiness.service.js';
 
@@ -48,14 +49,22 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start. */
+  /** The versions that SDKs look at before they start, and the spelling of wire names (`WIRE_DIALECT`). */
   @Get('server_info')
   @ApiOkResponse({
     schema: {
-      example: { min_required_weave_python_version: '0.0.1', trace_server_version: VERSION },
+      example: {
+        min_required_weave_python_version: '0.0.1',
+        trace_server_version: VERSION,
+        wire_dialect: 'svc',
+      },
     },
   })
   serverInfo() {
-    return { min_required_weave_python_version: '0.0.1', trace_server_version: VERSION };
+    return {
+      min_required_weave_python_version: '0.0.1',
+      trace_server_version: VERSION,
+      wire_dialect: config.wireDialect,
+    };
   }
 }

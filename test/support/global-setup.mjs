@@ -18,6 +18,7 @@ const FAST = [
  * clones.
  */
 export default async function setup() {
+  if (globalThis.stopTestServer) return; // another project of the run has done it
   process.env.LOG_LEVEL ??= 'silent';
   const server = process.env.TEST_DATABASE_URL
     ? { url: process.env.TEST_DATABASE_URL, stop: async () => {} }
@@ -28,6 +29,7 @@ export default async function setup() {
   process.env.SKEIN_TEST_SERVER = server.url;
   process.env.SKEIN_TEST_TEMPLATE = template;
   globalThis.stopTestServer = async () => {
+    globalThis.stopTestServer = () => {};
     await run(server.url, `DROP DATABASE ${template}`);
     await server.stop();
   };

@@ -60,12 +60,14 @@ export interface Operation {
 }
 
 /** Routes that answer anybody, since they show nothing of a project, and what they answer. */
-export const PUBLIC: Record<string, 200 | 404> = {
+export const PUBLIC: Record<string, 200 | 401 | 404> = {
   'GET /health': 200,
   'GET /ready': 200,
   'GET /metrics': 200,
   'GET /server_info': 200,
   'GET /openapi.json': 200,
+  'POST /console/login': 401,
+  'POST /console/logout': 401,
   'GET /docs': 200,
   'GET /docs/': 200,
   'GET /docs/index.html': 200,

@@ -1,0 +1,80 @@
+// Takes pictures of the console with the demo data, in both themes and two widths: node console/e2e/screenshots.mjs
+// <folder> [<words of a picture's name>]. Needs a built service (npm run build).
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { newSecret } from '../../dist/src/auth/secret.js';
+
+const [, , folder = 'pictures', wanted = ''] = process.argv;
+const PROJECT = '/p/demo/support';
+
+/** What to do before the page is opened, and before the picture is taken, where there is something. */
+const PICTURES = [
+  { name: 'login', path: '/connect', before: (page) => page.context().clearCookies() },
+  { name: 'connect', path: '/connect' },
+  { name: 'traces', path: `${PROJECT}/traces` },
+];
+
+const root = mkdtempSync(join(tmpdir(), 'skein-pictures-'));
+chmodSync(root, 0o755);
+mkdirSync(folder, { recursive: true });
+process.env.TMPDIR = root;
+const key = newSecret();
+const server = spawn(process.execPath, ['dist/src/main.js'], {
+  env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: join(root, 'data'), BOOTSTRAP_API_KEY: key },
+});
+const url = await new Promise((resolve) => {
+  let output = '';
+  server.stdout.on('data', (chunk) => {
+    output += chunk;
+    const found = /listens on (http:\S+?)["\s]/.exec(output)?.[1];
+    if (found) resolve(found);
+  });
+});
+
+async function executable() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM;
+  return (await import('@sparticuz/chromium')).default.executablePath();
+}
+
+const browser = await chromium.launch({
+  executablePath: await executable(),
+  args: ['--no-sandbox'],
+});
+
+async function signedIn(width, theme) {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: theme,
+    timezoneId: 'Europe/Berlin',
+  });
+  await context.request.post(`${url}/console/login`, {
+    headers: { 'x-skein-console': '1', authorization: `Bearer ${key}` },
+  });
+  return context.newPage();
+}
+
+const first = await signedIn(1440, 'light');
+await first.goto(`${url}/console/connect`);
+await first.getByRole('button', { name: 'Load demo data' }).click();
+await first.waitForURL(/traces/);
+
+for (const theme of ['light', 'dark'])
+  for (const width of [1440, 1024])
+    for (const { name, path, before, prepare } of PICTURES) {
+      if (!name.includes(wanted)) continue;
+      const page = await signedIn(width, theme);
+      await before?.(page);
+      await page.goto(`${url}/console${path}`);
+      await page.waitForTimeout(800);
+      await prepare?.(page);
+      await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
+      await page.context().close();
+    }
+
+await browser.close();
+server.kill('SIGTERM');
+await new Promise((resolve) => server.once('exit', resolve));
+rmSync(root, { recursive: true, force: true });

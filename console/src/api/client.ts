@@ -1,0 +1,99 @@
+import { Problem, problemOf } from './problem.ts';
+import type { paths } from './schema.d.ts';
+
+type Operation<P, M extends string> = P extends Record<M, infer O> ? O : never;
+type JsonOf<T> = T extends { content: { 'application/json': infer B } } ? B : never;
+type Paths<M extends string> = {
+  [P in keyof paths]: Operation<paths[P], M> extends { responses: object } ? P : never;
+}[keyof paths];
+
+export type BodyOf<P extends Paths<'post'>> =
+  Operation<paths[P], 'post'> extends { requestBody: infer B } ? JsonOf<B> : undefined;
+type AnswerOf<P extends keyof paths, M extends string> =
+  Operation<paths[P], M> extends { responses: { 200: infer A } } ? JsonOf<A> : unknown;
+
+export interface Options {
+  signal?: AbortSignal;
+  /** For operations whose path has parameters: the address to send to, in the place of its pattern. */
+  to?: string;
+}
+
+const onEnd = new Set<() => void>();
+
+/** Is told when an answer says that the session has ended. */
+export function whenSessionEnds(listener: () => void): () => void {
+  onEnd.add(listener);
+  return () => onEnd.delete(listener);
+}
+
+/** Sends a request of this session. @throws Problem for every answer but 2xx. */
+export async function send(
+  method: string,
+  path: string,
+  { body, signal, headers }: { body?: unknown; signal?: AbortSignal; headers?: HeadersInit } = {},
+): Promise<Response> {
+  const response = await fetch(path, {
+    method,
+    headers: {
+      // no page of another origin can set it: the session counts only with it
+      'x-skein-console': '1',
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...Object.fromEntries(new Headers(headers)),
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new Problem(0, 'unreachable', 'the service cannot be reached');
+  });
+  if (response.ok) return response;
+  const problem = await problemOf(response);
+  if (problem.status === 401) for (const listener of onEnd) listener();
+  throw problem;
+}
+
+export async function post<P extends Paths<'post'>>(
+  path: P,
+  body: BodyOf<P>,
+  { signal, to = path }: Options = {},
+): Promise<AnswerOf<P, 'post'>> {
+  const response = await send('POST', to, { body, ...(signal && { signal }) });
+  return (await response.json()) as AnswerOf<P, 'post'>;
+}
+
+export async function get<P extends Paths<'get'>>(
+  path: P,
+  { signal, to = path }: Options = {},
+): Promise<AnswerOf<P, 'get'>> {
+  const response = await send('GET', to, signal ? { signal } : {});
+  return (await response.json()) as AnswerOf<P, 'get'>;
+}
+
+/** The objects of a stream of lines, a few thousand at a time, as they come. */
+export async function* lines<T>(
+  path: Paths<'post'>,
+  body: unknown,
+  signal?: AbortSignal,
+): AsyncGenerator<T[]> {
+  const response = await send('POST', path, { body, ...(signal && { signal }) });
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const texts = (rest + value).split('\n');
+    rest = texts.pop()!;
+    if (texts.length > 0) yield texts.map((text) => JSON.parse(text) as T);
+  }
+}
+
+/** All of them at once. */
+export async function allLines<T>(
+  path: Paths<'post'>,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<T[]> {
+  const all: T[] = [];
+  for await (const some of lines<T>(path, body, signal)) for (const one of some) all.push(one);
+  return all;
+}

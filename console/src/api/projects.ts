@@ -1,0 +1,12 @@
+import { queryOptions } from '@tanstack/react-query';
+import { post } from './client.ts';
+
+/** As many as the service answers at once. */
+const MOST = 1000;
+
+/** What the key reaches, the latest activity first. */
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: async ({ signal }) =>
+    (await post('/projects/query', { limit: MOST }, { signal })).projects,
+});

@@ -1,0 +1,148 @@
+import { useMutation } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useDeferredValue, useState } from 'react';
+import { post } from '../api/client.ts';
+import { isProject } from '../api/recent.ts';
+import { mayActAs, reaches, useMe, type Me } from '../api/session.ts';
+import { wire } from '../api/wire.ts';
+import { Button } from '../ui/Button.tsx';
+import { Code } from '../ui/Code.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { Field } from '../ui/Field.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import styles from './connect.module.css';
+import { DemoData } from './DemoData.tsx';
+import { FirstCall } from './FirstCall.tsx';
+import { type Snippet, snippets } from './snippets.ts';
+
+const route = getRouteApi('/connect');
+
+/** The one project that the key names, or one to begin with. */
+const firstProject = (me: Me): string => {
+  const named = me.scopes.find(isProject);
+  const [entity] = me.scopes[0]!.split('/');
+  return named ?? `${entity === '*' ? 'acme' : entity}/first-steps`;
+};
+
+/** From nothing to the first call on screen: a project, a key, a snippet, and what arrives. */
+export function ConnectPage() {
+  const me = useMe();
+  const { project: given } = route.useSearch();
+  const [typed, setTyped] = useState(given ?? firstProject(me));
+  const project = useDeferredValue(typed.trim());
+  const [secret, setSecret] = useState<{ project: string; secret: string }>();
+  const isGood = isProject(project) && reaches(me, project);
+  const key = secret?.project === project ? secret.secret : undefined;
+  return (
+    <div className={styles['page']}>
+      <h1>Connect</h1>
+      <ol className={styles['steps']}>
+        <li>
+          <h2>Project</h2>
+          <Field
+            label="Entity and project; the first call makes it"
+            value={typed}
+            onChange={({ target }) => setTyped(target.value)}
+            isInvalid={!isGood}
+            hint={isGood ? undefined : hintOf(me, project)}
+          />
+        </li>
+        <li>
+          <h2>Key</h2>
+          <MakeKey
+            me={me}
+            project={project}
+            isGood={isGood}
+            secret={key}
+            onMade={(made) => setSecret({ project, secret: made })}
+          />
+        </li>
+        <li>
+          <h2>Send a call</h2>
+          <Snippets
+            all={snippets({
+              url: location.origin,
+              key: key ?? 'skn_…',
+              project: isGood ? project : 'entity/project',
+              scheme: wire.scheme,
+            })}
+          />
+        </li>
+        <li>
+          <h2>See it</h2>
+          {isGood && <FirstCall key={project} project={project} />}
+        </li>
+      </ol>
+      {mayActAs(me, 'admin') && <DemoData me={me} />}
+    </div>
+  );
+}
+
+const hintOf = (me: Me, project: string) =>
+  isProject(project)
+    ? `Your key reaches ${me.scopes.join(', ')} only.`
+    : 'Two names of letters, digits, "_", "." or "-", with a slash between.';
+
+function MakeKey({
+  me,
+  project,
+  isGood,
+  secret,
+  onMade,
+}: {
+  me: Me;
+  project: string;
+  isGood: boolean;
+  secret: string | undefined;
+  onMade: (secret: string) => void;
+}) {
+  const make = useMutation({
+    mutationFn: () => post('/keys/create', { user: me.user, role: 'writer', scopes: [project] }),
+    onSuccess: (made) => onMade(made.secret),
+  });
+  if (!mayActAs(me, 'admin'))
+    return (
+      <p className={styles['soft']}>
+        Put your own key in the place of <code>skn_…</code>; an admin can make others.
+      </p>
+    );
+  if (secret !== undefined)
+    return (
+      <div className={styles['made']}>
+        <code className={styles['secret']}>{secret}</code>
+        <CopyButton text={secret} />
+        <p className={styles['soft']}>
+          Role writer, this project only. It is shown this once, and stands in the snippets below.
+        </p>
+      </div>
+    );
+  return (
+    <>
+      <Button look="primary" disabled={!isGood || make.isPending} onClick={() => make.mutate()}>
+        Make a key for this project
+      </Button>
+      {make.error && <ErrorNote error={make.error} />}
+    </>
+  );
+}
+
+function Snippets({ all }: { all: Snippet[] }) {
+  const [shown, show] = useState<Snippet['value']>('python');
+  return (
+    <Tabs
+      value={shown}
+      onChange={show}
+      tabs={all.map(({ value, label, needs, text }) => ({
+        value,
+        label,
+        content: (
+          <div className={styles['snippet']}>
+            <p className={styles['soft']}>Needs {needs}.</p>
+            <Code text={text} label={`${label} snippet`} />
+          </div>
+        ),
+      }))}
+    />
+  );
+}

@@ -1,0 +1,74 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { forgetProject, noteProject } from '../api/recent.ts';
+import { type Me, reaches } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import styles from './connect.module.css';
+import { DEMO_PROJECT } from './demo-project.ts';
+
+const [entity, project] = DEMO_PROJECT.split('/') as [string, string];
+
+/** Something to look at before there is anything of one's own, and the way to be rid of it. */
+export function DemoData({ me }: { me: Me }) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const [step, setStep] = useState('');
+  const [isAsking, ask] = useState(false);
+  const load = useMutation({
+    mutationFn: async () => (await import('./demo.ts')).loadDemo(setStep),
+    onSuccess: async () => {
+      noteProject(DEMO_PROJECT);
+      await client.invalidateQueries();
+      await navigate({ to: '/p/$entity/$project/traces', params: { entity, project } });
+    },
+  });
+  const remove = useMutation({
+    mutationFn: async () => (await import('./demo.ts')).removeDemo(),
+    onSuccess: async () => {
+      forgetProject(DEMO_PROJECT);
+      ask(false);
+      await client.invalidateQueries();
+    },
+  });
+  if (!reaches(me, DEMO_PROJECT)) return null;
+  const isBusy = load.isPending || remove.isPending;
+  return (
+    <section className={styles['demo']} aria-label="Demo data">
+      <h2>Or look around first</h2>
+      <p className={styles['soft']}>
+        A day of a support agent: 64 traces in 16 threads, with feedback, prices, a dataset and a
+        finished training job, in the project{' '}
+        <Link to="/p/$entity/$project/traces" params={{ entity, project }}>
+          {DEMO_PROJECT}
+        </Link>
+        . Nothing else is touched.
+      </p>
+      <div className={styles['demoButtons']}>
+        <Button disabled={isBusy} onClick={() => load.mutate()}>
+          Load demo data
+        </Button>
+        <Button look="quiet" disabled={isBusy} onClick={() => ask(true)}>
+          Remove it
+        </Button>
+        <span role="status" className={styles['soft']}>
+          {load.isPending && `Loading ${step} …`}
+          {remove.data && (remove.data.is_done ? 'Removed.' : 'Being removed in the background.')}
+        </span>
+      </div>
+      {load.error && <ErrorNote error={load.error} />}
+      <Dialog title={`Remove ${DEMO_PROJECT}?`} isOpen={isAsking} onClose={() => ask(false)}>
+        <p>The whole project is erased for good, with everything that was recorded in it.</p>
+        {remove.error && <ErrorNote error={remove.error} />}
+        <DialogActions>
+          <Button onClick={() => ask(false)}>Cancel</Button>
+          <Button look="danger" disabled={isBusy} onClick={() => remove.mutate()}>
+            Erase the project
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </section>
+  );
+}

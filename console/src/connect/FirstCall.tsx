@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useRef } from 'react';
+import { allLines } from '../api/client.ts';
+import { type CallRow, derivedOf } from '../api/calls.ts';
+import { useLive } from '../api/live.ts';
+import { buttonClass } from '../ui/Button.tsx';
+import { duration } from '../ui/format.ts';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Time } from '../ui/Time.tsx';
+import styles from './connect.module.css';
+
+/** Waits for the newest trace of a project that began since the page was opened, or shows the newest there was. */
+export function FirstCall({ project }: { project: string }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['first call', project],
+    queryFn: ({ signal }) => newest(project, signal),
+  });
+  const seen = useRef<string | null>(null);
+  useLive(project, 'calls', () => void refetch());
+  if (error) return <ErrorNote error={error} />;
+  if (!data)
+    return (
+      <p className={styles['waiting']} role="status">
+        <i className={styles['pulse']} aria-hidden="true" />
+        Waiting for the first call of {project}. It appears here by itself.
+      </p>
+    );
+  const isNew = seen.current !== null && seen.current !== data.id;
+  seen.current ??= data.id;
+  const [entity, name] = project.split('/') as [string, string];
+  const { status, latency_ms, trace_name } = derivedOf(data);
+  return (
+    <div className={styles['arrived']} role="status" data-new={isNew || undefined}>
+      <Status status={status} />
+      <strong>{trace_name}</strong>
+      <span>{duration(latency_ms)}</span>
+      <Time at={data.started_at} />
+      <Link
+        className={buttonClass()}
+        to="/p/$entity/$project/traces"
+        params={{ entity, project: name }}
+      >
+        Open traces
+      </Link>
+    </div>
+  );
+}
+
+async function newest(project_id: string, signal: AbortSignal): Promise<CallRow | null> {
+  const [call] = await allLines<CallRow>(
+    '/calls/stream_query',
+    {
+      project_id,
+      filter: { trace_roots_only: true },
+      sort_by: [{ field: 'started_at', direction: 'desc' }],
+      limit: 1,
+      columns: ['summary', 'ended_at'],
+    },
+    signal,
+  );
+  return call ?? null;
+}

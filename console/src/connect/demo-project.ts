@@ -1,0 +1,2 @@
+/** Apart from what fills it, which is loaded when it is wanted. */
+export const DEMO_PROJECT = 'demo/support';

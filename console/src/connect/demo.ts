@@ -1,0 +1,181 @@
+import { post, send } from '../api/client.ts';
+import { wire } from '../api/wire.ts';
+import { demoCalls, exactly } from './demo-calls.ts';
+import { DEMO_PROJECT } from './demo-project.ts';
+
+const [ENTITY, PROJECT] = DEMO_PROJECT.split('/') as [string, string];
+/** No trainer of anybody's asks for it. */
+const BASE_MODEL = 'demo/house-7b-base';
+const STEPS = 24;
+
+/** Loads everything into the demo project, by the operations that anybody may use. `say` is told what is under way. */
+export async function loadDemo(say: (text: string) => void): Promise<void> {
+  say('calls');
+  const calls = demoCalls(Date.now());
+  const project_id = DEMO_PROJECT;
+  const batch = calls.flatMap(({ ended_at, output, exception, summary, ...start }) => [
+    { mode: 'start', req: { start: { project_id, ...start } } },
+    ...(ended_at === null
+      ? []
+      : [
+          {
+            mode: 'end',
+            req: { end: { project_id, id: start.id, ended_at, output, exception, summary } },
+          },
+        ]),
+  ]);
+  await send('POST', '/call/upsert_batch', { body: exactly({ batch }) });
+  say('feedback and prices');
+  await send('POST', '/feedback/batch/create', { body: { batch: feedback() } });
+  await post('/cost/create', {
+    project_id,
+    costs: {
+      'claude-3-5-sonnet-20241022': {
+        prompt_token_cost: 0.000_002_5,
+        completion_token_cost: 0.000_012,
+        effective_date: '2020-01-01T00:00:00Z',
+      },
+    },
+  });
+  say('objects');
+  await objects();
+  say('a training job');
+  await training();
+}
+
+function feedback(): object[] {
+  const of = (n: number, feedback_type: string, payload: object) => ({
+    project_id: DEMO_PROJECT,
+    id: `demo-feedback-${feedback_type}-${n}`,
+    [wire.ref]: `${wire.scheme}:///${DEMO_PROJECT}/call/demo-${String(n).padStart(3, '0')}`,
+    feedback_type,
+    payload,
+  });
+  const all: object[] = [];
+  for (let n = 0; n < 60; n += 3) {
+    all.push(of(n, `${wire.feedback}.reaction.1`, { emoji: n % 9 === 0 ? '👎' : '👍' }));
+    if (n % 12 === 0)
+      all.push(of(n, `${wire.feedback}.note.1`, { note: 'The tone is right, the date is not.' }));
+  }
+  return all;
+}
+
+async function objects(): Promise<void> {
+  const prompts = ['Be helpful.', 'Be helpful and brief.', 'Be helpful and brief. Name the order.'];
+  for (const text of prompts)
+    await post('/obj/create', {
+      obj: {
+        project_id: DEMO_PROJECT,
+        object_id: 'support-prompt',
+        val: { text, temperature: 0.2 },
+      },
+    });
+  const rows = Array.from({ length: 120 }, (_, n) => ({
+    id: n + 1,
+    question: `Question ${n + 1} of the evaluation`,
+    expected: n % 2 === 0 ? 'refund' : 'delivery',
+  }));
+  const { digest } = (await post('/table/create', {
+    table: { project_id: DEMO_PROJECT, rows },
+  })) as { digest: string };
+  await post('/obj/create', {
+    obj: {
+      project_id: DEMO_PROJECT,
+      object_id: 'support-questions',
+      val: {
+        _type: 'Dataset',
+        _class_name: 'Dataset',
+        _bases: ['Object', 'BaseModel'],
+        rows: `${wire.scheme}:///${DEMO_PROJECT}/table/${digest}`,
+      },
+    },
+  });
+}
+
+/** A model, a job, and a trainer of our own that carries it out: every number is made up, every operation is real. */
+async function training(): Promise<void> {
+  const preview = async (method: string, path: string, body?: unknown, lease?: string) => {
+    const headers: HeadersInit = lease === undefined ? [] : [['x-lease-token', lease]];
+    const response = await send(method, `/v1/preview${path}`, { body, headers });
+    return response.status === 204 ? null : ((await response.json()) as Record<string, unknown>);
+  };
+  const model = await preview('POST', '/models', {
+    entity: ENTITY,
+    project: PROJECT,
+    name: 'support-agent',
+    base_model: BASE_MODEL,
+    return_existing: true,
+  });
+  const groups = trajectoryGroups();
+  await preview('POST', `/models/${String(model!['id'])}/log`, {
+    split: 'train',
+    trajectory_groups: groups,
+  });
+  await preview('POST', '/training-jobs', {
+    model_id: model!['id'],
+    trajectory_groups: groups,
+    experimental_config: { learning_rate: 0.000_005 },
+  });
+  const claimed = await preview('POST', '/trainer/claims', {
+    worker_id: 'demo',
+    base_models: [BASE_MODEL],
+  });
+  if (!claimed) return; // a trainer that takes every base model was faster
+  const lease = String(claimed['lease_token']);
+  const job = `/trainer/jobs/${String(claimed['job_id'])}`;
+  const events = [
+    { seq: 0, type: 'training_started', data: { num_sequences: STEPS } },
+    ...Array.from({ length: STEPS }, (_, n) => ({
+      seq: n + 1,
+      type: 'gradient_step',
+      data: {
+        loss: Number((0.9 * Math.exp(-n / 9) + 0.05 * Math.sin(n)).toFixed(4)),
+        reward: Number((0.35 + 0.5 * (1 - Math.exp(-n / 8))).toFixed(4)),
+      },
+    })),
+  ];
+  await preview('POST', `${job}/events`, { events }, lease);
+  await preview(
+    'POST',
+    `${job}/complete`,
+    { metrics: { loss: 0.071, reward: 0.82 }, checkpoint: { uri: 's3://demo/support-agent/1' } },
+    lease,
+  );
+}
+
+function trajectoryGroups(): object[] {
+  const messages = (good: boolean) => [
+    { role: 'system', content: 'You help the customers of a shop.' },
+    { role: 'user', content: 'Where is my parcel?' },
+    {
+      finish_reason: 'stop',
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: good ? 'It arrives tomorrow before noon.' : 'Please wait.',
+        refusal: null,
+      },
+      logprobs: {
+        content: ['It', ' arrives'].map((token, n) => ({
+          token,
+          logprob: -0.2 - n / 10,
+          bytes: [...new TextEncoder().encode(token)],
+          top_logprobs: [],
+        })),
+        refusal: null,
+      },
+    },
+  ];
+  return Array.from({ length: 4 }, (_, group) => ({
+    trajectories: Array.from({ length: 4 }, (_unused, n) => ({
+      messages_and_choices: messages((group + n) % 2 === 0),
+      reward: (group + n) % 2 === 0 ? 1 : 0.1,
+      metrics: { turns: 1 + (n % 3) },
+      metadata: { group },
+    })),
+  }));
+}
+
+/** Erases the project with all that it holds. Answers once it is gone, or says that it goes on in the background. */
+export const removeDemo = (): Promise<{ is_done: boolean }> =>
+  post('/project/delete', { project_id: DEMO_PROJECT });

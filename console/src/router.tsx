@@ -1,0 +1,59 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from '@tanstack/react-router';
+import { recentProjects } from './api/recent.ts';
+import { Shell } from './shell/Shell.tsx';
+
+const root = createRootRoute({ component: Shell });
+
+const index = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  beforeLoad: () => {
+    const [entity, project] = recentProjects()[0]?.split('/') ?? [];
+    throw entity && project
+      ? redirect({ to: '/p/$entity/$project/traces', params: { entity, project } })
+      : redirect({ to: '/connect' });
+  },
+});
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const connect = createRoute({
+  getParentRoute: () => root,
+  path: '/connect',
+  validateSearch: (search: Record<string, unknown>): { project?: string } => {
+    const project = text(search['project']);
+    return project === undefined ? {} : { project };
+  },
+  component: lazyRouteComponent(() => import('./connect/ConnectPage.tsx'), 'ConnectPage'),
+});
+
+const project = createRoute({ getParentRoute: () => root, path: '/p/$entity/$project' });
+
+const traces = createRoute({
+  getParentRoute: () => project,
+  path: '/traces',
+  component: lazyRouteComponent(() => import('./traces/TracesPage.tsx'), 'TracesPage'),
+});
+
+const routeTree = root.addChildren([index, connect, project.addChildren([traces])]);
+
+export const makeRouter = () =>
+  createRouter({
+    routeTree,
+    basepath: '/console',
+    defaultPreload: 'intent',
+    scrollRestoration: false,
+  });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof makeRouter>;
+  }
+}

@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query';
+import { Outlet } from '@tanstack/react-router';
+import { Suspense } from 'react';
+import { sessionQuery } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { Login } from './Login.tsx';
+import { Sidebar } from './Sidebar.tsx';
+import styles from './shell.module.css';
+
+/** What stays around every page; those who are not signed in see the way in, whatever the address. */
+export function Shell() {
+  const { data, error, refetch } = useQuery(sessionQuery);
+  if (error)
+    return (
+      <main className={styles['centre']}>
+        <ErrorNote error={error} />
+        <Button onClick={() => void refetch()}>Try again</Button>
+      </main>
+    );
+  if (!data) return null;
+  if (!data.me) return <Login />;
+  return (
+    <div className={styles['shell']}>
+      <a className={styles['skip']} href="#main">
+        Skip to content
+      </a>
+      <Sidebar />
+      <main id="main" tabIndex={-1} className={styles['main']}>
+        <Suspense fallback={null}>
+          <Outlet />
+        </Suspense>
+      </main>
+    </div>
+  );
+}

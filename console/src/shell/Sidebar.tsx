@@ -1,0 +1,71 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { signOut, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Mark } from './Mark.tsx';
+import { ProjectSwitch } from './ProjectSwitch.tsx';
+import styles from './shell.module.css';
+import { applyTheme, theme, THEMES } from './theme.ts';
+
+export function Sidebar() {
+  const me = useMe();
+  const { entity, project } = useParams({ strict: false });
+  return (
+    <nav className={styles['sidebar']} aria-label="Console">
+      <div className={styles['brand']}>
+        <Mark /> Skein
+      </div>
+      <ProjectSwitch current={entity && project ? `${entity}/${project}` : undefined} />
+      {entity && project && (
+        <ul className={styles['nav']}>
+          <li>
+            <Link to="/p/$entity/$project/traces" params={{ entity, project }}>
+              Traces
+            </Link>
+          </li>
+        </ul>
+      )}
+      <ul className={styles['nav']}>
+        <li>
+          <Link
+            to="/connect"
+            search={entity && project ? { project: `${entity}/${project}` } : {}}
+            activeOptions={{ includeSearch: false }}
+          >
+            Connect
+          </Link>
+        </li>
+      </ul>
+      <span className={styles['space']} />
+      <Account user={me.user} role={me.role} />
+    </nav>
+  );
+}
+
+function Account({ user, role }: { user: string; role: string }) {
+  const client = useQueryClient();
+  const [chosen, choose] = useState(theme);
+  const next = THEMES[(THEMES.indexOf(chosen) + 1) % THEMES.length]!;
+  return (
+    <div className={styles['account']}>
+      <div className={styles['who']} title={`${user}, ${role}`}>
+        <span className={styles['user']}>{user}</span>
+        <span className={styles['role']}>{role}</span>
+      </div>
+      <Button
+        look="quiet"
+        title={`To the ${next} theme`}
+        onClick={() => {
+          applyTheme(next);
+          choose(next);
+        }}
+      >
+        Theme: {chosen}
+      </Button>
+      <Button look="quiet" onClick={() => void signOut(client)}>
+        Sign out
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+import { Problem } from '../api/problem.ts';
+import styles from './controls.module.css';
+
+/** What a list shows that has nothing to show: why, and what to do. */
+export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className={styles['notice']}>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** What the service said, with the id that its log knows the request by. */
+export function ErrorNote({ error }: { error: unknown }) {
+  return (
+    <div role="alert" className={styles['error']}>
+      <span>{error instanceof Error ? error.message : String(error)}</span>
+      {error instanceof Problem && error.requestId && (
+        <span className={styles['errorId']}>request {error.requestId}</span>
+      )}
+    </div>
+  );
+}
+
+/** Stands where rows will be, as high as they. */
+export function Skeleton({ rows }: { rows: number }) {
+  return (
+    <div className={styles['skeleton']} aria-busy="true" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <i key={i} />
+      ))}
+    </div>
+  );
+}

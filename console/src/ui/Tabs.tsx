@@ -1,0 +1,37 @@
+import { Tabs as Base } from '@base-ui/react/tabs';
+import type { ReactNode } from 'react';
+import styles from './controls.module.css';
+
+export interface Tab<T extends string> {
+  value: T;
+  label: ReactNode;
+  content: ReactNode;
+}
+
+/** Panels of which one is shown. */
+export function Tabs<T extends string>({
+  tabs,
+  value,
+  onChange,
+}: {
+  tabs: Tab<T>[];
+  value: T;
+  onChange: (value: T) => void;
+}) {
+  return (
+    <Base.Root value={value} onValueChange={(next: T) => onChange(next)}>
+      <Base.List className={styles['tabs']} activateOnFocus>
+        {tabs.map((tab) => (
+          <Base.Tab key={tab.value} value={tab.value} className={styles['tab']}>
+            {tab.label}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      {tabs.map((tab) => (
+        <Base.Panel key={tab.value} value={tab.value}>
+          {tab.content}
+        </Base.Panel>
+      ))}
+    </Base.Root>
+  );
+}

@@ -1,0 +1,10 @@
+import { localTime } from './format.ts';
+
+/** In the viewer's zone, with the exact time in UTC on hover. */
+export function Time({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={at.replace('T', ' ').replace('Z', ' UTC')}>
+      {localTime(at)}
+    </time>
+  );
+}

@@ -1,0 +1,65 @@
+/** Milliseconds as a person reads them: `840 µs`, `12 ms`, `3.42 s`, `2 m 05 s`, `3 h 12 m`. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '–';
+  if (ms < 0) return `−${duration(-ms)}`;
+  if (ms === 0) return '0 ms';
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`;
+  if (ms < 999.5) return `${ms < 10 ? trimmed(ms, 1) : Math.round(ms)} ms`;
+  if (ms < 59_995) return `${trimmed(ms / 1000, 2)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${padded(seconds % 60)} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${padded(minutes % 60)} m`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}
+
+const padded = (n: number) => String(n).padStart(2, '0');
+const trimmed = (n: number, digits: number) => String(Number(n.toFixed(digits)));
+
+/** `1,234`; from 100,000 on `123 k`, `1.2 M`. */
+export function count(n: number | null | undefined): string {
+  if (n === null || n === undefined) return '–';
+  if (n < 100_000) return n.toLocaleString('en-US');
+  if (n < 999_500) return `${Math.round(n / 1000)} k`;
+  if (n < 999_500_000) return `${trimmed(n / 1e6, n < 1e7 ? 2 : 1)} M`;
+  return `${trimmed(n / 1e9, 2)} G`;
+}
+
+/** Money with as many digits as say something: `$0.000042`, `$0.0123`, `$1.20`, `$1,204`. */
+export function money(amount: number | null | undefined, unit = 'USD'): string {
+  if (amount === null || amount === undefined) return '–';
+  const sign = unit === 'USD' ? '$' : `${unit} `;
+  if (amount === 0) return `${sign}0`;
+  if (amount >= 1000) return sign + Math.round(amount).toLocaleString('en-US');
+  if (amount >= 1) return sign + amount.toFixed(2);
+  return sign + Number(amount.toPrecision(2)).toFixed(digitsOf(amount));
+}
+
+const digitsOf = (amount: number) => Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
+
+const DAY_MS = 86_400_000;
+
+/** In the viewer's zone; the day only where it is not today. */
+export function localTime(iso: string, now = Date.now()): string {
+  const date = new Date(iso);
+  const time = date.toLocaleTimeString('en-GB');
+  if (date.toDateString() === new Date(now).toDateString()) return time;
+  const isNear = Math.abs(now - date.getTime()) < 300 * DAY_MS;
+  const day = date.toLocaleDateString('en-GB', {
+    day: '2-digit',
+    month: 'short',
+    ...(!isNear && { year: 'numeric' }),
+  });
+  return `${day} ${time}`;
+}
+
+/** The name of an op without the ref around it. */
+export const opName = (name: string): string =>
+  /^[a-z]+:\/\/\/[^/]+\/[^/]+\/op\/([^:]+):/.exec(name)?.[1] ?? name;
+
+export const bytes = (n: number): string => {
+  if (n < 1000) return `${n} B`;
+  if (n < 999_500) return `${trimmed(n / 1000, n < 9950 ? 1 : 0)} kB`;
+  if (n < 999_500_000) return `${trimmed(n / 1e6, 1)} MB`;
+  return `${trimmed(n / 1e9, 2)} GB`;
+};

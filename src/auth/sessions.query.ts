@@ -1,0 +1,30 @@
+import { sql, type Sql } from '../query/sql.js';
+
+export const sessionInsert = (tokenHash: Buffer, keyId: string, seconds: number): Sql =>
+  sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
+    VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
+
+export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number): Sql =>
+  sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
+    VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;
+
+/** The row of the code becomes that of the session, so that a code is used once, whoever else sends it at the time. */
+export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number): Sql =>
+  sql`UPDATE console_sessions s
+    SET token_hash = ${tokenHash}, is_code = FALSE, expires_at = now() + make_interval(secs => ${seconds})
+    FROM api_keys k
+    WHERE s.token_hash = ${codeHash} AND s.is_code AND s.expires_at > now() AND k.id = s.api_key_id
+      AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+    RETURNING s.api_key_id`;
+
+export const sessionDelete = (tokenHash: Buffer): Sql =>
+  sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash}`;
+
+export const expiredSessionsDelete = (): Sql =>
+  sql`DELETE FROM console_sessions WHERE expires_at < now()`;
+
+/** The oldest key that may do everything: that of the first start, unless it was revoked. */
+export const oldestAdminKey = (): Sql =>
+  sql`SELECT id FROM api_keys
+    WHERE role = 'admin' AND '*' = ANY(scopes) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+    ORDER BY id LIMIT 1`;

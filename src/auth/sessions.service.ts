@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { ApiError } from '../common/errors.js';
+import { Database } from '../database/database.js';
+import { FailedAttempts } from './failed-attempts.js';
+import { KeysService } from './keys.service.js';
+import { hashOf } from './secret.js';
+import { isSessionToken } from './session-cookie.js';
+import {
+  codeInsert,
+  codeRedeem,
+  expiredSessionsDelete,
+  oldestAdminKey,
+  sessionDelete,
+  sessionInsert,
+} from './sessions.query.js';
+
+export const SESSION_SECONDS = 12 * 60 * 60;
+export const CODE_SECONDS = 15 * 60;
+const SWEEP_EVERY_MS = 60 * 60 * 1000;
+
+const newToken = () => randomBytes(32).toString('base64url');
+
+/** Stores a code that begins a session of the key once, and returns it. */
+export async function newLoginCode(database: Database, keyId: string): Promise<string> {
+  const code = newToken();
+  await database.query(codeInsert(hashOf(code), keyId, CODE_SECONDS));
+  return code;
+}
+
+/** The same for the key that the command line and a terminal act for; undefined when no such key is left. */
+export async function newOperatorCode(database: Database): Promise<string | undefined> {
+  const [key] = await database.query<{ id: string }>(oldestAdminKey());
+  return key && newLoginCode(database, key.id);
+}
+
+/** Where a code is used. It stands in the fragment, which neither a proxy nor a log sees. */
+export const loginLink = (address: string, code: string): string =>
+  `${address}/console/#code=${code}`;
+
+/**
+ * Sessions of the console. Each stands for an API key for 12 hours, with its role and scopes, and ends with it. Only
+ * hashes are stored. `KeysService` verifies a session's token as it verifies a key.
+ */
+@Injectable()
+export class SessionsService implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger('sessions');
+  private timer?: NodeJS.Timeout;
+
+  constructor(
+    private readonly database: Database,
+    private readonly attempts: FailedAttempts,
+    private readonly keys: KeysService,
+  ) {}
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => {
+      this.database
+        .query(expiredSessionsDelete())
+        .catch((error: unknown) => this.logger.warn(error));
+    }, SWEEP_EVERY_MS);
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Begins a session of the key, and returns its token. */
+  async begin(keyId: string): Promise<string> {
+    const token = newToken();
+    await this.database.query(sessionInsert(hashOf(token), keyId, SESSION_SECONDS));
+    return token;
+  }
+
+  /**
+   * Begins the session of a login code, and returns its token.
+   * @throws ApiError `unauthenticated`, or `rate_limited` when the address has failed too often.
+   */
+  async redeem(code: string, address: string): Promise<string> {
+    await this.attempts.count(address);
+    const token = newToken();
+    const redeemed =
+      isSessionToken(code) &&
+      (await this.database.query(codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS)));
+    if (!redeemed || redeemed.length === 0)
+      throw new ApiError(
+        'unauthenticated',
+        'the login code is unknown, was used before, or is older than 15 minutes',
+      );
+    return token;
+  }
+
+  async end(token: string): Promise<void> {
+    await this.database.query(sessionDelete(hashOf(token)));
+    this.keys.forget();
+  }
+}

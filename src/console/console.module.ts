@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { ConsoleController } from './console.controller.js';
+
+/** The way into the web console; its pages are files (`console-files.ts`), and what they show comes from the API. */
+@Module({ controllers: [ConsoleController] })
+export class ConsoleModule {}
