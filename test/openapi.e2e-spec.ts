@@ -13,6 +13,7 @@ import { MAX_PAYLOAD_BYTES } from '../src/feedback/feedback.service.js';
 import { MAX_FILE_BYTES } from '../src/objects/files.service.js';
 import { MAX_ROWS } from '../src/objects/tables.dto.js';
 import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../src/query/columns.js';
+import { MAX_POSITION_BYTES } from '../src/query/after.js';
 import {
   MAX_DEPTH,
   MAX_LITERAL,
@@ -93,6 +94,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'name of a field': [MAX_NAME, MAX_STEPS],
     'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
     'a text literal; all of a query': [MAX_LITERAL, MAX_LITERALS],
+    'all texts in `after`': [MAX_POSITION_BYTES],
     'what `$contains` looks for': [MAX_SUBSTR],
     'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
     'a write or a short read': [STATEMENT_MS.write / 1000],

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { Client } from 'pg';
+import { isAfter } from '../src/query/after.js';
 import { column, jsonAt, orderBy, select, type Columns } from '../src/query/columns.js';
 import { compile } from '../src/query/expression.js';
 import { QUERY_FUNCTIONS } from '../src/query/functions.js';
@@ -538,6 +539,12 @@ describe('the query language on PostgreSQL', () => {
         orderBy(columns, sorts, 'id'),
       ),
     ).toEqual(['1']);
+    const order = { columns, sorts, tieBreaker: 'id', among: sql`query_rows r WHERE TRUE` };
+    const all = allOf(
+      compile({ $expr: { $not: [{ $or: many }] } }, columns),
+      isAfter([...sorts.map(() => 1), ''], order),
+    );
+    expect(await ids(all, orderBy(columns, sorts, 'id'))).toEqual(['1']);
   });
 
   it.each([`"; DROP TABLE query_rows; --`, `'`, '$1', 'a"b', 'é', '__proto__'])(

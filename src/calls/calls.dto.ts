@@ -14,6 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import {
+  IsAfter,
   IsDateTime,
   IsId,
   IsJsonObject,
@@ -26,6 +27,7 @@ import {
   SortBy,
 } from '../common/dto.js';
 import { WIRE } from '../common/wire.js';
+import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';
 
 const MAX_NAME = 1024;
@@ -194,6 +196,11 @@ export class CallsQueryDto extends PageDto {
   @IsOptional() @IsJsonObject() query?: object | null;
   /** By any field, also inside free-form JSON: `inputs.model.name`. */
   @SortBy() sort_by?: Sort[] | null;
+  /**
+   * Answers the calls behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `started_at`), and
+   * its `id`. Each page costs what the first one costs: docs/adr/0017-paging.md.
+   */
+  @IsAfter() after?: Position | null;
   /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
   @IsTextList(MAX_NAME) columns?: string[] | null;
   /** Adds what each call cost, by model, to the derived part of the summary. */

@@ -1,5 +1,6 @@
 import { WIRE } from '../common/wire.js';
 import type { Piece } from '../database/json-row-writer.js';
+import { isAfter, partsAfter } from '../query/after.js';
 import {
   column,
   type Columns,
@@ -78,8 +79,8 @@ const FIELDS: Columns = {
   exception: column.text(sql`c.exception`),
   [WIRE.userId]: column.text(sql`c.user_id`),
   [WIRE.runId]: column.text(sql`c.run_id`),
-  [WIRE.runStep]: column.number(sql`c.run_step`),
-  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`),
+  [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
+  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
   deleted_at: column.time(sql`c.deleted_at`),
   attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
   inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
@@ -194,11 +195,26 @@ export const callRows = (request: CallsQueryDto): CallRows =>
   asPieces(foundCalls(request), request, selected(request));
 
 function foundCalls(request: CallsQueryDto): Sql {
-  const { sort_by, limit, offset } = request;
+  const { project_id, sort_by, after, limit, offset } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
-  return sql`SELECT c.* FROM calls c WHERE ${matching(request)}
-    ${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(limit)} OFFSET ${offset ?? null}::bigint`;
+  const among = sql`calls c WHERE c.project_id = ${project_id}`;
+  const order = { columns: QUERYABLE, sorts, tieBreaker: 'id', among };
+  const page = sql`${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(limit)}`;
+  const calls = sql`SELECT c.* FROM calls c WHERE ${matching(request)}`;
+  if (after && typeof limit === 'number' && isSlowestRoots(request)) {
+    const parts = partsAfter(after, { ...order, isIndexed: true });
+    const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
+    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
+  }
+  return sql`${calls} AND ${isAfter(after, order) ?? sql`TRUE`} ${page} OFFSET ${offset ?? null}::bigint`;
 }
+
+/** What `calls_root_latency_idx` has the order of. */
+const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
+  filter?.trace_roots_only === true &&
+  sort_by?.[0]?.field === LATENCY &&
+  sort_by[0].direction === 'desc';
+const LATENCY = `summary.${WIRE.summary}.latency_ms`;
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
 

@@ -183,6 +183,8 @@ export const IsJsonObject = () =>
 export const IsOptionalWire = () =>
   applyDecorators(IsOptional(), ApiPropertyOptional({ nullable: true }));
 
+const MAX_SORTS = 32;
+
 /** `sort_by`, restricted to the fields one operation allows; without them, the field is judged by its query. */
 export function SortBy(fields?: readonly string[]) {
   class SortDto {
@@ -192,7 +194,7 @@ export function SortBy(fields?: readonly string[]) {
   return applyDecorators(
     IsOptional(),
     IsArray(),
-    ArrayMaxSize(32),
+    ArrayMaxSize(MAX_SORTS),
     ValidateNested({ each: true }),
     Type(() => SortDto),
     ApiPropertyOptional({
@@ -218,6 +220,46 @@ const IsCount = () =>
     Min(0),
     Max(MAX_INT),
     ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_INT, nullable: true }),
+  );
+
+/** What breaks the ties of an order: two fields at most. */
+const MAX_POSITION = MAX_SORTS + 2;
+
+/**
+ * The place of the last row that the caller has: its values of the sorted fields and of those that break ties, in this
+ * order. `isAfter` judges each of them, and makes the condition.
+ */
+export const IsAfter = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(MAX_POSITION),
+    ValidateBy({
+      name: 'isWithoutOffset',
+      validator: {
+        validate: (_, { object } = {} as ValidationArguments) => !(object as PageDto).offset,
+        defaultMessage: () => 'must not be given together with offset',
+      },
+    }),
+    rule(
+      'isScalar',
+      'must be a string, a finite number, a boolean or null',
+      (value) =>
+        value === null ||
+        typeof value === 'string' ||
+        typeof value === 'boolean' ||
+        Number.isFinite(value),
+      true,
+    ),
+    ApiPropertyOptional({
+      nullable: true,
+      type: 'array',
+      maxItems: MAX_POSITION,
+      items: {
+        nullable: true,
+        oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }],
+      },
+    }),
   );
 
 /** `limit` and `offset`: whole numbers from 0, absent or null for none. */

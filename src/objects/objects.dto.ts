@@ -11,8 +11,9 @@ import {
   Matches,
   ValidateNested,
 } from 'class-validator';
-import { IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { IsAfter, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
 import { WIRE } from '../common/wire.js';
+import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
@@ -100,6 +101,11 @@ export class ObjectsQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   @IsOptional() @ValidateNested() @Type(() => ObjectsFilterDto) filter?: ObjectsFilterDto | null;
   @SortBy(['object_id', 'created_at']) sort_by?: Sort<'object_id' | 'created_at'>[] | null;
+  /**
+   * Answers the versions behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `created_at`),
+   * its `version_index`, and its `object_id` where `sort_by` does not have it.
+   */
+  @IsAfter() after?: Position | null;
   /** Leaves the values unread; `val` is `{}` then. */
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
   /** Adds `size_bytes`, the length of the stored JSON text of `val`. */

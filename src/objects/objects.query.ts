@@ -1,4 +1,5 @@
 import { WIRE } from '../common/wire.js';
+import { isAfter } from '../query/after.js';
 import { column, type Columns, orderBy, select } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { ObjectClass } from './object-class.js';
@@ -12,7 +13,7 @@ const VERSION: Columns = {
   object_id: column.text(sql`v.object_id`, { isNotNull: true }),
   created_at: column.time(sql`v.created_at`, { isNotNull: true }),
   digest: column.text(sql`v.digest`),
-  version_index: column.number(sql`v.version_index`, { isNotNull: true }),
+  version_index: column.number(sql`v.version_index`, { isNotNull: true, isInteger: true }),
   is_latest: column.number(sql`v.is_latest::int`),
   kind: column.text(sql`v.kind`),
   base_object_class: column.text(sql`v.base_object_class`),
@@ -40,19 +41,16 @@ function selected({ metadata_only, include_storage_size }: Parts): Sql {
  * PostgreSQL sorts within ties only: the plans are pinned by a test and shown in docs/adr/0020-objects.md.
  */
 export function objectsQuery(query: ObjectsQueryDto): Sql {
-  const sorts = query.sort_by?.length
+  const given = query.sort_by?.length
     ? query.sort_by
     : [{ field: 'created_at', direction: 'asc' } as const];
-  const order = orderBy(
-    VERSION,
-    [...sorts, { field: 'version_index', direction: 'asc' }],
-    'object_id',
-  );
+  const sorts = [...given, { field: 'version_index', direction: 'asc' } as const];
+  const order = { columns: VERSION, sorts, tieBreaker: 'object_id' };
   return sql`
     SELECT row_to_json(o)::text FROM (
       SELECT ${selected(query)} FROM object_versions v
-      WHERE v.project_id = ${query.project_id} AND ${filtered(query.filter ?? {})}
-      ${order} LIMIT ${query.limit ?? null} OFFSET ${query.offset ?? 0}) o`;
+      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.filter ?? {}), isAfter(query.after, order))}
+      ${orderBy(VERSION, sorts, 'object_id')} LIMIT ${query.limit ?? null} OFFSET ${query.offset ?? 0}) o`;
 }
 
 function filtered(filter: ObjectsFilterDto): Sql {

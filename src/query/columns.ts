@@ -1,4 +1,5 @@
-import { identifier, join, sql, type Sql } from './sql.js';
+import { NUMBER } from './functions.js';
+import { identifier, join, Parameter, sql, type Sql } from './sql.js';
 
 /** What the caller wrote cannot be answered. `path` says where in the request: `query.$expr.$and[0].$eq`. */
 export class InvalidQuery extends Error {
@@ -21,6 +22,8 @@ export interface Operand {
   readonly sql: Sql;
   /** Says that `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
   readonly isNotNull?: boolean;
+  /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
+  readonly isInteger?: boolean;
   /** Of a text that is one of few words and never NULL: when it is which, as a partial index may say it. */
   readonly cases?: ReadonlyMap<string, Sql>;
 }
@@ -43,7 +46,7 @@ export type Column = Operand | JsonColumn | Prefix;
  */
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
-type Options = Pick<Operand, 'isNotNull' | 'cases'>;
+type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'cases'>;
 const typed =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
@@ -77,12 +80,12 @@ function atPath({ sql: document, isOpaque }: JsonColumn, path: readonly string[]
   let steps: string[] = [];
   for (const step of path.map(storable)) {
     if (SIGNED.test(step)) {
-      const parent = steps.length > 0 ? sql`${value} #> ${steps}::text[]` : value;
-      value = sql`${parent} -> ${step}::text`;
+      const parent = steps.length > 0 ? sql`${value} #> ${new Parameter(steps)}::text[]` : value;
+      value = sql`${parent} -> ${new Parameter(step)}::text`;
       steps = [];
     } else steps.push(step);
   }
-  return sql`(${value} ${get} ${steps}::text[])`;
+  return sql`(${value} ${get} ${new Parameter(steps)}::text[])`;
 }
 /** In a path PostgreSQL takes these for indexes, and counts negative ones in the wrong array; `->` takes them for keys. */
 const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
@@ -122,12 +125,7 @@ export function orderBy<Name extends string>(
   sorts: readonly Sort[] | null | undefined,
   tieBreaker: NoInfer<Name>,
 ): Sql {
-  const given = sorts ?? [];
-  const names = nameBytes();
-  const isBroken = given.some(({ field }) => field === tieBreaker);
-  const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
-  const keys = all.flatMap(({ field, direction }, i) => {
-    const operand = resolve(columns, field, `sort_by[${i}].field`, names);
+  const keys = sorted(columns, sorts, tieBreaker).flatMap(({ direction, operand }) => {
     const order =
       direction === 'desc'
         ? operand.isNotNull
@@ -139,10 +137,35 @@ export function orderBy<Name extends string>(
   return sql`ORDER BY ${join(keys, ', ')}`;
 }
 
+/** What an order goes by, field by field, with the tie-breaker. */
+export function sorted<Name extends string>(
+  columns: Columns<Name>,
+  sorts: readonly Sort[] | null | undefined,
+  tieBreaker: NoInfer<Name>,
+): (Sort & { operand: Operand })[] {
+  const given = sorts ?? [];
+  const names = nameBytes();
+  const isBroken = given.some(({ field }) => field === tieBreaker);
+  const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
+  return all.map(({ field, direction }, i) => ({
+    field,
+    direction,
+    operand: resolve(columns, field, `sort_by[${i}].field`, names),
+  }));
+}
+
 function sortKeys({ type, sql: value }: Operand): Sql[] {
-  if (type === 'json') return [toNumber(value), byCodePoint(value)];
+  if (type === 'json') return [toNumber(value), wordsOf(value)];
   return [type === 'text' ? byCodePoint(value) : value];
 }
+
+/**
+ * What is no number inside JSON, as it sorts. Numbers are empty here, so that those of one size are ties, however each is
+ * spelled: who read `1.0` may know it as 1. Reads the value once: CASE would parse the JSON of each text twice.
+ */
+export const wordsOf = (value: Sql) =>
+  byCodePoint(sql`regexp_replace(${value}, ${NUMBER_PATTERN}::text, '')`);
+const NUMBER_PATTERN = new Parameter(NUMBER);
 
 /**
  * The LIMIT of a page, and of what comes before it. The planner cannot see it and takes it for a tenth of the rows.
@@ -175,8 +198,8 @@ export class Budget {
 }
 
 /**
- * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and a
- * sort reads its field twice, so that three full budgets stay below the 65,535 parameters of a statement.
+ * For the names of one `query`, `sort_by` or `fields`. A name binds at most two parameters for five of its bytes, and
+ * `sort_by` is read once more for `after`, so that all of a request stay below the 65,535 parameters of a statement.
  */
 export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes for all field names');
 export const MAX_NAME_BYTES = 32 * 1024;

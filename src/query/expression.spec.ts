@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { column, InvalidQuery, orderBy, type Columns } from './columns.js';
+import { isAfter } from './after.js';
+import { column, InvalidQuery, orderBy, type Columns, type Sort } from './columns.js';
 import { compile, MAX_NODES } from './expression.js';
 import { sql } from './sql.js';
 
@@ -324,10 +325,13 @@ describe('what a request makes of its bytes', () => {
   it('binds fewer parameters than a statement may have', () => {
     const short = get(`inputs${'.a.-1'.repeat(31)}`);
     const many = Array(Math.floor(32_768 / short.$getField.length)).fill(short);
-    const { values } = made({
-      query: { $expr: { $or: many } },
-      sort_by: Array(32).fill(short.$getField),
-    });
+    const sorts = Array.from({ length: 32 }, (): Sort => ({
+      field: short.$getField,
+      direction: 'asc',
+    }));
+    const after = isAfter([...sorts.map(() => 1), 'x'], { columns, sorts, tieBreaker: 'id' })!;
+    const { values } =
+      sql`SELECT 1 WHERE ${compile({ $expr: { $or: many } }, columns)} AND ${after} ${orderBy(columns, sorts, 'id')}`.toQuery();
     expect(values.length).toBeGreaterThan(15_000);
     expect(values.length).toBeLessThan(65_535);
   });

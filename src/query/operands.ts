@@ -98,7 +98,7 @@ const BOOLS = new Map([
   ['0', false],
 ]);
 const NUMBERS = new RegExp(NUMBER);
-const isNumber = (text: string) => text.length <= NUMBER_LENGTH && NUMBERS.test(text);
+export const isNumber = (text: string) => text.length <= NUMBER_LENGTH && NUMBERS.test(text);
 const isDateTime = new RegExp(DATE_TIME);
 
 /** A date-time with its offset, as PostgreSQL reads it whatever its settings. */

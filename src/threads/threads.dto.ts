@@ -1,6 +1,7 @@
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { IsDateTime, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { IsAfter, IsDateTime, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
@@ -31,4 +32,9 @@ export class ThreadsQueryDto extends PageDto {
   @IsOptional() @ValidateNested() @Type(() => ThreadsFilterDto) filter?: ThreadsFilterDto | null;
   /** `thread_id` breaks ties; null durations come last. */
   @SortBy(THREAD_SORTS) sort_by?: Sort<ThreadSort>[] | null;
+  /**
+   * Answers the threads behind this one, in place of `offset`: its values of the fields in `sort_by` (without:
+   * `last_updated`), and its `thread_id`.
+   */
+  @IsAfter() after?: Position | null;
 }

@@ -1,11 +1,12 @@
 import type { Marked } from '../database/marks-refresher.js';
+import { isAfter, partsAfter } from '../query/after.js';
 import { column, type Columns, orderBy, pageLimit, select } from '../query/columns.js';
-import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
 const THREAD: Columns = {
   thread_id: column.text(sql`t.thread_id`, { isNotNull: true }),
-  turn_count: column.number(sql`t.turn_count`, { isNotNull: true }),
+  turn_count: column.number(sql`t.turn_count`, { isNotNull: true, isInteger: true }),
   start_time: column.time(sql`t.start_time`, { isNotNull: true }),
   last_updated: column.time(sql`t.last_updated`, { isNotNull: true }),
   first_turn_id: column.text(sql`t.first_turn_id`, { isNotNull: true }),
@@ -50,9 +51,14 @@ const withStatistics = (
     SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND (${isInside}) IS TRUE) s`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
-export function threadsQuery({ project_id, filter, sort_by, limit, offset }: ThreadsQueryDto): Sql {
-  const order = orderBy(THREAD, sort_by?.length ? sort_by : NEWEST_FIRST, 'thread_id');
+export function threadsQuery(query: ThreadsQueryDto): Sql {
+  const { project_id, filter, sort_by, after, limit, offset } = query;
+  const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;
+  const order = orderBy(THREAD, sorts, 'thread_id');
+  const position = { columns: THREAD, sorts, tieBreaker: 'thread_id' };
   const page = {
+    isBehind: isAfter(after, position) ?? sql`TRUE`,
+    parts: partsAfter(after, position),
     rows: sql`${order} ${pageLimit(limit, offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
@@ -69,8 +75,13 @@ export function threadsQuery({ project_id, filter, sort_by, limit, offset }: Thr
 const isWindow = (filter: ThreadsQueryDto['filter']) =>
   Boolean(filter?.after_datetime || filter?.before_datetime);
 
-/** What comes before a page and the page, in order; `needsDetails` when the order depends on `DETAILS`. */
+/**
+ * `rows` are what comes before a page and the page, in order, of the threads `isBehind` its `after`, or of each of the
+ * `parts` that these have; `needsDetails` when the order depends on `DETAILS`.
+ */
 interface Page {
+  isBehind: Sql;
+  parts: Sql[];
   rows: Sql;
   needsDetails: boolean;
 }
@@ -82,7 +93,7 @@ interface Page {
 function threadsInWindow(
   projectId: string,
   { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
-  { rows, needsDetails }: Page,
+  { isBehind, rows, needsDetails }: Page,
 ): Sql {
   const isInside = allOf(
     after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
@@ -91,7 +102,7 @@ function threadsInWindow(
   const grouped = (statistics: Sql) => sql`
     SELECT t.* FROM (
       SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isOneOf(sql`c.thread_id`, thread_ids))}
-      GROUP BY c.thread_id) t ${rows}`;
+      GROUP BY c.thread_id) t WHERE ${isBehind} ${rows}`;
   return needsDetails
     ? grouped(STATISTICS)
     : withStatistics(projectId, grouped(TOTALS), DETAILS, isInside);
@@ -104,19 +115,22 @@ function threadsInWindow(
 function currentThreads(
   projectId: string,
   threadIds: readonly string[] | null | undefined,
-  { rows, needsDetails }: Page,
+  { isBehind, parts, rows, needsDetails }: Page,
 ): Sql {
   const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
     sql`m.project_id = ${projectId}`,
     isOneOf(sql`m.thread_id`, threadIds),
   )}`;
   const computed = (statistics: Sql) =>
-    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 ${rows}`;
-  return sql`
+    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 AND ${isBehind} ${rows}`;
+  const stored = parts.map(
+    (isBehindToo) => sql`
     (SELECT ${STORED} FROM threads t
-      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, threadIds))}
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, threadIds), isBehindToo)}
       AND ${hasNoMark(projectId)}
-      ${rows})
+      ${rows})`,
+  );
+  return sql`${join(stored, ' UNION ALL ')}
     UNION ALL
     (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
 }

@@ -1,0 +1,206 @@
+import {
+  Budget,
+  byCodePoint,
+  type Columns,
+  InvalidQuery,
+  type Operand,
+  quoted,
+  type Sort,
+  sorted,
+  storable,
+  toNumber,
+  wordsOf,
+} from './columns.js';
+import { castLiteral, isNumber, type Scalar } from './operands.js';
+import { join, Parameter, sql, type Sql } from './sql.js';
+
+/** Bytes of all texts of one position: the longest exception that there can be. */
+export const MAX_POSITION_BYTES = 4 * 1024 * 1024;
+
+/** Where a list goes on: the values of the last row, in the order of its sort, as they were answered. */
+export type Position = readonly Scalar[];
+
+/** The order of a list, as `orderBy` takes it. */
+export interface Order<Name extends string = string> {
+  columns: Columns<Name>;
+  sorts: readonly Sort[];
+  tieBreaker: NoInfer<Name>;
+  /** `<table> WHERE <condition>`, in which the tie-breaker finds one row: for orders that may go by a JSON path. */
+  among?: Sql;
+  /** Says that an index has this order, also where its first key may be NULL. */
+  isIndexed?: boolean;
+}
+
+/**
+ * Whether a row comes behind a position in an order; null where there is no position. An index in the order finds the
+ * first such row: by a comparison of rows where all keys have one direction and are never NULL, else by a bound of the
+ * first key. The condition grows with the number of keys, not with its square: docs/adr/0017-paging.md.
+ * @throws InvalidQuery
+ */
+export function isAfter<Name extends string>(
+  after: Position | null | undefined,
+  order: Order<Name>,
+): Sql | null {
+  if (!after) return null;
+  const keys = keysOf(after, order);
+  if (isOneWay(keys)) return rowsBehind(keys);
+  const { key, at, isNotNull, symbol } = keys[0]!;
+  return at && isNotNull
+    ? sql`(${key} ${symbol}= ${at} AND ${behind(keys)})`
+    : sql`(${behind(keys)})`;
+}
+
+/**
+ * The same as conditions that exclude each other, each of which is a range of an index. For an index whose keys have
+ * different directions: `isAfter` reads the ties of the first key from their beginning, which may be many, and a part begins
+ * among them. And for one whose first key may be NULL: no bound says "less, or NULL".
+ */
+export function partsAfter<Name extends string>(
+  after: Position | null | undefined,
+  order: Order<Name>,
+): Sql[] {
+  if (!after) return [sql`TRUE`];
+  const keys = keysOf(after, order);
+  if (isOneWay(keys)) return [rowsBehind(keys)];
+  const [{ key, at, isNotNull, symbol }, ...rest] = keys as [Key, ...Key[]];
+  if (!at || !(isNotNull || order.isIndexed)) return [behind(keys)];
+  const values = [sql`${key} = ${at} AND ${behind(rest)}`, sql`${key} ${symbol} ${at}`];
+  return isNotNull ? values : [...values, sql`${key} IS NULL`];
+}
+
+/** One thing that the order goes by. `at` is its value in the last row, null for NULL; behind it stands what is `symbol`. */
+interface Key {
+  key: Sql;
+  at: Sql | null;
+  symbol: Sql;
+  isNotNull: boolean;
+}
+
+const ABOVE = sql`>`;
+const BELOW = sql`<`;
+
+const isOneWay = (keys: Key[]) =>
+  keys.every(({ isNotNull, symbol }) => isNotNull && symbol === keys[0]!.symbol);
+
+const rowsBehind = (keys: Key[]) =>
+  sql`(${join(
+    keys.map(({ key }) => key),
+    ', ',
+  )}) ${keys[0]!.symbol} (${join(
+    keys.map(({ at }) => at!),
+    ', ',
+  )})`;
+
+/** NULLs come last in both directions: they are behind every value, and behind a NULL comes nothing else. */
+function behind(keys: Key[]): Sql {
+  const [{ key, at, symbol, isNotNull }, ...rest] = keys as [Key, ...Key[]];
+  if (!at) return rest.length > 0 ? sql`(${key} IS NULL AND ${behind(rest)})` : sql`FALSE`;
+  const isBeyond = isNotNull
+    ? sql`${key} ${symbol} ${at}`
+    : sql`(${key} ${symbol} ${at}) IS NOT FALSE`;
+  return rest.length > 0 ? sql`(${isBeyond} OR (${key} = ${at} AND ${behind(rest)}))` : isBeyond;
+}
+
+function keysOf<Name extends string>(
+  after: Position,
+  { columns, sorts, tieBreaker, among }: Order<Name>,
+): Key[] {
+  const fields = sorted(columns, sorts, tieBreaker);
+  const names = fields.map(({ field }) => quoted(field)).join(', ');
+  if (after.length !== fields.length)
+    throw new InvalidQuery('after', `must have the ${fields.length} values of ${names}`);
+  const texts = new Budget(MAX_POSITION_BYTES, 'bytes for all values');
+  for (const [i, value] of after.entries())
+    if (typeof value === 'string') texts.spend(Buffer.byteLength(value), `after[${i}]`);
+  const values = fields.map(({ operand }, i) => placed(operand, after[i]!, `after[${i}]`));
+  const last = fields.findIndex(({ field }) => field === tieBreaker);
+  const lastRow = among && sql`${among} AND ${fields[last]!.operand.sql} = ${values[last]}`;
+  return fields.flatMap(({ operand, direction }, i) => {
+    const symbol = direction === 'asc' ? ABOVE : BELOW;
+    const isRounded = typeof after[i] === 'number';
+    return keysAt(operand, values[i]!, isRounded ? lastRow : undefined).map((key) => ({
+      ...key,
+      symbol,
+    }));
+  });
+}
+
+/** What is bound for a value of the last row. */
+type Placed = string | boolean | null;
+
+interface Kind {
+  what: string;
+  pgType: Sql;
+  /** Undefined for what no row can have answered. */
+  read: (value: Scalar) => Placed | undefined;
+}
+
+const KINDS: Record<Operand['type'] | 'integer', Kind> = {
+  text: {
+    what: 'a string without \\u0000',
+    pgType: sql`text`,
+    read: (value) => (typeof value === 'string' && storable(value) === value ? value : undefined),
+  },
+  time: {
+    what: 'a date-time',
+    pgType: sql`timestamptz`,
+    read: (value) =>
+      (typeof value === 'string' && !isNumber(value) && castLiteral(value, 'time')) || undefined,
+  },
+  bool: {
+    what: 'true or false',
+    pgType: sql`boolean`,
+    read: (value) => (typeof value === 'boolean' ? value : undefined),
+  },
+  number: {
+    what: 'a number, or its digits as a string',
+    pgType: sql`numeric`,
+    read: (value) =>
+      isNumber(String(value)) && isDouble(String(value)) ? String(value) : undefined,
+  },
+  integer: {
+    what: 'a whole number',
+    pgType: sql`bigint`,
+    read: (value) => (/^-?\d{1,18}$/.test(String(value)) ? String(value) : undefined),
+  },
+  json: { what: '', pgType: sql`text`, read: (value) => storable(String(value)) },
+};
+
+/** PostgreSQL refuses to compare other numbers with a column of doubles. */
+const isDouble = (text: string) =>
+  Number.isFinite(Number(text)) && (Number(text) !== 0 || !/^[^eE]*[1-9]/.test(text));
+
+const kindOf = ({ type, isInteger }: Operand) => KINDS[isInteger ? 'integer' : type];
+
+function placed(operand: Operand, value: Scalar, path: string): Placed {
+  if (value === null && !operand.isNotNull) return null;
+  const { what, read } = kindOf(operand);
+  const found = value === null ? undefined : read(value);
+  if (found === undefined)
+    throw new InvalidQuery(path, `must be ${what}${operand.isNotNull ? '' : ', or null'}`);
+  return found;
+}
+
+/** A value inside JSON is a number, and then all else of the key is a tie, or it is a text behind all numbers. */
+function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit<Key, 'symbol'>[] {
+  const { type, sql: column, isNotNull = false } = operand;
+  const at = value === null ? null : sql`${new Parameter(value)}::${kindOf(operand).pgType}`;
+  if (type !== 'json' || !at)
+    return [{ key: type === 'text' ? byCodePoint(column) : column, at, isNotNull }];
+  const number = { key: toNumber(column), isNotNull };
+  if (isNumber(value as string))
+    return [{ ...number, at: exact(number.key, sql`${new Parameter(value)}::numeric`, lastRow) }];
+  return [
+    { ...number, at: null },
+    { key: wordsOf(column), at: wordsOf(at), isNotNull },
+  ];
+}
+
+/**
+ * A number inside JSON may have more digits than a double keeps, and most clients read doubles. The stored one counts as long
+ * as the last row has it: within 2^-52 of what the client read.
+ */
+const exact = (key: Sql, read: Sql, lastRow: Sql | undefined) =>
+  lastRow
+    ? sql`coalesce((SELECT ${key} FROM ${lastRow} AND abs(${key} - ${read}) <= abs(${read}) * 2.3e-16), ${read})`
+    : read;
