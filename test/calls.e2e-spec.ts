@@ -1011,9 +1011,9 @@ describe('calls', () => {
     const { text, values } = callsQuery(query).toQuery();
     const plan = await app.query(`EXPLAIN ${text}`, values);
     const reads = plan.map((line) => line['QUERY PLAN'] as string);
-    expect(reads.filter((line) => / on calls( |_)/.test(line))).toEqual([
-      expect.stringContaining('Index Scan using calls_started_idx'),
-    ]);
+    const calls = reads.filter((line) => / on calls( |_)/.test(line));
+    expect(calls.length).toBeGreaterThan(0);
+    for (const line of calls) expect(line).toContain('Index Scan using calls_started_idx');
   });
 
   describe('POST /calls/delete', () => {

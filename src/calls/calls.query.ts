@@ -206,7 +206,37 @@ function foundCalls(request: CallsQueryDto): Sql {
     const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
     return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
   }
-  return sql`${calls} AND ${isAfter(after, order) ?? sql`TRUE`} ${page} OFFSET ${offset ?? null}::bigint`;
+  const isBehind = isAfter(after, order) ?? sql`TRUE`;
+  const skipped = sql`OFFSET ${offset ?? null}::bigint`;
+  const rows = (limit ?? Infinity) + (offset ?? 0);
+  if (!isNearby(request) || rows > NEAR) return sql`${calls} AND ${isBehind} ${page} ${skipped}`;
+  const next = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND ${isBehind}
+    ${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(NEAR)}`;
+  const upTo = sql`${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(rows)}`;
+  return sql`
+    WITH near AS MATERIALIZED (SELECT c.* FROM (${next}) c WHERE ${isMatch(request)} ${upTo})
+    SELECT c.* FROM (
+      SELECT c.* FROM near c WHERE (SELECT count(*) FROM near) = ${rows}::bigint
+      UNION ALL
+      SELECT c.* FROM (${calls} AND ${isBehind} ${upTo}) c WHERE (SELECT count(*) FROM near) < ${rows}::bigint) c
+    ${page} ${skipped}`;
+}
+
+/** How many calls are looked at in order before all of the project are asked; some 3 ms. */
+const NEAR = 2000;
+
+/**
+ * Whether a page may be full of calls next to where it begins, or of few in the whole project, and only statistics of columns
+ * could tell which: PostgreSQL has none after a bulk load (docs/adr/0018-lists-of-calls.md). So both are tried.
+ */
+function isNearby({ filter, query, sort_by }: CallsQueryDto): boolean {
+  const isByStart =
+    !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
+  const { call_ids, trace_ids, parent_ids, thread_ids, turn_ids, ...rest } = filter ?? {};
+  const isOfFew = [call_ids, trace_ids, parent_ids, thread_ids, turn_ids].some(
+    (ids) => ids?.length,
+  );
+  return isByStart && !isOfFew && Boolean(query ?? Object.values(rest).some(Boolean));
 }
 
 /** What `calls_root_latency_idx` has the order of. */
@@ -251,13 +281,16 @@ function isFiltered(filter: CallsFilterDto): Sql {
 
 const anyOf = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
 
+/** The first text behind all that begin with `prefix`, which ends in a colon. */
+const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
+
 function hasOpName(names: readonly string[] | null | undefined): Sql | null {
   if (!names?.length) return null;
   const exact = names.filter((name) => !name.endsWith(':*'));
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1));
   return anyOf([
     sql`c.op_name = ANY(${exact}::text[])`,
-    ...prefixes.map((prefix) => sql`starts_with(c.op_name, ${prefix}::text)`),
+    ...prefixes.map((prefix) => sql`(c.op_name >= ${prefix} AND c.op_name < ${behindAll(prefix)})`),
   ]);
 }
 
