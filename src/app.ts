@@ -26,7 +26,7 @@ const CHECK_EVERY_MS = 5000;
  * Routes whose writes hold no connection for long, except under an `Idempotency-Key`, which says whose they are. Before
  * Node 24, an asynchronous context makes each promise in it slower: a start costs a fifth more.
  */
-const INGEST = /\/calls?\/(start|end|upsert_batch|complete)$/;
+const INGEST = /\/(calls?\/(start|end|upsert_batch|complete)|v1\/traces)$/;
 
 /** The whole service over one data source, ready to listen. */
 export async function createApp(dataSource: DataSource): Promise<NestExpressApplication> {

@@ -56,11 +56,14 @@ describe('POST /otel/v1/traces', () => {
     expect(answer.text).toContain(`"otel_span":${span}`);
   });
 
-  it('has an alias', async () => {
-    const span = aSpan();
-    expect((await app.post('/v1/traces', request([span]), toProject)).text).toBe('{}');
-    expect(await read(span.spanId)).not.toBeNull();
-  });
+  it.each(['/v1/traces', '/agents/otel/v1/traces', '/api/public/otel/v1/traces'])(
+    'has the alias %s',
+    async (path) => {
+      const span = aSpan();
+      expect((await app.post(path, request([span]), toProject)).text).toBe('{}');
+      expect(await read(span.spanId)).not.toBeNull();
+    },
+  );
 
   it('counts bad spans, says why, and stores the rest', async () => {
     const good = [aSpan(), aSpan()];
@@ -204,6 +207,22 @@ describe('the project of a span', () => {
     expect([status, body.errors[0].path]).toEqual([400, 'project_id']);
   });
 
+  it('is the project of Phoenix in the only entity that the key reaches', async () => {
+    const key = await app.aKey('writer', ['acme/*']);
+    const span = aSpan();
+    await app.post(PATH, request([span], text('openinference.project.name', 'other')), { key });
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it('is the public key of Langfuse, if that is one', async () => {
+    const path = `${app.url}/api/public/otel/v1/traces`;
+    const span = aSpan();
+    await send(path, request([span]), { authorization: basic(app.key, other) });
+    expect(await read(span.spanId, other)).not.toBeNull();
+    const answer = await send(path, request([span]), { authorization: basic(app.key, 'pk-lf-1') });
+    expect([answer.status, answer.body.errors[0].path]).toEqual([400, 'project_id']);
+  });
+
   it('must be one that the key reaches', async () => {
     const key = await app.aKey('writer', ['acme/other']);
     const answers = [
@@ -233,4 +252,71 @@ describe('the project of a span', () => {
 it('authenticates by Basic, as exporters send it', async () => {
   const headers = { authorization: basic(app.key, 'api'), project_id };
   expect((await send(`${app.url}/v1/traces`, request([]), headers)).text).toBe('{}');
+});
+
+describe('the turn of a thread that only a child names', () => {
+  const trace = (first: string) => first.padEnd(32, '0');
+  const thread = { attributes: [text('session.id', 'talk')] };
+  const turnOf = async (id: string) => {
+    const { thread_id, turn_id } = await read(id);
+    return { thread_id, turn_id };
+  };
+
+  it.each([
+    ['together', [['child', 'root']]],
+    ['after the child', [['child'], ['root']]],
+    ['before the child', [['root'], ['child']]],
+  ])('is the root of the trace, when it comes %s', async (_, requests) => {
+    const traceId = trace(aSpanId().slice(-4));
+    const root = aSpan({ traceId });
+    const child = aSpan({ traceId, parentSpanId: root.spanId, ...thread });
+    for (const names of requests)
+      await app.post(
+        PATH,
+        request(names.map((name) => (name === 'root' ? root : child))),
+        toProject,
+      );
+    expect(await turnOf(root.spanId)).toEqual({ thread_id: 'talk', turn_id: root.spanId });
+    expect(await turnOf(child.spanId)).toEqual({ thread_id: 'talk', turn_id: null });
+  });
+
+  it('is left alone where the root names a thread, and by other traces', async () => {
+    const traceId = trace(aSpanId().slice(-4));
+    const root = aSpan({ traceId, attributes: [text('session.id', 'own')] });
+    const other = aSpan({ traceId: trace(`f${aSpanId().slice(-4)}`) });
+    const child = aSpan({ traceId, parentSpanId: root.spanId, ...thread });
+    await app.post(PATH, request([root, other, child]), toProject);
+    expect((await turnOf(root.spanId)).thread_id).toBe('own');
+    expect((await turnOf(other.spanId)).thread_id).toBeNull();
+  });
+});
+
+it('prices an embedding by the provider that its span names', async () => {
+  const span = aSpan({
+    attributes: [
+      text('gen_ai.request.model', 'text-embedding-3-small'),
+      text('gen_ai.system', 'openai'),
+      { key: 'gen_ai.usage.input_tokens', value: { intValue: '1000000' } },
+    ],
+  });
+  await app.post(PATH, request([span]), toProject);
+  const body = { project_id, id: span.spanId, include_costs: true };
+  const { costs } = (await app.post('/call/read', body)).body.call.summary.svc;
+  expect(costs['openai/text-embedding-3-small'].prompt_tokens_total_cost).toBe(0.02);
+});
+
+describe('metrics and logs', () => {
+  it.each(['/otel/v1/metrics', '/otel/v1/logs', '/v1/metrics', '/v1/logs'])(
+    'are taken on %s, counted and not kept',
+    async (path) => {
+      expect(await app.post(path, { resourceLogs: [] })).toMatchObject({ status: 200, text: '{}' });
+      const headers = { 'content-type': 'application/x-protobuf' };
+      const answer = await app.post(path, Buffer.from([1, 2]), { headers });
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect(await (await fetch(`${app.url}/metrics`)).text()).toMatch(
+        new RegExp(`request_duration_seconds_count\\{[^}]*route="${path}"[^}]*\\} 2`),
+      );
+      expect((await send(app.url + path, {}, {})).status).toBe(401);
+    },
+  );
 });

@@ -39,4 +39,11 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
   }
 }
 
+/** The user name of a Basic header, which `BasicStrategy` lets be any; undefined for another header. */
+export function basicUserName(authorization: string | undefined): string | undefined {
+  const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
+  if (!/^basic$/i.test(scheme)) return undefined;
+  return Buffer.from(encoded, 'base64').toString().split(':', 1)[0];
+}
+
 export const BasicGuard = keyGuard('basic', BASIC_CHALLENGE);

@@ -53,6 +53,12 @@ export class Caller {
     return RANK[this.role] >= RANK[role];
   }
 
+  /** The one entity that the scopes name, null when they name several or all. */
+  get onlyEntity(): string | null {
+    const [entity, ...others] = new Set(this.scopes.map((scope) => scope.split('/')[0]!));
+    return entity === undefined || entity === '*' || others.length > 0 ? null : entity;
+  }
+
   reaches(projectId: string): boolean {
     return this.scopes.some((scope) => covers(scope, projectId));
   }

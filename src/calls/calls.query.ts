@@ -345,3 +345,21 @@ export const deleteQuery = (
     WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;
+
+/**
+ * Makes the root of a trace the turn of the thread that a span below it names, where the root names none; of several, the
+ * thread that began first. There is at least one trace. Only calls that came as spans are touched. Rows are locked in the order of their ids, as by the upsert.
+ */
+export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): Sql => sql`
+  WITH threads AS (
+    SELECT DISTINCT ON (trace_id) trace_id, thread_id FROM calls
+    WHERE project_id = ${projectId} AND ${isOneOf(sql`trace_id`, traceIds)}
+      AND parent_id IS NOT NULL AND thread_id IS NOT NULL AND deleted_at IS NULL
+    ORDER BY trace_id, started_at, id),
+  roots AS (
+    SELECT c.id, t.thread_id FROM calls c JOIN threads t USING (trace_id)
+    WHERE c.project_id = ${projectId} AND c.parent_id IS NULL AND c.thread_id IS NULL
+      AND c.otel_dump IS NOT NULL AND c.deleted_at IS NULL
+    ORDER BY c.id COLLATE "C" FOR UPDATE OF c)
+  UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
+  WHERE c.project_id = ${projectId} AND c.id = roots.id`;

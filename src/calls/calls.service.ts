@@ -36,6 +36,7 @@ import {
   fieldText,
   isMatch,
   tracesQuery,
+  turnRootsQuery,
   updateQuery,
 } from './calls.query.js';
 import {
@@ -118,6 +119,11 @@ export class CallsService {
       checkedCall(call, documents, caller),
     );
     return this.storeItems(items, caller);
+  }
+
+  /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
+  async makeRootsTurns(projectId: string, traceIds: readonly string[]): Promise<void> {
+    if (traceIds.length > 0) await this.database.query(turnRootsQuery(projectId, traceIds));
   }
 
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {

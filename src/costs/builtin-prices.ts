@@ -46,6 +46,17 @@ export function builtinPrice(llmId: string, at: Date, inputTokens: number): Pric
   };
 }
 
+/**
+ * The name under which a price is found for a model of a provider: its own where that is enough, else `<provider>/<model>`.
+ * Providers are spelled in many ways (`openai.embedding`, `gcp.vertex_ai`), so their first part is tried first.
+ */
+export function pricedName(model: string, provider: string | undefined): string {
+  const now = new Date();
+  if (!provider || model.includes('/') || lookUp(model, now)) return model;
+  const names = [provider.split('.', 1)[0]!, provider].map((name) => `${name}/${model}`);
+  return names.find((name) => lookUp(name, now)) ?? model;
+}
+
 function lookUp(llmId: string, at: Date): PriceCalculationResult {
   const earlier = known.get(llmId);
   if (earlier && !Array.isArray(earlier.found?.model.prices)) return earlier.found;

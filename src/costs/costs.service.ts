@@ -29,6 +29,7 @@ import {
   purgeQuery,
   usageQuery,
 } from './costs.query.js';
+import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import { costsJson, pricedUsage, type PriceRecord } from './price.js';
 import { type BookRow, PriceBook } from './price-book.js';
@@ -66,6 +67,11 @@ export class CostsService {
     await this.database.query(insertQuery(project_id, rows));
     this.database.note(project_id, 'costs');
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
+  }
+
+  /** The name under which built-in prices know a model of a provider. */
+  modelName(model: string, provider: string | undefined): string {
+    return pricedName(model, provider);
   }
 
   query(request: CostsQueryDto): Promise<Readable> {

@@ -66,8 +66,6 @@ export function rootOf(caller: Caller) {
 }
 
 /** The one entity that the key's scopes name, else one named after the user; null when that is no name for one. */
-function defaultEntity({ scopes, userName }: Caller): string | null {
-  const [entity, ...others] = new Set(scopes.map((scope) => scope.split('/')[0]!));
-  if (entity !== undefined && entity !== '*' && others.length === 0) return entity;
-  return isProjectId(`${userName}/x`) ? userName : null;
+function defaultEntity({ onlyEntity, userName }: Caller): string | null {
+  return onlyEntity ?? (isProjectId(`${userName}/x`) ? userName : null);
 }

@@ -120,7 +120,9 @@ function grown(value: unknown): unknown {
 function unwrapped(element: unknown): unknown {
   if (typeof element !== 'object' || element === null) return element;
   const [[name, inner] = ['', undefined], ...others] = Object.entries(element);
-  return others.length === 0 && /^(message|tool_call|message_content|document)$/.test(name)
-    ? inner
+  if (others.length > 0) return element;
+  if (name === 'json_schema') return parsed(inner).value;
+  return /^(message|tool|tool_call|message_content|document|embedding)$/.test(name)
+    ? unwrapped(inner)
     : element;
 }

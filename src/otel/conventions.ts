@@ -1,63 +1,129 @@
 /**
  * How an attribute is read: `json` is parsed where it is JSON, `text` stays as it is, `mime` is parsed unless the attribute
- * beside it says that it is no JSON, `list` stands for attributes spelled one by one (`<name>.0.role`).
+ * beside it names another type, `list` stands for attributes spelled one by one (`<name>.0.role`).
  */
 export type Form = 'json' | 'text' | 'mime' | 'list';
 
 /**
- * `inputs` and `output` take the attribute out of the attributes: as a whole, or as the member behind the point. `usage` and
- * its members are counts of tokens. All others are read and stay where they are.
+ * `inputs` and `output` take the attribute out of the attributes: as a whole, or as the member behind the point. All others
+ * are read and stay where they are: `usage` is an object of counts of tokens, and its members are counts.
  */
 export type Target =
   | 'inputs'
   | `inputs.${string}`
   | 'output'
   | `output.${string}`
+  | 'usage'
   | `usage.${string}`
   | 'model'
+  | 'provider'
   | 'thread'
   | 'turn'
-  | 'display_name';
+  | 'display_name'
+  | 'operation'
+  | 'error'
+  | 'error_level';
 
 /** What attributes of the known instrumentations become. Of two for one target the earlier one wins. */
 export const CONVENTIONS: readonly (readonly [attribute: string, target: Target, form?: Form])[] = [
+  // Generative AI of OpenTelemetry; also in an event `gen_ai.client.inference.operation.details`
   ['gen_ai.input.messages', 'inputs.messages'],
   ['gen_ai.system_instructions', 'inputs.system_instructions'],
   ['gen_ai.tool.definitions', 'inputs.tools'],
   ['gen_ai.tool.call.arguments', 'inputs'],
-  ['gen_ai.prompt', 'inputs.messages', 'list'], // OpenLLMetry
+  ['gen_ai.retrieval.query.text', 'inputs.query', 'text'],
+  ['gen_ai.output.messages', 'output.messages'],
+  ['gen_ai.tool.call.result', 'output'],
+  ['gen_ai.retrieval.documents', 'output.documents'],
+  // OpenLLMetry, and old versions of the former
+  ['gen_ai.prompt', 'inputs.messages', 'list'],
   ['gen_ai.prompt', 'inputs.prompt'],
-  ['ai.prompt.messages', 'inputs.messages'], // Vercel
+  ['llm.request.functions', 'inputs.tools', 'list'],
+  ['traceloop.entity.input', 'inputs'],
+  ['gen_ai.completion', 'output.messages', 'list'],
+  ['gen_ai.completion', 'output.completion'],
+  ['traceloop.entity.output', 'output'],
+  // Vercel
+  ['ai.prompt.messages', 'inputs.messages'],
   ['ai.prompt.tools', 'inputs.tools'],
   ['ai.prompt', 'inputs'],
   ['ai.toolCall.args', 'inputs'],
-  ['ai.value', 'inputs.value', 'text'],
-  ['ai.values', 'inputs.values', 'text'],
-  ['llm.input_messages', 'inputs.messages', 'list'], // OpenInference
-  ['input.value', 'inputs', 'mime'],
-  ['traceloop.entity.input', 'inputs'],
-
-  ['gen_ai.output.messages', 'output.messages'],
-  ['gen_ai.tool.call.result', 'output'],
-  ['gen_ai.completion', 'output.messages', 'list'],
-  ['gen_ai.completion', 'output.completion'],
+  ['ai.value', 'inputs.value'],
+  ['ai.values', 'inputs.values'],
   ['ai.response.text', 'output.text', 'text'],
   ['ai.response.object', 'output.object'],
   ['ai.response.toolCalls', 'output.tool_calls'],
   ['ai.response.reasoning', 'output.reasoning', 'text'],
+  ['ai.response.files', 'output.files'],
   ['ai.toolCall.result', 'output'],
   ['ai.embedding', 'output.embedding'],
   ['ai.embeddings', 'output.embeddings'],
+  // Langfuse
+  ['langfuse.observation.input', 'inputs'],
+  ['langfuse.observation.output', 'output'],
+  ['langfuse.trace.input', 'inputs'],
+  ['langfuse.trace.output', 'output'],
+  // MLflow
+  ['mlflow.spanInputs', 'inputs'],
+  ['mlflow.spanOutputs', 'output'],
+  ['mlflow.chat.tools', 'inputs.tools'],
+  // Pydantic AI and Logfire
+  ['pydantic_ai.all_messages', 'inputs.messages'],
+  ['all_messages_events', 'inputs.messages'],
+  ['tool_arguments', 'inputs'],
+  ['request_data', 'inputs'],
+  ['final_result', 'output'],
+  ['tool_response', 'output'],
+  ['response_data', 'output'],
+  // LiveKit
+  ['lk.pii.chat_ctx', 'inputs'],
+  ['lk.chat_ctx', 'inputs'],
+  ['lk.pii.user_input', 'inputs.user_input', 'text'],
+  ['lk.user_input', 'inputs.user_input', 'text'],
+  ['lk.pii.instructions', 'inputs.instructions', 'text'],
+  ['lk.instructions', 'inputs.instructions', 'text'],
+  ['lk.pii.input_text', 'inputs.text', 'text'],
+  ['lk.input_text', 'inputs.text', 'text'],
+  ['lk.pii.function_tool.arguments', 'inputs'],
+  ['lk.function_tool.arguments', 'inputs'],
+  ['lk.pii.response.text', 'output.text', 'text'],
+  ['lk.response.text', 'output.text', 'text'],
+  ['lk.pii.response.function_calls', 'output.tool_calls'],
+  ['lk.response.function_calls', 'output.tool_calls'],
+  ['lk.pii.function_tool.output', 'output'],
+  ['lk.function_tool.output', 'output'],
+  ['lk.pii.user_transcript', 'output.transcript', 'text'],
+  ['lk.user_transcript', 'output.transcript', 'text'],
+  // OpenInference
+  ['llm.input_messages', 'inputs.messages', 'list'],
+  ['llm.tools', 'inputs.tools', 'list'],
+  ['embedding.embeddings', 'inputs.embeddings', 'list'],
+  ['reranker.query', 'inputs.query', 'text'],
+  ['reranker.input_documents', 'inputs.documents', 'list'],
+  ['input.value', 'inputs', 'mime'],
   ['llm.output_messages', 'output.messages', 'list'],
+  ['retrieval.documents', 'output.documents', 'list'],
+  ['reranker.output_documents', 'output.documents', 'list'],
   ['output.value', 'output', 'mime'],
-  ['traceloop.entity.output', 'output'],
 
   ['gen_ai.response.model', 'model'],
   ['ai.response.model', 'model'],
+  ['langfuse.observation.model.name', 'model'],
+  ['llm.response.model_name', 'model'],
   ['gen_ai.request.model', 'model'],
   ['llm.model_name', 'model'],
+  ['llm.request.model_name', 'model'],
   ['embedding.model_name', 'model'],
+  ['reranker.model_name', 'model'],
+  ['mlflow.llm.model', 'model'],
   ['ai.model.id', 'model'],
+
+  ['gen_ai.provider.name', 'provider'],
+  ['gen_ai.system', 'provider'],
+  ['llm.provider', 'provider'],
+  ['llm.system', 'provider'],
+  ['mlflow.llm.provider', 'provider'],
+  ['ai.model.provider', 'provider'],
 
   // Prompt tokens are all that were read, cached ones among them, as the conventions define them.
   ['gen_ai.usage.input_tokens', 'usage.prompt_tokens'],
@@ -77,17 +143,63 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['ai.usage.totalTokens', 'usage.total_tokens'],
   ['gen_ai.usage.cache_read.input_tokens', 'usage.cache_read_input_tokens'],
   ['gen_ai.usage.cache_read_input_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.input_cached_tokens', 'usage.cache_read_input_tokens'],
+  ['gen_ai.usage.details.cache_read_tokens', 'usage.cache_read_input_tokens'],
   ['llm.token_count.prompt_details.cache_read', 'usage.cache_read_input_tokens'],
   ['ai.usage.cachedInputTokens', 'usage.cache_read_input_tokens'],
+  ['ai.usage.inputTokenDetails.cacheReadTokens', 'usage.cache_read_input_tokens'],
   ['gen_ai.usage.cache_creation.input_tokens', 'usage.cache_creation_input_tokens'],
   ['gen_ai.usage.cache_creation_input_tokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.cache_write.input_tokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.details.cache_write_tokens', 'usage.cache_creation_input_tokens'],
   ['llm.token_count.prompt_details.cache_write', 'usage.cache_creation_input_tokens'],
+  ['ai.usage.inputTokenDetails.cacheWriteTokens', 'usage.cache_creation_input_tokens'],
+  ['gen_ai.usage.reasoning.output_tokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.reasoning_tokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.details.reasoning_tokens', 'usage.reasoning_tokens'],
+  ['llm.usage.reasoning_tokens', 'usage.reasoning_tokens'],
+  ['llm.token_count.completion_details.reasoning', 'usage.reasoning_tokens'],
+  ['ai.usage.reasoningTokens', 'usage.reasoning_tokens'],
+  ['ai.usage.outputTokenDetails.reasoningTokens', 'usage.reasoning_tokens'],
+  ['gen_ai.usage.audio.input_tokens', 'usage.audio_input_tokens'],
+  ['gen_ai.usage.input_audio_tokens', 'usage.audio_input_tokens'],
+  ['gen_ai.usage.details.input_audio_tokens', 'usage.audio_input_tokens'],
+  ['llm.token_count.prompt_details.audio', 'usage.audio_input_tokens'],
+  ['gen_ai.usage.audio.output_tokens', 'usage.audio_output_tokens'],
+  ['gen_ai.usage.output_audio_tokens', 'usage.audio_output_tokens'],
+  ['gen_ai.usage.details.output_audio_tokens', 'usage.audio_output_tokens'],
+  ['llm.token_count.completion_details.audio', 'usage.audio_output_tokens'],
+  ['langfuse.observation.usage_details', 'usage'],
+  ['mlflow.chat.tokenUsage', 'usage'],
 
   ['wandb.thread_id', 'thread'],
   ['gen_ai.conversation.id', 'thread'],
   ['session.id', 'thread'],
+  ['langfuse.session.id', 'thread'],
+  ['traceloop.association.properties.session_id', 'thread'],
+  ['mlflow.trace.session', 'thread'],
   ['ai.telemetry.metadata.threadId', 'thread'],
   ['ai.telemetry.metadata.sessionId', 'thread'],
   ['wandb.is_turn', 'turn'],
   ['wandb.display_name', 'display_name'],
+  ['logfire.msg', 'display_name'],
+
+  // What the usage of a span adds up; see `isSum`
+  ['gen_ai.operation.name', 'operation'],
+  ['ai.operationId', 'operation'],
+
+  ['langfuse.observation.status_message', 'error'],
+  ['langfuse.observation.level', 'error_level'],
 ];
+
+/** Counts as objects name them, by the name of the member of `usage`. */
+export const USAGE_NAMES: Record<string, readonly string[]> = {
+  prompt_tokens: ['prompt_tokens', 'input_tokens', 'input'],
+  completion_tokens: ['completion_tokens', 'output_tokens', 'output'],
+  total_tokens: ['total_tokens', 'total'],
+  cache_read_input_tokens: ['cache_read_input_tokens', 'input_cached_tokens', 'input_cache_read'],
+  cache_creation_input_tokens: ['cache_creation_input_tokens', 'input_cache_creation'],
+  reasoning_tokens: ['reasoning_tokens', 'output_reasoning_tokens', 'output_reasoning'],
+  audio_input_tokens: ['audio_input_tokens', 'input_audio_tokens', 'input_audio'],
+  audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],
+};

@@ -1,8 +1,13 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../calls/calls.module.js';
+import { CostsModule } from '../costs/costs.module.js';
 import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';
 
 /** Takes OpenTelemetry spans as calls. */
-@Module({ imports: [CallsModule], controllers: [OtelController], providers: [OtelService] })
+@Module({
+  imports: [CallsModule, CostsModule],
+  controllers: [OtelController],
+  providers: [OtelService],
+})
 export class OtelModule {}

@@ -1,17 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
-import { CallsService } from '../calls/calls.service.js';
-import type { WholeCall } from '../calls/calls.service.js';
+import { CallsService, type WholeCall } from '../calls/calls.service.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
 import { Turn } from '../common/turn.js';
+import { CostsService } from '../costs/costs.service.js';
 import { attributesOf } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
-import { callOf } from './span-call.js';
+import { callOf, type NameModel } from './span-call.js';
 
 @Injectable()
 export class OtelService {
-  constructor(private readonly calls: CallsService) {}
+  constructor(
+    private readonly calls: CallsService,
+    private readonly costs: CostsService,
+  ) {}
 
   /**
    * Stores what is good of the spans and tells of the rest. `project` is what the request's header names.
@@ -25,21 +28,24 @@ export class OtelService {
     const turn = new Turn();
     const projectOf = projectsOf(project, caller);
     const refused = new Refusals();
+    const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
     let part = new Part();
     let stored = 0;
     const store = async () => {
       for (const answer of await this.calls.storeCalls(part.calls, caller))
         if ('error' in answer) refused.add(new Error(answer.error.detail));
+      for (const [projectId, traceIds] of part.turnTraces)
+        await this.calls.makeRootsTurns(projectId, [...traceIds]);
       stored += part.calls.length;
       part = new Part();
     };
     for (const received of spans) {
       if (turn.isOver) await turn.next();
-      let next: WholeCall;
+      let next: SpanCall;
       try {
         const projectId = projectOf(received.origin);
         const { span, text } = received.read();
-        const { call, documents } = callOf(span, received.origin, projectId);
+        const { call, documents } = callOf(span, received.origin, projectId, modelName);
         next = { call, documents: { ...documents, otel_dump: text } };
       } catch (error) {
         refused.add(error as Error);
@@ -60,16 +66,26 @@ export class OtelService {
 const PART_SPANS = 500;
 const PART_CHARACTERS = 4 * 1024 * 1024;
 
+interface SpanCall extends WholeCall {
+  call: ReturnType<typeof callOf>['call'];
+}
+
 class Part {
-  readonly calls: WholeCall[] = [];
+  readonly calls: SpanCall[] = [];
+  /** Traces by project in which a root may become the turn of a thread that a span below it names. */
+  readonly turnTraces = new Map<string, Set<string>>();
   private characters = 0;
 
-  add(call: WholeCall): void {
+  add(call: SpanCall): void {
     this.calls.push(call);
     this.characters += charactersOf(call);
+    const { project_id, trace_id, parent_id, thread_id } = call.call;
+    if ((parent_id === null) === (thread_id !== null)) return;
+    const traceIds = this.turnTraces.get(project_id) ?? new Set();
+    this.turnTraces.set(project_id, traceIds.add(trace_id));
   }
 
-  hasRoomFor(call: WholeCall): boolean {
+  hasRoomFor(call: SpanCall): boolean {
     if (this.calls.length === 0) return true;
     const characters = this.characters + charactersOf(call);
     return this.calls.length < PART_SPANS && characters <= PART_CHARACTERS;
@@ -104,15 +120,20 @@ function projectsOf(header: string | undefined, caller: Caller): (origin: Origin
 
 /**
  * The project of a span: what the header names, else the resource (`project_id`, or `wandb.entity` and
- * `wandb.project`), else the only one that the key reaches.
+ * `wandb.project`), else the only one that the key reaches; else, in the only entity that it reaches, the one of Phoenix.
  */
 function projectOf({ resource }: Origin, header: string | undefined, caller: Caller): string {
   const attributes = attributesOf(resource.attributes);
-  const parts = ['wandb.entity', 'wandb.project'].map((name) => attributes.get(name));
-  const named =
-    header ?? attributes.get('project_id') ?? (parts.every(Boolean) ? parts.join('/') : undefined);
+  const both = (entity: unknown, project: unknown) =>
+    entity && project ? `${entity as string}/${project as string}` : undefined;
   const [scope, ...otherScopes] = caller.scopes;
-  const project = named ?? (otherScopes.length === 0 ? scope : undefined);
+  const only = otherScopes.length === 0 && isProjectId(scope) ? scope : undefined;
+  const project =
+    header ??
+    attributes.get('project_id') ??
+    both(attributes.get('wandb.entity'), attributes.get('wandb.project')) ??
+    only ??
+    both(caller.onlyEntity, attributes.get('openinference.project.name'));
   if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
   caller.assertReaches(project);
   return project;

@@ -143,6 +143,7 @@ describe('contents', () => {
         'input.value': '{"model":"m"}',
         'input.mime_type': 'application/json',
         'output.value': '{"not":"parsed"}',
+        'output.mime_type': 'text/plain',
       },
       { messages: [{ role: 'user', content: 'hi' }], model: 'm' },
       { messages: [{ tool_calls: [{ function: { name: 'f' } }] }], output: '{"not":"parsed"}' },
@@ -220,6 +221,35 @@ describe('contents', () => {
     expect(mapped({}, { events })).toMatchObject({ inputs: { prompt: 'hi' }, output: null });
   });
 
+  it('of events that are messages become messages', () => {
+    const event = (name: string, attributes: object) => ({
+      name,
+      attributes: keyValues(attributes),
+    });
+    const events = [
+      event('gen_ai.system.message', { content: 'be brief', 'gen_ai.system': 'x' }),
+      event('gen_ai.user.message', { 'gen_ai.event.content': '{"content":"hi"}' }),
+      event('gen_ai.choice', { message: '{"content":"ho"}', finish_reason: 'stop' }),
+    ];
+    expect(mapped({}, { events })).toMatchObject({
+      inputs: {
+        messages: [
+          { role: 'system', content: 'be brief' },
+          { role: 'user', content: 'hi' },
+        ],
+      },
+      output: {
+        messages: [{ role: 'assistant', message: { content: 'ho' }, finish_reason: 'stop' }],
+      },
+    });
+  });
+
+  it('that are strings of JSON lose their quotes, and JSON keeps its spelling', () => {
+    const attributes = { 'gen_ai.tool.call.result': '"sunny"', 'input.value': '{"a":1.0}' };
+    expect(mapped(attributes).output).toBe('sunny');
+    expect(callOf(aSpan(attributes), ORIGIN, 'a/b').documents.inputs).toBe('{"a":1.0}');
+  });
+
   it('survive names made to break them', () => {
     const call = mapped({
       'gen_ai.prompt.0.__proto__.polluted': 'x',
@@ -270,6 +300,32 @@ describe('usage', () => {
     const noCounts = { 'gen_ai.response.model': 'm', 'gen_ai.usage.input_tokens': 'many' };
     expect(mapped(noCounts).summary).toEqual({});
   });
+});
+
+it.each<[string, Partial<Span>, object, boolean]>([
+  ['an agent in the process', {}, { 'gen_ai.operation.name': 'invoke_agent' }, false],
+  ['an agent elsewhere', { kind: 3 }, { 'gen_ai.operation.name': 'invoke_agent' }, true],
+  ['a call of a model', { kind: 3 }, { 'gen_ai.operation.name': 'chat' }, true],
+  ['an operation of Vercel', {}, { 'ai.operationId': 'ai.streamText' }, false],
+  ['a call of a model by Vercel', {}, { 'ai.operationId': 'ai.streamText.doStream' }, true],
+])('counts the usage of %s once', (_, overrides, attributes, isCounted) => {
+  const { summary } = mapped({ ...attributes, 'gen_ai.usage.input_tokens': 1 }, overrides);
+  expect('usage' in summary).toBe(isCounted);
+});
+
+it('names a model as the prices do', () => {
+  const attributes = {
+    'gen_ai.request.model': 'm',
+    'gen_ai.provider.name': 'p',
+    'ai.usage.tokens': 1,
+  };
+  const { documents } = callOf(
+    aSpan(attributes),
+    ORIGIN,
+    'a/b',
+    (model, provider) => `${provider}/${model}`,
+  );
+  expect(Object.keys(JSON.parse(documents.summary!).usage)).toEqual(['p/m']);
 });
 
 describe('threads', () => {

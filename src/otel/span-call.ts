@@ -1,14 +1,7 @@
+import { type Attributes, attributesOf, type Content, parsed } from './attributes.js';
+import { USAGE_NAMES } from './conventions.js';
+import { findIn, type Found, WHOLE } from './found.js';
 import { isObject } from '../common/is-object.js';
-import {
-  type Attributes,
-  attributesOf,
-  type Content,
-  contentOf,
-  listOf,
-  membersOf,
-  parsed,
-} from './attributes.js';
-import { CONVENTIONS, type Form, type Target } from './conventions.js';
 import type { Origin, Span } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */
@@ -30,7 +23,12 @@ interface Documents {
  * attributes stay under their own names. A span without an end is a call that runs.
  * @throws InvalidSpan
  */
-export function callOf(span: Span, origin: Origin, projectId: string) {
+export function callOf(
+  span: Span,
+  origin: Origin,
+  projectId: string,
+  modelName: NameModel = (model) => model,
+) {
   const own = attributesOf(span.attributes);
   const found = findIn(own, span);
   const { values } = found;
@@ -51,7 +49,7 @@ export function callOf(span: Span, origin: Origin, projectId: string) {
     turn_id: isTurn ? id : null,
     ...(hasEnded && {
       ended_at: timeOf(span.endTimeUnixNano, 'endTimeUnixNano'),
-      exception: exceptionOf(span),
+      exception: exceptionOf(span, values),
     }),
   };
   const documents: Documents = {
@@ -59,7 +57,7 @@ export function callOf(span: Span, origin: Origin, projectId: string) {
     inputs: objectOf(found.inputs),
     ...(hasEnded && {
       output: outputOf(found.output),
-      summary: JSON.stringify(summaryOf(found)),
+      summary: JSON.stringify(summaryOf(found, span, modelName)),
     }),
   };
   return { call, documents };
@@ -70,132 +68,6 @@ const isSet = (nanos: string | number | undefined) => nanos !== undefined && Num
 function nameOf(name: string | undefined): string {
   if (!name) return 'span';
   return name.length <= MAX_NAME ? name : Array.from(name).slice(0, MAX_NAME).join('');
-}
-
-interface Rule {
-  /** Place in the table. */
-  rank: number;
-  target: Target;
-  form: Form;
-  /** Which content it is, and which member of that; null is all of it. */
-  side: 'inputs' | 'output' | null;
-  member: string | null;
-}
-
-/** The rules by attribute; those of lists by what stands before the first number. */
-const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
-for (const [rank, [attribute, target, form = 'json']] of CONVENTIONS.entries()) {
-  const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
-  const rule = { rank, target, form, side: side as Rule['side'], member };
-  if (form === 'list') LISTS.set(attribute, rule);
-  else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
-}
-
-/** An attribute that a rule is about. */
-interface Hit {
-  rule: Rule;
-  name: string;
-  value: unknown;
-  /** Of a list: its attributes, by what follows the prefix. */
-  entries?: Map<string, unknown>;
-}
-
-interface Found {
-  /** Values of what stays in the attributes, by target, the first one first. */
-  values: Map<Target, unknown[]>;
-  inputs: Map<string, Content>;
-  output: Map<string, Content>;
-  /** Names of the attributes that have become contents. */
-  taken: Set<string>;
-}
-
-/** What the attributes say, in the order of the table. Each is looked at once. */
-function findIn(own: Attributes, span: Span): Found {
-  const hits: Hit[] = [];
-  const lists = new Map<Rule, Map<string, unknown>>();
-  const look = (value: unknown, name: string) => {
-    for (const rule of RULES.get(name) ?? []) hits.push({ rule, name, value });
-    const [, prefix = '', path = ''] = SPELLED.exec(name) ?? [];
-    const rule = prefix && LISTS.get(prefix);
-    if (!rule) return;
-    let entries = lists.get(rule);
-    if (!entries) {
-      lists.set(rule, (entries = new Map()));
-      hits.push({ rule, name: prefix, value: undefined, entries });
-    }
-    entries.set(path, value);
-  };
-  own.forEach(look);
-  for (const [name, value] of contentsOfEvents(span)) if (!own.has(name)) look(value, name);
-  hits.sort((a, b) => a.rule.rank - b.rule.rank);
-  return collected(hits, own);
-}
-
-/** `<prefix>.<number>.…` */
-const SPELLED = /^([A-Za-z_.]+)\.(\d.*)$/s;
-
-/** Contents that older instrumentations put into events. */
-function contentsOfEvents({ events = [] }: Span): Attributes {
-  const contents: Attributes = new Map();
-  for (const { name, attributes } of events)
-    if (name?.startsWith('gen_ai.'))
-      for (const [key, value] of attributesOf(attributes)) contents.set(key, value);
-  return contents;
-}
-
-function collected(hits: readonly Hit[], own: Attributes): Found {
-  const found: Found = {
-    values: new Map(),
-    inputs: new Map(),
-    output: new Map(),
-    taken: new Set(),
-  };
-  for (const hit of hits) {
-    const { target, side } = hit.rule;
-    if (side) addContent(hit, found[side], own, found.taken);
-    else {
-      const values = found.values.get(target);
-      if (values) values.push(hit.value);
-      else found.values.set(target, [hit.value]);
-    }
-  }
-  return found;
-}
-
-/** Of two values for one member the first one stays. A whole that is no object becomes the member named `WHOLE`. */
-function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: Set<string>): void {
-  const { rule, name, entries } = hit;
-  const content = entries ? spelled(entries) : read(hit, own);
-  if (!content) return;
-  if (!entries) taken.add(name);
-  else for (const path of entries.keys()) taken.add(`${name}.${path}`);
-  const members: [string, Content][] =
-    rule.member === null && isObject(content.value)
-      ? membersOf(content)
-      : [[rule.member ?? WHOLE[rule.side!], content]];
-  for (const [member, part] of members)
-    if (!to.has(member) || (rule.form === 'mime' && isWhole(member, part.value)))
-      to.set(member, part);
-}
-
-const WHOLE = { inputs: 'input', output: 'output' };
-
-/** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
-const isWhole = (member: string, value: unknown) =>
-  member === 'messages' &&
-  Array.isArray(value) &&
-  value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
-
-function spelled(entries: Map<string, unknown>): Content | undefined {
-  const list = listOf(entries);
-  return list === undefined ? undefined : contentOf(list);
-}
-
-function read({ rule: { form }, name, value }: Hit, own: Attributes): Content {
-  const isJson =
-    form === 'json' ||
-    (form === 'mime' && own.get(name.replace(/value$/, 'mime_type')) === 'application/json');
-  return isJson ? parsed(value) : contentOf(value);
 }
 
 const quotedNames = new Map<string, string>();
@@ -260,32 +132,54 @@ function firstText(values: readonly unknown[] = []): string | undefined {
   return value === undefined ? undefined : `${value as string | number}`;
 }
 
-const COUNTS = [...new Set(CONVENTIONS.map(([, target]) => target))].filter((target) =>
-  target.startsWith('usage.'),
-);
+/** The name under which the prices know a model of a provider. */
+export type NameModel = (model: string, provider: string | undefined) => string;
 
-function summaryOf({ values }: Found): object {
+function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
+  const { values } = found;
   const usage: Record<string, number> = {};
-  for (const target of COUNTS) {
-    const count = Number(values.get(target)?.find((value) => value !== null));
-    if (Number.isSafeInteger(count) && count >= 0) usage[target.slice('usage.'.length)] = count;
+  const [object] = (values.get('usage') ?? []).map((value) => parsed(value).value).filter(isObject);
+  for (const [member, names] of Object.entries(USAGE_NAMES)) {
+    const own = values.get(`usage.${member}`)?.find((value) => value !== null);
+    const count = Number(
+      own ?? names.map((name) => object?.[name]).find((value) => (value ?? null) !== null),
+    );
+    if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
   }
-  if (Object.keys(usage).length === 0) return {};
-  const model = firstText(values.get('model')) ?? 'unknown';
-  return { usage: { [model]: { requests: 1, ...usage } } };
+  if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
+  const model = firstText(values.get('model'));
+  const name = model ? nameOf(model, firstText(values.get('provider'))) : 'unknown';
+  return { usage: { [name]: { requests: 1, ...usage } } };
+}
+
+const INTERNAL = 1; // SPAN_KIND_INTERNAL
+
+/**
+ * Whether the usage of a span adds up that of the spans below it, which say it themselves: operations of Vercel above the
+ * calls of models, and agents and workflows that run in the process.
+ */
+function isSum({ values }: Found, { kind }: Span): boolean {
+  const isInternal = !kind || kind === INTERNAL;
+  const operations = values.get('operation') ?? [];
+  return operations.some(
+    (operation) =>
+      (typeof operation === 'string' && /^ai\.[^.]+$/.test(operation)) ||
+      (isInternal && /^(invoke_agent|invoke_workflow)$/.test(String(operation))),
+  );
 }
 
 const ERROR = 2; // STATUS_CODE_ERROR
 
 /** Of a span that failed: its exception event, or what its status says. */
-function exceptionOf({ status, events = [] }: Span): string | null {
-  if (status?.code !== ERROR) return null;
+function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']): string | null {
+  const message = firstText([status.message, ...(values.get('error') ?? [])]);
+  if (status.code !== ERROR && values.get('error_level')?.[0] !== 'ERROR') return null;
   const event = attributesOf(events.findLast(({ name }) => name === 'exception')?.attributes);
   const named = ['exception.type', 'exception.message'].flatMap(
     (name) => firstText([event.get(name)]) ?? [],
   );
   const text = firstText([event.get('exception.stacktrace')]) ?? named.join(': ');
-  return (text || status.message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
+  return (text || message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
 }
 
 function idOf(hex: string | undefined, length: number, name: string): string {

@@ -318,6 +318,14 @@ export const OPERATIONS: Record<string, Operation> = {
 
   'POST /otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
   'POST /v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  'POST /agents/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  'POST /api/public/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  ...Object.fromEntries(
+    ['/otel/v1/metrics', '/v1/metrics', '/otel/v1/logs', '/v1/logs'].map((path) => [
+      `POST ${path}`,
+      writes(() => ({ body: {} }), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
+    ]),
+  ),
   // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
   'POST /graphql': counts(
     (planted) => ({
