@@ -21,6 +21,8 @@ const CHANGED: Record<string, Kind[]> = {
   'POST /v2/:entity/:project/call/start': ['calls'],
   'POST /v2/:entity/:project/call/end': ['calls'],
   'POST /otel/v1/traces': ['calls'],
+  'POST /agents/otel/v1/traces': ['calls'],
+  'POST /api/public/otel/v1/traces': ['calls'],
   'POST /v1/traces': ['calls'],
   'POST /feedback/create': ['feedback'],
   'POST /feedback/batch/create': ['feedback'],
