@@ -10,6 +10,8 @@ import { BuildJob } from './src/builds/build-job.entity.js';
 import { BuildUnit } from './src/builds/build-unit.entity.js';
 import { Build } from './src/builds/build.entity.js';
 import { Call } from './src/calls/call.entity.js';
+import { CallIndex } from './src/calls/indexes/call-index.entity.js';
+import { CallIndexes1765200000000 } from './src/database/migrations/1765200000000-call-indexes.js';
 import { CallSlotMark } from './src/calls/stats/call-slot-mark.entity.js';
 import { CallSlotModel } from './src/calls/stats/call-slot-model.entity.js';
 import { CallSlot } from './src/calls/stats/call-slot.entity.js';
@@ -67,6 +69,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       RetentionPolicy,
       IdempotencyKey,
       Call,
+      CallIndex,
       CallSlot,
       CallSlotModel,
       CallSlotMark,
@@ -108,6 +111,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       CallSlots1765100000000,
       Projects1765150000000,
       CallLists1765160000000,
+      CallIndexes1765200000000,
       ConsoleSessions1765400000000,
     ],
     synchronize: false,

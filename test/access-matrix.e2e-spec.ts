@@ -280,9 +280,9 @@ async function sessionOf(secret: string): Promise<string> {
 
 /** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
 const MOST_COST = 5000;
-/** Tables that hold few rows: keys, training jobs and what there is for each of them, erasings of the last day. */
+/** Tables that hold few rows: keys, indexes, training jobs and what there is for each of them, erasings of the last day. */
 const SMALL =
-  `api_keys console_sessions erasings models training_jobs trajectory_batches checkpoints`.split(
+  `api_keys call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints`.split(
     ' ',
   );
 

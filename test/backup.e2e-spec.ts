@@ -16,6 +16,7 @@ import { anEnd, aStart, at } from './support/factories.js';
 import { aTrajectory, groupsOf, previewOf } from './support/preview.js';
 import { aRecipe, publish, record, user } from './support/rollouts.js';
 import { aFolder, run, startServer } from './support/server.js';
+import { until } from './support/until.js';
 
 const quiet = (say: (line: string) => void = () => {}, everyMs = 0) =>
   new Progress('backup', say, everyMs);
@@ -64,6 +65,7 @@ async function fill(app: TestApp) {
   const body = { project_id, recipe_ref: await publish(app, recipe), mode: 'all' };
   const { build_id } = (await post('/build/create', body)).body;
   await post('/build/submit', { project_id, build_id, model_id });
+  await post('/index/create', { project_id, field: 'inputs.n' });
 }
 
 /** What the refreshers of the running service move from one to the other, at any time. */
@@ -155,6 +157,10 @@ describe('a backup', () => {
       const text = await post('/threads/stream_query', { project_id: 'acme/demo' });
       const counts = linesOf({ text } as never).map((line) => [line.thread_id, line.turn_count]);
       expect(Object.fromEntries(counts)).toEqual({ t0: 8, t1: 7, t2: 6 });
+      // an index on a field is made anew
+      await until(async () =>
+        (await post('/index/list', { project_id: 'acme/demo' })).includes('"ready"'),
+      );
     } finally {
       await server.stop();
     }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { MAX_BATCH } from '../src/calls/calls.dto.js';
+import { MAX_INDEXES, MAX_OF_PROJECT } from '../src/calls/indexes/call-indexes.service.js';
 import { ATTEMPTS } from '../src/auth/failed-attempts.js';
 import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../src/common/inflated.js';
 import { MAX_DEPTH as MAX_JSON_DEPTH } from '../src/common/json-text.js';
@@ -96,6 +97,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'a text literal; all of a query': [MAX_LITERAL, MAX_LITERALS],
     'all texts in `after`': [MAX_POSITION_BYTES],
     'what `$contains` looks for': [MAX_SUBSTR],
+    'indexes on fields of a project, of all': [MAX_OF_PROJECT, MAX_INDEXES],
     'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
     'a write or a short read': [STATEMENT_MS.write / 1000],
     'a reader that takes nothing': [STALLED_AFTER_MS / 1000, SLOW_AFTER_MS / 1000],

@@ -19,6 +19,8 @@ export const ACTIONS = [
   'project.delete',
   'erasing.end',
   'retention.set',
+  'index.create',
+  'index.delete',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 

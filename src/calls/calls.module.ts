@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
 import { CostsModule } from '../costs/costs.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
+import { CallIndexesController } from './indexes/call-indexes.controller.js';
+import { CallIndexesKeeper } from './indexes/call-indexes.keeper.js';
+import { CallIndexesService } from './indexes/call-indexes.service.js';
 import { CallsErasingController } from './calls-erasing.controller.js';
 import { CallsErasingService } from './calls-erasing.service.js';
 import { CallsController } from './calls.controller.js';
@@ -15,7 +18,13 @@ import { CallStatsService } from './stats/call-stats.service.js';
 /** Recording calls, and reading them back as they were sent. */
 @Module({
   imports: [CostsModule, ProjectsModule],
-  controllers: [CallsController, CallsErasingController, CallsV2Controller, CallStatsController],
+  controllers: [
+    CallsController,
+    CallsErasingController,
+    CallsV2Controller,
+    CallStatsController,
+    CallIndexesController,
+  ],
   providers: [
     CallsService,
     CallsErasingService,
@@ -23,6 +32,8 @@ import { CallStatsService } from './stats/call-stats.service.js';
     CallStatsService,
     CallCountsService,
     CallSlotsRefresher,
+    CallIndexesService,
+    CallIndexesKeeper,
   ],
   exports: [CallsService, CallsErasingService],
 })

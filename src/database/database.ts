@@ -25,6 +25,12 @@ interface Scope {
   isUrgent?: boolean | undefined;
 }
 
+/** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
+export interface Aside {
+  run: (statement: string) => Promise<void>;
+  query: <Row extends QueryResultRow>(query: Sql) => Promise<Row[]>;
+}
+
 const OURS = () => '';
 
 /**
@@ -149,11 +155,11 @@ export class Database {
   }
 
   /**
-   * Runs statements of the service's own that allow no transaction around them, one after the other, on a connection that
-   * is closed afterwards, with all that they have set. Ends with an error when the signal says so.
+   * Runs what the service does of its own and what allows no transaction around it, on a connection that is closed
+   * afterwards, with all that was set. Ends with an error when the signal says so.
    * @throws Busy when too much is under way that may hold a connection for long
    */
-  async aside(statements: readonly string[], signal: AbortSignal): Promise<void> {
+  async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
     const slot = await this.slots.take(OURS());
     try {
       const client = await this.pool.connect();
@@ -161,7 +167,10 @@ export class Database {
       signal.addEventListener('abort', cut);
       try {
         signal.throwIfAborted();
-        for (const statement of statements) await client.query(statement);
+        await work({
+          run: async (statement) => void (await client.query(statement)),
+          query: async (query) => (await client.query(query.toQuery())).rows as never[],
+        });
       } finally {
         signal.removeEventListener('abort', cut);
         client.release(true);

@@ -65,7 +65,9 @@ export class CallsVacuum implements OnApplicationBootstrap, OnModuleDestroy {
     }
     if (this.runsLeft === 0 || performance.now() < this.notBefore) return;
     try {
-      await this.database.aside(STATEMENTS, this.stop.signal);
+      await this.database.aside(async ({ run }) => {
+        for (const statement of STATEMENTS) await run(statement);
+      }, this.stop.signal);
       this.runsLeft--;
     } catch (error) {
       if (!this.stop.signal.aborted)

@@ -211,6 +211,18 @@ export const OPERATIONS: Record<string, Operation> = {
     isShowing: true,
     isForAll: true,
   }),
+  'POST /index/create': administers(withBody(() => ({ field: 'inputs.marker' }))),
+  'POST /index/list': administers(onlyProject),
+  'POST /index/delete': administers(async ({ project }, app) => {
+    const { wantedIndex } = await import('../../src/calls/indexes/call-indexes.query.js');
+    const { name, field } = wantedIndex(project, `inputs.${fresh()}`, 'text');
+    // more of them at once than a project may have
+    await app.query(
+      `INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, 'text')`,
+      [project, name, field],
+    );
+    return { body: { project_id: project, field } };
+  }),
   'POST /retention/set': administers(withBody(() => ({ calls_days: null, payload_days: 36_500 }))),
   'POST /retention/read': counts(onlyProject),
   'POST /calls/purge': administers(async (planted, app) => ({

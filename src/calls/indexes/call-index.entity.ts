@@ -1,0 +1,22 @@
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. */
+@Entity('call_indexes')
+@Check('call_indexes_kind_check', `kind IN ('text', 'number')`)
+export class CallIndex {
+  @PrimaryColumn('text', {
+    name: 'project_id',
+    collation: 'C',
+    primaryKeyConstraintName: 'call_indexes_pkey',
+  })
+  projectId!: string;
+  /** Of the index in PostgreSQL: a digest of the project, the path and the kind. */
+  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'call_indexes_pkey' })
+  name!: string;
+  /** As it was given first. */
+  @Column({ type: 'text', collation: 'C' }) field!: string;
+  @Column({ type: 'text', collation: 'C' }) kind!: 'text' | 'number';
+  /** Why it could not be made; null while that is to be tried. */
+  @Column({ type: 'text', nullable: true, collation: 'C' }) error!: string | null;
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { WIRE } from '../../common/wire.js';
+import {
+  column,
+  type Columns,
+  InvalidQuery,
+  nameBytes,
+  resolve,
+  stepsOf,
+  storable,
+  toNumber,
+  wireTime,
+} from '../../query/columns.js';
+import { join, sql, type Sql } from '../../query/sql.js';
+import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
+
+/** What the names of these indexes begin with, and no others. */
+const PREFIX = 'calls_field_';
+
+/** As queries read them (`calls.query.ts`), else PostgreSQL would not see that an index has what is asked for. */
+const document = (name: Sql) => column.json(name, sql`is_opaque`);
+const DOCUMENTS: Columns = {
+  attributes: document(sql`attributes`),
+  inputs: document(sql`inputs`),
+  output: document(sql`output`),
+  summary: document(sql`summary`),
+};
+
+/**
+ * Equality of texts by a hash index: it holds four bytes of each value, so no text is too long for it, as one of 2,704
+ * bytes would be for a B-tree. A number has at most 400 characters (`skein_number`).
+ */
+const METHODS: Record<IndexKind, Sql> = { text: sql`hash`, number: sql`btree` };
+
+/** An index that is wanted. */
+export interface WantedIndex {
+  project_id: string;
+  name: string;
+  field: string;
+  kind: IndexKind;
+}
+
+/** @throws InvalidQuery when the field is no path into a document that calls keep */
+export function wantedIndex(projectId: string, field: string, kind: IndexKind): WantedIndex {
+  keyOf(field, kind);
+  const steps = stepsOf(field, 'field', nameBytes()).map(storable);
+  if (steps.length < 2) throw new InvalidQuery('field', 'must be a path into a document of calls');
+  if (steps[0] === 'summary' && steps[1] === WIRE.summary)
+    throw new InvalidQuery('field', 'names what is derived, not stored');
+  const digest = createHash('sha256').update(JSON.stringify([projectId, kind, steps]));
+  return { project_id: projectId, name: PREFIX + digest.digest('hex').slice(0, 32), field, kind };
+}
+
+function keyOf(field: string, kind: IndexKind): Sql {
+  const value = resolve(DOCUMENTS, field, 'field', nameBytes()).sql;
+  return kind === 'number' ? toNumber(value) : value;
+}
+
+/** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
+export function createStatement({ project_id, name, field, kind }: WantedIndex): Sql {
+  const key = sql`${keyOf(field, kind)}`.toQuery();
+  const template = `CREATE INDEX CONCURRENTLY %1$I ON calls USING ${METHODS[kind].toQuery().text} ((${key.text
+    .replaceAll('%', '%%')
+    .replaceAll(
+      /\$(\d+)/g,
+      (_, place: string) => `%${Number(place) + 2}$L`,
+    )})) WHERE project_id = %2$L`;
+  const values = key.values.map((value) =>
+    Array.isArray(value) ? sql`${value}::text[]` : sql`${value}::text`,
+  );
+  return sql`SELECT format(${join([template, name, project_id].map((text) => sql`${text}::text`).concat(values), ', ')}) AS statement`;
+}
+
+/** `name` is one of ours. */
+export const dropStatement = (name: string) => `DROP INDEX CONCURRENTLY IF EXISTS "${name}"`;
+
+/** The indexes of fields that PostgreSQL has. */
+const THERE = sql`(
+  SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
+  FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+  WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, ${PREFIX}::text))`;
+
+export const indexesQuery = (projectId: string, name: string | null = null): Sql => sql`
+  SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NULL THEN 'failed' ELSE 'building' END AS status,
+    CASE WHEN t.is_valid IS NOT TRUE THEN w.error END AS error,
+    coalesce(t.bytes, 0)::float8 AS size_bytes, ${wireTime(sql`w.created_at`)} AS created_at
+  FROM call_indexes w LEFT JOIN ${THERE} t ON t.name = w.name
+  WHERE w.project_id = ${projectId} AND (${name}::text IS NULL OR w.name = ${name}) ORDER BY w.created_at, w.name`;
+
+export type IndexState = CallIndexStateDto & Record<string, unknown>;
+
+export const indexesLock = (): Sql =>
+  sql`SELECT pg_advisory_xact_lock(hashtext('skein_call_indexes'))`;
+
+/** How many the project has, and how many there are, without the one that is named. */
+export const countsQuery = ({ project_id, name }: WantedIndex): Sql => sql`
+  SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project, count(*)::int AS total
+  FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
+
+/** One that failed is tried again. */
+export const indexInsert = ({ project_id, name, field, kind }: WantedIndex): Sql => sql`
+  INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
+  ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
+
+export const indexDelete = ({ project_id, name }: WantedIndex): Sql =>
+  sql`DELETE FROM call_indexes WHERE project_id = ${project_id} AND name = ${name} RETURNING 1`;
+
+/** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
+export interface Difference {
+  /** Of the one that is to go; null when there is none. */
+  is_there: boolean;
+  name: string;
+  /** What is to be made; null when nothing is. */
+  wanted: WantedIndex | null;
+}
+
+export const differenceQuery = (): Sql => sql`
+  SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
+    CASE WHEN w.name IS NOT NULL AND w.error IS NULL THEN
+      json_build_object('project_id', w.project_id, 'name', w.name, 'field', w.field, 'kind', w.kind) END AS wanted
+  FROM call_indexes w FULL JOIN ${THERE} t ON t.name = w.name
+  WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
+  ORDER BY t.name IS NULL, w.created_at, name LIMIT 1`;
+
+export const indexFailed = ({ project_id, name }: WantedIndex, error: string): Sql => sql`
+  UPDATE call_indexes SET error = ${error} WHERE project_id = ${project_id} AND name = ${name}`;
+
+/** For the rest of the session; false when another process has it. Who waited for it would hold up the making of an index. */
+export const keeperLock = (): Sql =>
+  sql`SELECT pg_try_advisory_lock(hashtext('skein_call_indexes_keeper')) AS is_mine`;

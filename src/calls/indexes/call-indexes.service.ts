@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import { eventInsert } from '../../audit/audit.query.js';
+import type { Caller } from '../../auth/caller.js';
+import { ApiError } from '../../common/errors.js';
+import { Database } from '../../database/database.js';
+import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
+import { CallIndexesKeeper } from './call-indexes.keeper.js';
+import {
+  countsQuery,
+  indexDelete,
+  indexesLock,
+  indexesQuery,
+  indexInsert,
+  type IndexState,
+  wantedIndex,
+} from './call-indexes.query.js';
+
+/** Each costs every write of its project about a tenth, and every statement over calls a look at its condition (docs/adr/0016-indexes-on-fields.md). */
+export const MAX_OF_PROJECT = 5;
+export const MAX_INDEXES = 100;
+
+/** Which paths of calls are to be indexes. The keeper makes them. */
+@Injectable()
+export class CallIndexesService {
+  constructor(
+    private readonly database: Database,
+    private readonly keeper: CallIndexesKeeper,
+  ) {}
+
+  /** The index, which is made in the background, or is there already. */
+  async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
+    const wanted = wantedIndex(project_id, field, kind ?? 'text');
+    const index = await this.database.alone(indexesLock(), async () => {
+      await by.assertValid();
+      const [counts] = await this.database.query<{ of_project: number; total: number }>(
+        countsQuery(wanted),
+      );
+      if (counts!.of_project >= MAX_OF_PROJECT)
+        throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
+      if (counts!.total >= MAX_INDEXES)
+        throw new ApiError('too_large', `the service may have ${MAX_INDEXES} indexes on fields`);
+      await this.database.query(indexInsert(wanted));
+      await this.tell('index.create', wanted, by);
+      const [state] = await this.database.query<IndexState>(indexesQuery(project_id, wanted.name));
+      return state!;
+    });
+    this.keeper.look();
+    return index;
+  }
+
+  list(projectId: string): Promise<CallIndexStateDto[]> {
+    return this.database.query<IndexState>(indexesQuery(projectId));
+  }
+
+  /** @throws ApiError `not_found` */
+  async delete({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<void> {
+    const wanted = wantedIndex(project_id, field, kind ?? 'text');
+    await this.database.transaction(async () => {
+      const [gone] = await this.database.query(indexDelete(wanted));
+      if (!gone) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
+      await this.tell('index.delete', wanted, by);
+    });
+    this.keeper.look();
+  }
+
+  private async tell(
+    action: 'index.create' | 'index.delete',
+    { project_id, field, kind }: ReturnType<typeof wantedIndex>,
+    by: Caller,
+  ): Promise<void> {
+    const detail = { kind };
+    await this.database.query(
+      eventInsert({ action, by, projectId: project_id, target: field, detail }),
+    );
+  }
+}
