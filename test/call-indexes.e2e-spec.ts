@@ -183,6 +183,91 @@ describe('an index on a field', () => {
     expect(plan).toMatch(/Index Scan (on|using) calls_field_/);
   });
 
+  it('of parts of texts changes no answer, and is used for parts of three letters and more', async () => {
+    const project_id = 'acme/parts';
+    const parts = [
+      'abc',
+      'b',
+      '',
+      '100%',
+      'a_c',
+      'a\\b',
+      'Ünï',
+      'ÜNÏ',
+      'a"b',
+      '{"',
+      'z\u0000',
+      '\ufffd',
+      'abcdefgh'.repeat(12),
+    ];
+    const texts = [
+      ...[
+        'abc',
+        'xabcx',
+        'ABC',
+        'a_c',
+        'axc',
+        '100%',
+        '1000',
+        'a\\b',
+        'Ünïcode',
+        'a"b',
+        '',
+        'z\u0000z',
+        'z\ud800',
+      ],
+      'abcdefgh'.repeat(20),
+      'word '.repeat(2000),
+    ];
+    const documents = [
+      ...texts.map((text) => JSON.stringify({ text })),
+      ...['{"text":null}', '{"text":12.50}', '{"text":{"a":[true]}}', '{}'],
+    ];
+    const items = documents.map(
+      (inputs, i) =>
+        `{"mode":"start","req":{"start":{"project_id":"${project_id}","id":"c${i}","op_name":"op","started_at":"2026-01-01T00:00:00Z","inputs":${inputs}}}}`,
+    );
+    await app.post('/call/upsert_batch', `{"batch":[${items.join()}]}`);
+    const queries = ['inputs.text', 'inputs'].flatMap((field) =>
+      parts.flatMap((part) =>
+        [false, true].map((case_insensitive) => ({
+          $expr: {
+            $contains: { input: { $getField: field }, substr: literal(part), case_insensitive },
+          },
+        })),
+      ),
+    );
+    const answers = async () => {
+      const all: string[][] = [];
+      for (const query of queries) all.push((await found(query, project_id)).ids);
+      return all;
+    };
+    const before = await answers();
+    expect(new Set(before.map(String)).size).toBeGreaterThan(10);
+    for (const field of ['inputs.text', 'inputs'])
+      await app.post('/index/create', { project_id, field, kind: 'substring' });
+    await until(async () => (await list(project_id)).every(({ status }) => status !== 'building'));
+    expect((await list(project_id)).map(({ error }) => error)).toEqual([null, null]);
+    expect(await answers()).toEqual(before);
+    for (const { field, kind } of await list(project_id))
+      await app.post('/index/delete', { project_id, field, kind });
+  });
+
+  it('of parts of texts is used where there are many calls', async () => {
+    const project_id = 'acme/parts-of-many';
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       SELECT $1, 'c' || n, 'op', 't', now(), json_build_object('text', md5(n::text)) FROM generate_series(1, 20000) n`,
+      [project_id],
+    );
+    await app.post('/index/create', { project_id, field: 'inputs', kind: 'substring' });
+    await until(async () => (await list(project_id))[0].status === 'ready');
+    const contains = { input: { $getField: 'inputs' }, substr: literal('nothing') };
+    const { plan } = await found({ $expr: { $contains: contains } }, project_id);
+    await app.post('/index/delete', { project_id, field: 'inputs', kind: 'substring' });
+    expect(plan).toContain('Bitmap Index Scan on calls_field_');
+  });
+
   it('serves lists of values, and ranges with two ends', async () => {
     const project_id = 'acme/many';
     await app.query(

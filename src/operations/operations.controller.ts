@@ -49,7 +49,7 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start, and the spelling of wire names (`WIRE_DIALECT`). */
+  /** The versions that SDKs look at before they start, and the dialect of the names on the wire. */
   @Get('server_info')
   @ApiOkResponse({
     schema: {

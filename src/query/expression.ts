@@ -255,10 +255,16 @@ function contains(argument: Node): Sql {
   if (text !== null && Buffer.byteLength(text) > MAX_SUBSTR)
     throw place.invalid(`must not be longer than ${MAX_SUBSTR} bytes`);
   const [haystack, needle] = isFolded ? folded(input, text, place) : [input, text];
-  return text !== null && Buffer.byteLength(text) > MAX_STRPOS
-    ? sql`(${find(haystack, sql`${needle}::text`)})`
-    : sql`(strpos(${haystack}, ${needle}::text) > 0)`;
+  if (text !== null && Buffer.byteLength(text) > MAX_STRPOS)
+    return sql`(${find(haystack, sql`${needle}::text`)})`;
+  return isFolded
+    ? sql`(strpos(${haystack}, ${needle}::text) > 0)`
+    : sql`(${haystack} LIKE ${text === null ? null : patternOf(text)}::text)`;
 }
+
+/** For `LIKE`, which an index of trigrams serves where it would not serve `strpos` (docs/adr/0016-indexes-on-fields.md). */
+const patternOf = (part: string) => `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+
 /** Behind `***=` nothing has a meaning of its own. */
 const find = (haystack: Sql, needle: Sql) => sql`${byCodePoint(haystack)} ~ ('***=' || ${needle})`;
 const FLAGS = new Map<unknown, boolean>([

@@ -3,14 +3,14 @@ import { IsIn, IsOptional } from 'class-validator';
 import { IsProjectId, IsText } from '../../common/dto.js';
 import { MAX_NAME } from '../../query/columns.js';
 
-export const KINDS = ['text', 'number'] as const;
+export const KINDS = ['text', 'number', 'substring'] as const;
 export type IndexKind = (typeof KINDS)[number];
 
 export class CallIndexDto {
   @IsProjectId() project_id!: string;
-  /** A path into `attributes`, `inputs`, `output` or `summary`, as queries name it: `inputs.model`. */
+  /** A path into `attributes`, `inputs`, `output` or `summary`, as queries name it: `inputs.model`. Of kind `substring` also one of these whole. */
   @IsText(MAX_NAME, { min: 1 }) field!: string;
-  /** `text`, the default, serves comparisons with texts, `number` those with numbers. */
+  /** `text`, the default, serves comparisons with texts, `number` those with numbers, `substring` serves `$contains`. */
   @IsOptional()
   @IsIn(KINDS)
   @ApiPropertyOptional({ enum: KINDS, nullable: true })

@@ -17,6 +17,8 @@ import {
 } from './call-indexes.query.js';
 
 const LOOK_EVERY_MS = 30_000;
+/** PostgreSQL trusts the owner of a database with it. */
+const TRIGRAMS = 'CREATE EXTENSION IF NOT EXISTS pg_trgm';
 
 /**
  * Makes the indexes that are wanted, and drops those that are not, one at a time in a database, beside all reads and
@@ -83,6 +85,7 @@ export class CallIndexesKeeper implements OnApplicationBootstrap, OnModuleDestro
     const { project_id, field } = wanted;
     const started = performance.now();
     try {
+      if (wanted.kind === 'substring') await run(TRIGRAMS);
       const [made] = await query<{ statement: string }>(createStatement(wanted));
       await run(made!.statement);
       const duration_ms = Math.round(performance.now() - started);
@@ -91,14 +94,18 @@ export class CallIndexesKeeper implements OnApplicationBootstrap, OnModuleDestro
       if (isConnectionError(error)) throw error;
       this.logger.warn({ project_id, field, err: error }, 'an index could not be made');
       await run(dropStatement(wanted.name));
-      await query(indexFailed(wanted, reasonOf(error)));
+      await query(indexFailed(wanted, reasonOf(error, wanted)));
     }
   }
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, { kind }: WantedIndex): string {
   const { status, message } = toApiError(error);
-  return status === 503
-    ? message
-    : `PostgreSQL refused it with the state ${String((error as { code?: unknown }).code)}`;
+  if (status === 503) return message;
+  const code = String((error as { code?: unknown }).code);
+  return kind === 'substring' && NO_EXTENSION.includes(code)
+    ? 'the database has no extension pg_trgm, and the service may not create it: CREATE EXTENSION pg_trgm'
+    : `PostgreSQL refused it with the state ${code}`;
 }
+/** Not installed, not allowed, not supported. */
+const NO_EXTENSION = ['58P01', '42501', '0A000'];

@@ -28,9 +28,13 @@ const DOCUMENTS: Columns = {
 
 /**
  * Equality of texts by a hash index: it holds four bytes of each value, so no text is too long for it, as one of 2,704
- * bytes would be for a B-tree. A number has at most 400 characters (`skein_number`).
+ * bytes would be for a B-tree. A number has at most 400 characters (`skein_number`). Parts of texts by their trigrams.
  */
-const METHODS: Record<IndexKind, Sql> = { text: sql`hash`, number: sql`btree` };
+const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
+  text: { name: 'hash' },
+  number: { name: 'btree' },
+  substring: { name: 'gin', operators: 'gin_trgm_ops' },
+};
 
 /** An index that is wanted. */
 export interface WantedIndex {
@@ -44,7 +48,8 @@ export interface WantedIndex {
 export function wantedIndex(projectId: string, field: string, kind: IndexKind): WantedIndex {
   keyOf(field, kind);
   const steps = stepsOf(field, 'field', nameBytes()).map(storable);
-  if (steps.length < 2) throw new InvalidQuery('field', 'must be a path into a document of calls');
+  if (steps.length < 2 && kind !== 'substring')
+    throw new InvalidQuery('field', 'must be a path into a document of calls');
   if (steps[0] === 'summary' && steps[1] === WIRE.summary)
     throw new InvalidQuery('field', 'names what is derived, not stored');
   const digest = createHash('sha256').update(JSON.stringify([projectId, kind, steps]));
@@ -59,12 +64,11 @@ function keyOf(field: string, kind: IndexKind): Sql {
 /** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
 export function createStatement({ project_id, name, field, kind }: WantedIndex): Sql {
   const key = sql`${keyOf(field, kind)}`.toQuery();
-  const template = `CREATE INDEX CONCURRENTLY %1$I ON calls USING ${METHODS[kind].toQuery().text} ((${key.text
+  const { name: method, operators = '' } = METHODS[kind];
+  const expression = key.text
     .replaceAll('%', '%%')
-    .replaceAll(
-      /\$(\d+)/g,
-      (_, place: string) => `%${Number(place) + 2}$L`,
-    )})) WHERE project_id = %2$L`;
+    .replaceAll(/\$(\d+)/g, (_, place: string) => `%${Number(place) + 2}$L`);
+  const template = `CREATE INDEX CONCURRENTLY %1$I ON calls USING ${method} ((${expression}) ${operators}) WHERE project_id = %2$L`;
   const values = key.values.map((value) =>
     Array.isArray(value) ? sql`${value}::text[]` : sql`${value}::text`,
   );

@@ -10,7 +10,7 @@ export class CallIndexes1765200000000 implements MigrationInterface {
         project_id text COLLATE "C" NOT NULL,
         name text COLLATE "C" NOT NULL,
         field text COLLATE "C" NOT NULL,
-        kind text COLLATE "C" NOT NULL CONSTRAINT call_indexes_kind_check CHECK (kind IN ('text', 'number')),
+        kind text COLLATE "C" NOT NULL CONSTRAINT call_indexes_kind_check CHECK (kind IN ('text', 'number', 'substring')),
         error text COLLATE "C",
         created_at timestamptz NOT NULL DEFAULT now(),
         CONSTRAINT call_indexes_pkey PRIMARY KEY (project_id, name)
