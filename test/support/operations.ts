@@ -318,7 +318,9 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /cost/explain': reads(withBody(({ callId }) => ({ call_ids: [callId] }))),
 
   'POST /feedback/create': writes((planted) => ({ body: aFeedback(planted) })),
-  'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } })),
+  'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } }), {
+    elsewhere: 200,
+  }),
   'POST /feedback/query': reads(onlyProject),
   'POST /feedback/purge': writes(async (planted, app) => {
     const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
