@@ -117,6 +117,29 @@ describe('calls', () => {
       expect((await read('a')).svc_user_id).toBe('grace');
     });
 
+    it("keeps a client's own members of the derived summary beside the derived ones", async () => {
+      await start({ id: 'a' });
+      await end({ id: 'a', summary: { n: 1, svc: { views: { v: [1] }, status: 'mine' }, m: 2 } });
+      await start({ id: 'b' });
+      await end({ id: 'b', summary: { svc: 'text' } });
+      const asked = { project_id, include_costs: true };
+      const texts = [
+        (await app.post('/calls/stream_query', { project_id })).text,
+        (await app.post('/calls/stream_query', asked)).text,
+        `${JSON.stringify((await app.post('/call/read', { project_id, id: 'a' })).body.call)}\n${JSON.stringify((await app.post('/call/read', { ...asked, id: 'b' })).body.call)}\n`,
+      ];
+      for (const text of texts) {
+        const [a, b] = text.trim().split('\n');
+        expect([a, b].map((line) => line!.match(/"svc":/g)?.length)).toEqual([1, 1]);
+        expect(JSON.parse(a!).summary).toMatchObject({
+          n: 1,
+          m: 2,
+          svc: { views: { v: [1] }, status: 'success' },
+        });
+        expect(JSON.parse(b!).summary.svc.status).toBe('success');
+      }
+    });
+
     it('shows an OpenTelemetry span as attributes.otel_span', async () => {
       await start({ id: 'a', otel_dump: { span: 1 } });
       await start({ id: 'b', attributes: { x: 1 }, otel_dump: { span: 1 } });

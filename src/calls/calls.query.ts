@@ -110,17 +110,27 @@ const call = (extras: Extras): Columns => ({
     sql`c.is_opaque`,
   ),
   summary: column.json(
-    withMember(
-      sql`coalesce(c.summary, '{}')`,
-      WIRE.summary,
-      sql`json_build_object(${join(
-        derived(extras).map(({ name, value }) => sql`${name}::text, ${value}`),
-        ', ',
-      )})`,
-    ),
+    withMember(sql`coalesce(${SUMMARY}, '{}')`, WIRE.summary, derivedWith(derived(extras))),
     sql`c.is_opaque`,
   ),
 });
+
+/*
+ * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
+ * documents cannot be taken apart: there the derived one comes second, and counts.
+ */
+const SUMMARY = sql`CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, ${WIRE.summary}) END`;
+const ownMembers = (names: readonly string[]) =>
+  sql`CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, ${WIRE.summary}, ${names}::text[]) END`;
+
+function derivedWith(more: readonly Derived[]): Sql {
+  const own = ownMembers(more.map(({ name }) => name));
+  const made = sql`json_build_object(${join(
+    more.map(({ name, value }) => sql`${name}::text, ${value}`),
+    ', ',
+  )})`;
+  return sql`coalesce(left(${own}::text, -1) || ',' || substr(${made}::text, 2), ${made}::text)`;
+}
 
 const OTEL_SPAN = 'otel_span';
 
@@ -152,7 +162,8 @@ function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRow
   const pieces = names.map((name): Piece => {
     if (name === 'summary') {
       const more = derived(extras);
-      values.push(sql`c.summary`, ...more.map(({ value }) => value));
+      const own = ownMembers(more.map((one) => one.name));
+      values.push(SUMMARY, own, ...more.map(({ value }) => value));
       return { name, kind: 'extended', member: WIRE.summary, by: more };
     }
     if (name === 'attributes') {
