@@ -408,7 +408,7 @@ describe('/feedback/batch/create', () => {
     expect(answer.res[0]).toEqual(answer.res[1]);
   });
 
-  it.each<[string, unknown, string, RegExp]>([
+  it.each<[string, object | null, string, RegExp]>([
     ['is not valid', { svc_ref: 'x' }, 'invalid_request', /batch\[1\].svc_ref/],
     ['breaks the rules of its type', { feedback_type: 'svc.note.1' }, 'invalid_request', /note/],
     ['contradicts what is stored', { id: 'taken', payload: { other: 1 } }, 'conflict', /differs/],
@@ -419,7 +419,7 @@ describe('/feedback/batch/create', () => {
     const ids = [`${name} 1`, `${name} 2`];
     const [first, last] = ids.map((id) => body({ id }));
     const key = await app.aKey('writer', [PROJECT]);
-    const element = fields === null ? null : body(fields as object);
+    const element = fields === null ? null : body(fields);
     const answer = await app.post(
       '/feedback/batch/create',
       { batch: [first, element, last] },

@@ -13,9 +13,10 @@ import {
   resolve,
   select,
   unknownField,
+  wireTime,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
-import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
@@ -419,3 +420,16 @@ export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): 
     ORDER BY c.id COLLATE "C" FOR UPDATE OF c)
   UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
   WHERE c.project_id = ${projectId} AND c.id = roots.id`;
+
+/** Started calls by id, with their documents as texts. */
+export const storedQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+  SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
+    c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
+    ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
+    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
+
+/** The root of a trace, of several the first. */
+export const rootQuery = (projectId: string, traceId: string): Sql => sql`
+  SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL
+  ORDER BY c.started_at, c.id LIMIT 1`;

@@ -22,7 +22,7 @@ import {
   FeedbackCreateDto,
   type FeedbackPurgeDto,
   type FeedbackQueryDto,
-  type FeedbackReplaceDto,
+  FeedbackReplaceDto,
 } from './feedback.dto.js';
 import {
   countQuery,
@@ -128,6 +128,15 @@ export class FeedbackService {
         );
       return this.store(row);
     });
+  }
+
+  /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
+  async put(text: string, caller: Caller): Promise<string> {
+    const body = JSON.parse(text) as FeedbackReplaceDto;
+    const { violations } = validate(FeedbackReplaceDto, body);
+    if (violations.length > 0) throw invalidRequest(violations);
+    caller.assertReaches(body.project_id);
+    return this.replace(body, text, caller);
   }
 
   /** The rows of the page, and how many there are on all pages. */
