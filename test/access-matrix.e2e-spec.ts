@@ -94,7 +94,8 @@ async function ask(route: string, sent: Sent, authorization?: string) {
   const bytes = isEndless ? Buffer.of() : Buffer.from(await response.arrayBuffer());
   if (isEndless) await response.body!.cancel();
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
-  return { status: response.status, challenge: response.headers.get('www-authenticate'), text };
+  const status = response.status === 207 ? 200 : response.status; // items are judged one by one
+  return { status, challenge: response.headers.get('www-authenticate'), text };
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -144,8 +145,7 @@ async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): P
   if (leaked) return `${status}, with what is in ${leaked.project}: ${text}`;
   const missing = mayShow.find(({ marker }) => operation.isShowing && !text.includes(marker));
   if (missing) return `${status}, without what is in ${missing.project}: ${text}`;
-  const said = status === 207 ? 200 : status; // items are judged one by one
-  return said === declared(operation, key) ? said : `${status}: ${text}`;
+  return status === declared(operation, key) ? status : `${status}: ${text}`;
 }
 
 /** Asks for a few at a time. */
