@@ -25,6 +25,7 @@ import { Erasing1764800000000 } from './src/database/migrations/1764800000000-er
 import { Builds1765000000000 } from './src/database/migrations/1765000000000-builds.js';
 import { CallSlots1765100000000 } from './src/database/migrations/1765100000000-call-slots.js';
 import { CallLists1765160000000 } from './src/database/migrations/1765160000000-call-lists.js';
+import { SummaryMembers1765300000000 } from './src/database/migrations/1765300000000-summary-members.js';
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
 import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
 import { beginSession } from './src/database/session.js';
@@ -112,6 +113,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Projects1765150000000,
       CallLists1765160000000,
       CallIndexes1765200000000,
+      SummaryMembers1765300000000,
       ConsoleSessions1765400000000,
     ],
     synchronize: false,

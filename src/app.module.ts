@@ -13,6 +13,7 @@ import { ErasingModule } from './erasing/erasing.module.js';
 import { EventsModule } from './events/events.module.js';
 import { FeedbackModule } from './feedback/feedback.module.js';
 import { GraphqlModule } from './graphql/graphql.module.js';
+import { LangfuseModule } from './langfuse/langfuse.module.js';
 import { ObjectsModule } from './objects/objects.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { OtelModule } from './otel/otel.module.js';
@@ -40,6 +41,7 @@ export class AppModule {
         ThreadsModule,
         OtelModule,
         GraphqlModule,
+        LangfuseModule,
         PreviewModule,
         ProjectsModule,
         RetentionModule,

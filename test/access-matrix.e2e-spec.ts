@@ -94,7 +94,8 @@ async function ask(route: string, sent: Sent, authorization?: string) {
   const bytes = isEndless ? Buffer.of() : Buffer.from(await response.arrayBuffer());
   if (isEndless) await response.body!.cancel();
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
-  return { status: response.status, challenge: response.headers.get('www-authenticate'), text };
+  const status = response.status === 207 ? 200 : response.status; // items are judged one by one
+  return { status, challenge: response.headers.get('www-authenticate'), text };
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;

@@ -117,6 +117,64 @@ describe('calls', () => {
       expect((await read('a')).svc_user_id).toBe('grace');
     });
 
+    it('answers sizes when they are asked for, of a trace at its root', async () => {
+      await start({ id: 'a', trace_id: 't', inputs: { text: 'x'.repeat(500) } });
+      await start({ id: 'b', trace_id: 't', parent_id: 'a' });
+      const sizes = { include_storage_size: true, include_total_storage_size: true };
+      const { body } = await app.post('/calls/query', { project_id, ...sizes });
+      const [a, b] = body.calls;
+      expect(a.storage_size_bytes).toBeGreaterThan(500);
+      expect(b.storage_size_bytes).toBeLessThan(100);
+      expect(a.total_storage_size_bytes).toBe(a.storage_size_bytes + b.storage_size_bytes);
+      expect(b.total_storage_size_bytes).toBeNull();
+      const one = await app.post('/call/read', { project_id, id: 'a', ...sizes });
+      expect(one.body.call).toEqual(a);
+      const columns = { project_id, columns: ['id'], include_storage_size: true };
+      const [narrow] = (await app.post('/calls/query', columns)).body.calls;
+      expect(narrow.storage_size_bytes).toBe(a.storage_size_bytes);
+      expect(await read('a')).not.toHaveProperty('storage_size_bytes');
+    });
+
+    it('refuses to search behind refs, and takes the columns otherwise', async () => {
+      const ask = (more: object) =>
+        app.post('/calls/query', { project_id, expand_columns: ['inputs.o'], ...more });
+      const query = {
+        $expr: { $not: [{ $eq: [{ $getField: 'inputs.o.lr' }, { $literal: '1' }] }] },
+      };
+      const sort_by = [{ field: 'inputs.o.lr', direction: 'asc' }];
+      for (const more of [{ query }, { sort_by }])
+        expect(await ask(more)).toMatchObject({
+          status: 400,
+          body: { errors: [{ path: 'expand_columns' }] },
+        });
+      expect((await ask({ sort_by: [{ field: 'inputs.other', direction: 'asc' }] })).status).toBe(
+        200,
+      );
+    });
+
+    it("keeps a client's own members of the derived summary beside the derived ones", async () => {
+      await start({ id: 'a' });
+      await end({ id: 'a', summary: { n: 1, svc: { views: { v: [1] }, status: 'mine' }, m: 2 } });
+      await start({ id: 'b' });
+      await end({ id: 'b', summary: { svc: 'text' } });
+      const asked = { project_id, include_costs: true };
+      const texts = [
+        (await app.post('/calls/stream_query', { project_id })).text,
+        (await app.post('/calls/stream_query', asked)).text,
+        `${JSON.stringify((await app.post('/call/read', { project_id, id: 'a' })).body.call)}\n${JSON.stringify((await app.post('/call/read', { ...asked, id: 'b' })).body.call)}\n`,
+      ];
+      for (const text of texts) {
+        const [a, b] = text.trim().split('\n');
+        expect([a, b].map((line) => line!.match(/"svc":/g)?.length)).toEqual([1, 1]);
+        expect(JSON.parse(a!).summary).toMatchObject({
+          n: 1,
+          m: 2,
+          svc: { views: { v: [1] }, status: 'success' },
+        });
+        expect(JSON.parse(b!).summary.svc.status).toBe('success');
+      }
+    });
+
     it('shows an OpenTelemetry span as attributes.otel_span', async () => {
       await start({ id: 'a', otel_dump: { span: 1 } });
       await start({ id: 'b', attributes: { x: 1 }, otel_dump: { span: 1 } });

@@ -1,5 +1,5 @@
 import { allOf, isListed, sql, type Sql } from '../query/sql.js';
-import { familyOf } from './calls.query.js';
+import { BYTES, familyOf } from './calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
 export const MAX_CALLS = 500;
@@ -11,10 +11,6 @@ export interface Candidate {
   /** With microseconds; null for a call without a start. */
   started: string | null;
 }
-
-const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
-  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
-  + coalesce(pg_column_size(c.otel_dump), 0)`;
 
 /** The next calls under a condition, in an order that an index has. */
 function candidates(condition: Sql, order: Sql, more = sql``): Sql {

@@ -155,6 +155,10 @@ export class CallReadDto {
   @IsId() id!: string;
   /** Adds what the call cost, by model, to the derived part of the summary. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
+  /** Adds `storage_size_bytes`, of the documents of the call as they are stored. */
+  @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
+  /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
+  @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
 }
 
 export class CallUpdateDto {
@@ -210,6 +214,12 @@ export class CallsQueryDto extends PageDto {
    * most. `/feedback/query` has the rest.
    */
   @IsOptional() @IsBoolean() include_feedback?: boolean | null;
+  /** Adds `storage_size_bytes`, of the documents of the call as they are stored. */
+  @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
+  /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
+  @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
+  /** Columns that hold refs. What is behind refs is not searched: a field below one of them is refused. */
+  @IsTextList(MAX_NAME) expand_columns?: string[] | null;
 }
 
 /** Exactly one of `call_ids`, `filter` with or without `query` (or `query` alone), and `before`. */

@@ -1,3 +1,4 @@
+import { invalidRequest } from '../common/errors.js';
 import { WIRE } from '../common/wire.js';
 import type { Piece } from '../database/json-row-writer.js';
 import { isAfter, partsAfter } from '../query/after.js';
@@ -12,9 +13,10 @@ import {
   resolve,
   select,
   unknownField,
+  wireTime,
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
-import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
@@ -94,6 +96,26 @@ const FIELDS: Columns = {
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
 };
 
+/** Of the documents of the call `c`, as they are stored. */
+export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
+  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
+  + coalesce(pg_column_size(c.otel_dump), 0)`;
+
+/** What is answered when it is asked for: bytes of the call, and at the root of a trace those of all its calls. */
+const SIZES: Columns = {
+  storage_size_bytes: column.number(sql`(${BYTES})`),
+  total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
+    SELECT sum(${BYTES})::bigint FROM calls c
+    WHERE c.project_id = r.project_id AND c.trace_id = r.trace_id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) END)`),
+};
+
+type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
+
+const sizesOf = (asked: Sized): string[] => [
+  ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
+  ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
+];
+
 /** What `query` and `sort_by` may name. */
 const QUERYABLE: Columns = { ...FIELDS, feedback: feedbackField };
 
@@ -105,22 +127,33 @@ const withMember = (document: Sql, name: string, value: Sql) => sql`(
 /** A call as it is answered. The stored JSON goes out as the text that came in. */
 const call = (extras: Extras): Columns => ({
   ...FIELDS,
+  ...SIZES,
   attributes: column.json(
     sql`CASE WHEN c.otel_dump IS NULL THEN c.attributes ELSE ${withMember(sql`c.attributes`, OTEL_SPAN, sql`c.otel_dump`)} END`,
     sql`c.is_opaque`,
   ),
   summary: column.json(
-    withMember(
-      sql`coalesce(c.summary, '{}')`,
-      WIRE.summary,
-      sql`json_build_object(${join(
-        derived(extras).map(({ name, value }) => sql`${name}::text, ${value}`),
-        ', ',
-      )})`,
-    ),
+    withMember(sql`coalesce(${SUMMARY}, '{}')`, WIRE.summary, derivedWith(derived(extras))),
     sql`c.is_opaque`,
   ),
 });
+
+/*
+ * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
+ * documents cannot be taken apart: there the derived one comes second, and counts.
+ */
+const SUMMARY = sql`CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, ${WIRE.summary}) END`;
+const ownMembers = (names: readonly string[]) =>
+  sql`CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, ${WIRE.summary}, ${names}::text[]) END`;
+
+function derivedWith(more: readonly Derived[]): Sql {
+  const own = ownMembers(more.map(({ name }) => name));
+  const made = sql`json_build_object(${join(
+    more.map(({ name, value }) => sql`${name}::text, ${value}`),
+    ', ',
+  )})`;
+  return sql`coalesce(left(${own}::text, -1) || ',' || substr(${made}::text, 2), ${made}::text)`;
+}
 
 const OTEL_SPAN = 'otel_span';
 
@@ -131,20 +164,22 @@ const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
  * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
  * feedback asks for the summary that holds them.
  */
-function selected({ columns, include_costs, include_feedback }: CallsQueryDto): string[] {
-  if (!columns || columns.length === 0) return CALL_NAMES;
+function selected(request: CallsQueryDto): string[] {
+  const { columns, include_costs, include_feedback } = request;
+  const sizes = sizesOf(request);
+  if (!columns || columns.length === 0) return [...CALL_NAMES, ...sizes];
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
     if (!CALL_NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
     return root;
   });
   if (include_costs || include_feedback) roots.push('summary');
-  return CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name));
+  return [...CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...sizes];
 }
 
 /** One row a call, its only column the call as JSON text. Composed behind the sort, which so moves no JSON about. */
 const asJson = (calls: Sql, extras: Extras, names = CALL_NAMES) =>
-  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(call(extras), names)} FROM (${calls}) c) t`;
+  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(call(extras), names)} FROM (${calls}) c, LATERAL (SELECT c.project_id, c.trace_id, c.parent_id) r) t`;
 
 /** The same as bytes: the values, and how `JsonRowWriter` puts them together. */
 function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
@@ -152,18 +187,20 @@ function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRow
   const pieces = names.map((name): Piece => {
     if (name === 'summary') {
       const more = derived(extras);
-      values.push(sql`c.summary`, ...more.map(({ value }) => value));
+      const own = ownMembers(more.map((one) => one.name));
+      values.push(SUMMARY, own, ...more.map(({ value }) => value));
       return { name, kind: 'extended', member: WIRE.summary, by: more };
     }
     if (name === 'attributes') {
       values.push(sql`c.attributes`, sql`c.otel_dump`);
       return { name, kind: 'extended', member: OTEL_SPAN, by: 'json' };
     }
-    const { type, sql: value } = FIELDS[name] as Operand | JsonColumn;
+    const { type, sql: value } = (FIELDS[name] ?? SIZES[name]) as Operand | JsonColumn;
     values.push(value);
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
-  return { query: sql`SELECT ${join(values, ', ')} FROM (${calls}) c`, pieces };
+  const roots = sql`LATERAL (SELECT c.project_id, c.trace_id, c.parent_id) r`;
+  return { query: sql`SELECT ${join(values, ', ')} FROM (${calls}) c, ${roots}`, pieces };
 }
 
 /** A query, and what its columns are. */
@@ -195,6 +232,7 @@ export const callRows = (request: CallsQueryDto): CallRows =>
   asPieces(foundCalls(request), request, selected(request));
 
 function foundCalls(request: CallsQueryDto): Sql {
+  refuseBehindRefs(request);
   const { project_id, sort_by, after, limit, offset } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
@@ -246,12 +284,31 @@ const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   sort_by[0].direction === 'desc';
 const LATENCY = `summary.${WIRE.summary}.latency_ms`;
 
+/** Refs are not followed, so a field behind one would silently be null everywhere. @throws ApiError */
+function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): void {
+  if (!expand_columns?.length) return;
+  const names = (sort_by ?? []).map(({ field }) => field);
+  const waiting: unknown[] = [query];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [name, value] of Object.entries(node))
+      if (name === '$getField') names.push(String(value));
+      else waiting.push(value);
+  }
+  const behind = names.find((name) => expand_columns.some((at) => name.startsWith(`${at}.`)));
+  if (behind === undefined) return;
+  const message = `refs are not followed, so ${behind.slice(0, 200)} cannot be searched: read the object by /refs/read_batch`;
+  throw invalidRequest([{ path: 'expand_columns', message }]);
+}
+
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
 
-export const callQuery = ({ project_id, id, include_costs }: CallReadDto): Sql =>
-  asJson(sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND c.id = ${id}`, {
-    include_costs,
-  });
+export function callQuery(request: CallReadDto): Sql {
+  const { project_id, id, include_costs } = request;
+  const found = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND c.id = ${id}`;
+  return asJson(found, { include_costs }, [...CALL_NAMES, ...sizesOf(request)]);
+}
 
 /** How many calls match, counting at most one more than `limit`. */
 export const callsStatsQuery = (request: CallsStatsDto): Sql => sql`
@@ -363,3 +420,16 @@ export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): 
     ORDER BY c.id COLLATE "C" FOR UPDATE OF c)
   UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
   WHERE c.project_id = ${projectId} AND c.id = roots.id`;
+
+/** Started calls by id, with their documents as texts. */
+export const storedQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+  SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
+    c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
+    ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
+    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
+
+/** The root of a trace, of several the first. */
+export const rootQuery = (projectId: string, traceId: string): Sql => sql`
+  SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL
+  ORDER BY c.started_at, c.id LIMIT 1`;

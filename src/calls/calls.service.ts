@@ -36,6 +36,8 @@ import {
   fieldText,
   isMatch,
   tracesQuery,
+  rootQuery,
+  storedQuery,
   turnRootsQuery,
   updateQuery,
 } from './calls.query.js';
@@ -119,6 +121,25 @@ export class CallsService {
       checkedCall(call, documents, caller),
     );
     return this.storeItems(items, caller);
+  }
+
+  /** Started calls as `storeCalls` takes them. */
+  async stored(projectId: string, ids: readonly string[]): Promise<StoredCall[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.database.query<StoredCall['call'] & StoredCall['documents']>(
+      storedQuery(projectId, ids),
+    );
+    return rows.map(({ attributes, inputs, output, summary, otel_dump, ...call }) => {
+      if (call['ended_at'] === null) delete call['ended_at'];
+      const documents = { attributes, inputs, output, summary, otel_dump };
+      return { call, documents };
+    });
+  }
+
+  /** The id of the root of a trace, if it is there. */
+  async rootOf(projectId: string, traceId: string): Promise<string | undefined> {
+    const [root] = await this.database.query<{ id: string }>(rootQuery(projectId, traceId));
+    return root?.id;
   }
 
   /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
@@ -233,6 +254,12 @@ interface Item {
 export interface WholeCall {
   call: object;
   documents: Documents;
+}
+
+/** A call that is there. What it does not have is null, or absent when it is of the end of a call that runs. */
+export interface StoredCall {
+  call: { id: string } & Record<string, string | null | undefined>;
+  documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;
 }
 
 /** The free-form members of a start or an end, as they were sent. */

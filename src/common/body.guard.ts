@@ -128,7 +128,7 @@ const HELD_AHEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** The text of a body that is to be JSON, in place of its bytes; what its parsed copy will take is held. */
-async function jsonText(request: Request, bytes: Buffer): Promise<string> {
+export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
   const hold = holdOf(request);
   const turn = new Turn();
   let bytesPerCharacter = 1;

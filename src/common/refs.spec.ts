@@ -23,6 +23,16 @@ it.each([
     'svc:///acme/demo/call/0192-id',
     { projectId: 'acme/demo', kind: 'call', name: '0192-id', digest: null, path: [] },
   ],
+  [
+    'svc:///acme/demo/agent_span/b7ad6b7169203331',
+    {
+      projectId: 'acme/demo',
+      kind: 'agent_span',
+      name: 'b7ad6b7169203331',
+      digest: null,
+      path: [],
+    },
+  ],
 ])('reads %s', (text, ref) => expect(parseRef(text)).toEqual(ref));
 
 it.each([

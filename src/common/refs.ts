@@ -1,22 +1,22 @@
 import { PROJECT_PART } from './dto.js';
 import { WIRE } from './wire.js';
 
-export type RefKind = 'object' | 'op' | 'call';
+export type RefKind = 'object' | 'op' | 'call' | 'agent_span';
 
-/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]` or `…/call/<id>`. */
+/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]` `…/call/<id>`, or `…/agent_span/<id>`. */
 export interface Ref {
   projectId: string;
   kind: RefKind;
-  /** Name of the object or op, or the id of the call. */
+  /** Name of the object or op, or the id of the call or span. */
   name: string;
-  /** Null for a call. */
+  /** Null for a call or span. */
   digest: string | null;
   /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
   path: string[];
 }
 
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|call/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|(call|agent_span)/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
   'u',
 );
 
@@ -24,9 +24,9 @@ const REF = new RegExp(
 export function parseRef(text: unknown): Ref | null {
   const match = typeof text === 'string' ? REF.exec(text) : null;
   if (!match) return null;
-  const [, projectId, kind, name, digest, path, callId, callPath] = match;
-  const steps = (path ?? callPath ?? '').split('/').slice(1);
-  return callId === undefined
+  const [, projectId, kind, name, digest, path, idKind, id, idPath] = match;
+  const steps = (path ?? idPath ?? '').split('/').slice(1);
+  return id === undefined
     ? { projectId: projectId!, kind: kind as RefKind, name: name!, digest: digest!, path: steps }
-    : { projectId: projectId!, kind: 'call', name: callId, digest: null, path: steps };
+    : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
 }

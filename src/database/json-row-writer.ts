@@ -3,7 +3,7 @@ import type { Rows } from './row-stream.js';
 /**
  * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
  * already. `extended` reads an object, and gives it one more member: a JSON value, unless that is null, or an object of
- * further pieces.
+ * further pieces, behind the members of an object that is read first, unless that is null.
  */
 export type Piece =
   | { name: string; kind: 'text' | 'time' | 'json' }
@@ -172,7 +172,21 @@ export class JsonRowWriter implements Rows<Buffer> {
     const from = this.next;
     const to = from + Math.max(length, 0);
     this.next = to;
-    const added = by ? 0 : this.length();
+    const added = this.length();
+    const addedFrom = this.next;
+    this.next += Math.max(added, 0);
+    if (by) {
+      this.put(key, 0, key.length);
+      this.opened(from, to);
+      this.put(member, 0, member.length);
+      const start = this.at;
+      if (added !== NULL) this.put(this.row, addedFrom, addedFrom + added - 1);
+      const joint = this.at;
+      this.object(by);
+      if (joint > start) this.out[joint] = COMMA; // for the brace
+      this.out[this.at++] = CLOSE_BRACE;
+      return;
+    }
     if (added === NULL) {
       if (length === NULL) this.put(keyNull, 0, keyNull.length);
       else {
@@ -184,11 +198,7 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.put(key, 0, key.length);
     this.opened(from, to);
     this.put(member, 0, member.length);
-    if (by) this.object(by);
-    else {
-      this.put(this.row, this.next, this.next + added);
-      this.next += added;
-    }
+    this.put(this.row, addedFrom, addedFrom + added);
     this.out[this.at++] = CLOSE_BRACE;
   }
 

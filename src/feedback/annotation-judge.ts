@@ -7,7 +7,7 @@ const TIMEOUT_MS = 250;
 /** Of one key: four requests that do not end at once, then one in five seconds. Ordinary values take less than a tenth of a millisecond. */
 const BUDGET_MS = { burst: 1000, perSecond: 50 };
 
-const thread = new WorkerThread<Judged, Problem | null>(
+const thread = new WorkerThread<Judged, Problem[]>(
   threadFile('annotation-schema.thread.js', import.meta.url),
   {
     timeoutMs: TIMEOUT_MS,
@@ -17,9 +17,9 @@ const thread = new WorkerThread<Judged, Problem | null>(
   },
 );
 
-/** `firstProblem`, for a key. @throws ApiError `rate_limited` when the key has used up its time */
-export async function judged(all: Judged, keyId: string): Promise<Problem | null> {
-  if (all.values.length === 0) return null;
+/** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
+export async function judged(all: Judged, keyId: string): Promise<Problem[]> {
+  if (all.values.length === 0) return [];
   try {
     const texts = [...all.schemas, ...all.values.map(({ text }) => text)];
     const length = texts.reduce((sum, text) => sum + text.length, 0);
@@ -34,9 +34,7 @@ export async function judged(all: Judged, keyId: string): Promise<Problem | null
     const { code } = error as { code?: unknown };
     if (!(error instanceof TimeUp) && code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
     const limit = error instanceof TimeUp ? `within ${TIMEOUT_MS} ms` : 'in the memory there is';
-    return {
-      at: 0,
-      message: `could not be held against the schema of the annotation ${limit} for the whole request`,
-    };
+    const message = `could not be held against the schema of the annotation ${limit} for the whole request`;
+    return all.values.map((_, at) => ({ at, message }));
   }
 }

@@ -1,13 +1,14 @@
-import { firstProblem } from './annotation-schema.js';
+import { problems } from './annotation-schema.js';
 
 const problem = (schema: unknown, ...values: unknown[]) =>
-  firstProblem({
+  problems({
     schemas: [JSON.stringify(schema)],
     values: values.map((value) => ({ schema: 0, text: JSON.stringify(value) })),
   });
-const schemaProblem = (schema: unknown, value: unknown) => problem(schema, value)?.message ?? null;
+const schemaProblem = (schema: unknown, value: unknown) =>
+  problem(schema, value)[0]?.message ?? null;
 
-describe('firstProblem', () => {
+describe('problems', () => {
   const rating = { type: 'integer', minimum: 1, maximum: 5 };
 
   it('is null for a value that satisfies the schema', () => {
@@ -49,19 +50,20 @@ describe('firstProblem', () => {
     expect(schemaProblem({ prefixItems: [{ type: 'string' }], items: false }, ['a'])).toBeNull();
   });
 
-  it('names the first value that does not satisfy its schema', () => {
-    expect(problem(rating, 3, 5, 9, 10)).toMatchObject({
-      at: 2,
-      message: expect.stringContaining('<= 5'),
-    });
-    expect(problem(rating)).toBeNull();
+  it('names the values that do not satisfy their schema', () => {
+    const message = expect.stringContaining('<= 5');
+    expect(problem(rating, 3, 5, 9, 1, 10)).toEqual([
+      { at: 2, message },
+      { at: 4, message },
+    ]);
+    expect(problem(rating)).toEqual([]);
   });
 
   it('survives values and schemas that lead too deep', () => {
     const list = { type: 'array', items: { $ref: '#' } };
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     const all = { schemas: [JSON.stringify(list)], values: [{ schema: 0, text: deep }] };
-    expect(firstProblem(all)!.message).toMatch(/^cannot be judged/);
+    expect(problems(all)[0]!.message).toMatch(/^cannot be judged/);
     expect(schemaProblem({ $ref: '#' }, 1)).toMatch(/^cannot be judged/);
   });
 

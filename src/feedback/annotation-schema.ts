@@ -27,16 +27,14 @@ export interface Problem {
 const MAX_MESSAGE = 1000;
 
 /**
- * The first of the values that does not satisfy its JSON Schema, and why; null when all do. The schemas are clients',
- * and a pattern of a few characters can keep a regular expression busy for years: call it in a thread that can be ended.
- * Words that the draft does not know are ignored.
+ * The values that do not satisfy their JSON Schema, and why. The schemas are clients', and a pattern of a few characters can
+ * keep a regular expression busy for years: call it in a thread that can be ended. Words that the draft does not know are ignored.
  */
-export function firstProblem({ schemas, values }: Judged): Problem | null {
-  for (const [at, { schema, text }] of values.entries()) {
+export function problems({ schemas, values }: Judged): Problem[] {
+  return values.flatMap(({ schema, text }, at) => {
     const message = problemOf(schemas[schema]!, text);
-    if (message !== null) return { at, message: message.slice(0, MAX_MESSAGE) };
-  }
-  return null;
+    return message === null ? [] : [{ at, message: message.slice(0, MAX_MESSAGE) }];
+  });
 }
 
 function problemOf(schema: string, text: string): string | null {

@@ -51,7 +51,7 @@ export class FeedbackController {
     return this.feedback.create(body, text, caller);
   }
 
-  /** Attaches up to 1000 pieces of feedback: all of them, or none when one is refused. */
+  /** Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. */
   @Post('batch/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
@@ -106,6 +106,6 @@ export class FeedbackController {
 }
 
 /** The second one of an id changes nothing. */
-function hasOwnId({ id }: FeedbackCreateDto): boolean {
-  return typeof id === 'string';
+function hasOwnId(feedback: unknown): boolean {
+  return typeof (feedback as Partial<FeedbackCreateDto> | null)?.id === 'string';
 }

@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsOptional, ValidateBy, ValidateNested } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsOptional, ValidateBy } from 'class-validator';
 import {
   IsDateTime,
   IsId,
@@ -24,6 +23,7 @@ const SHAPES: Record<RefKind, string> = {
   object: 'object/<name>:<digest>',
   op: 'op/<name>:<digest>',
   call: 'call/<id>',
+  agent_span: 'agent_span/<id>',
 };
 
 /** A ref of one of the kinds; whether it leads to something is not asked. */
@@ -56,7 +56,7 @@ function isRef(value: unknown, kinds: RefKind[]): boolean {
 export class FeedbackCreateDto {
   @IsProjectId() project_id!: string;
   /** The item the feedback belongs to. */
-  @IsRef('object', 'op', 'call') [WIRE.ref]!: string;
+  @IsRef('object', 'op', 'call', 'agent_span') [WIRE.ref]!: string;
   /** Any name. The types of docs/adr/0011-feedback.md that begin with the service's prefix have rules of their own. */
   @IsText(255, { min: 1 }) feedback_type!: string;
   /** Free-form, at most 1 MiB. Kept as sent. */
@@ -84,16 +84,16 @@ export class FeedbackReplaceDto extends FeedbackCreateDto {
   @IsId() feedback_id!: string;
 }
 
+/** Each element is a `FeedbackCreateDto`, and judged by itself. */
 export class FeedbackBatchDto {
   @IsArray()
   @ArrayMaxSize(MAX_BATCH)
-  @ValidateNested({ each: true })
-  @Type(() => FeedbackCreateDto)
-  batch!: FeedbackCreateDto[];
+  @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
+  batch!: unknown[];
 }
 
 export class FeedbackBatchCreatedDto {
-  /** In the order of the batch. */
+  /** In the order of the batch: the stored row, `{error:{code,detail}}` of a bad element. */
   @ApiProperty({ type: () => [FeedbackCreatedDto] })
   res!: FeedbackCreatedDto[];
 }

@@ -8,5 +8,6 @@ import { FeedbackService } from './feedback.service.js';
   imports: [ObjectsModule],
   controllers: [FeedbackController],
   providers: [FeedbackService],
+  exports: [FeedbackService],
 })
 export class FeedbackModule {}

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
+import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
 import {
   hasOpaqueEscapes,
   MAX_DEPTH,
@@ -12,15 +12,16 @@ import {
   valueAt,
 } from '../common/json-text.js';
 import { parseRef } from '../common/refs.js';
+import { validate } from '../common/validation.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { judged } from './annotation-judge.js';
 import type { Judged } from './annotation-schema.js';
-import type {
+import {
   FeedbackCreateDto,
-  FeedbackPurgeDto,
-  FeedbackQueryDto,
+  type FeedbackPurgeDto,
+  type FeedbackQueryDto,
   FeedbackReplaceDto,
 } from './feedback.dto.js';
 import {
@@ -58,23 +59,51 @@ export class FeedbackService {
 
   /** Stores feedback and answers the row as JSON text. `text` is the body as it was sent. */
   async create(body: FeedbackCreateDto, text: string, caller: Caller): Promise<string> {
-    const [row] = await this.rowsOf([{ body, text, path: '' }], caller);
-    return this.store(row!);
+    return this.store(await this.judgedRow({ body, text, path: '' }, caller));
   }
 
   /**
-   * All or nothing, since every element of the answer is a stored row. Rows are stored in the order of their ids, so that
-   * concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
+   * Stores what is good, and answers each element in its place. Rows are stored in the order of their ids, so that concurrent
+   * batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
    */
-  async createAll(batch: FeedbackCreateDto[], texts: string[], caller: Caller): Promise<string[]> {
-    const sent = batch.map((body, i) => ({ body, text: texts[i]!, path: `batch[${i}].` }));
-    const rows = [...(await this.rowsOf(sent, caller)).entries()];
-    return this.database.long(async () => {
-      const answers: string[] = [];
-      for (const [i, row] of rows.toSorted(([, a], [, b]) => (keyOf(a) < keyOf(b) ? -1 : 1)))
-        answers[i] = await this.store(row);
-      return answers;
+  async createAll(batch: unknown[], texts: string[], caller: Caller): Promise<string[]> {
+    const answers: string[] = [];
+    const refuse = (i: number, error: unknown) => {
+      const { code, message } = toApiError(error);
+      answers[i] = JSON.stringify({ error: { code, detail: message } });
+    };
+    const rows = new Map<Sent, FeedbackRow>();
+    const places = new Map<Sent, number>();
+    for (const [i, item] of batch.entries()) {
+      const path = `batch[${i}].`;
+      try {
+        const { violations } = validate(FeedbackCreateDto, item, path.slice(0, -1));
+        if (violations.length > 0) throw invalidRequest(violations);
+        const sent = { body: item as FeedbackCreateDto, text: texts[i]!, path };
+        caller.assertReaches(sent.body.project_id);
+        rows.set(sent, rowOf(sent, caller));
+        places.set(sent, i);
+      } catch (error) {
+        refuse(i, error);
+      }
+    }
+    for (const [sent, error] of await this.refusedValues([...rows.keys()], caller)) {
+      refuse(places.get(sent)!, error);
+      rows.delete(sent);
+    }
+    const sorted = [...rows].toSorted(([, a], [, b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    await this.database.long(async () => {
+      for (const [sent, row] of sorted) {
+        const i = places.get(sent)!;
+        try {
+          answers[i] = await this.store(row);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          refuse(i, error);
+        }
+      }
     });
+    return answers;
   }
 
   /**
@@ -82,8 +111,8 @@ export class FeedbackService {
    * takes the id of the old one: however many replace it, one after another or at once, one row is there in the end.
    */
   async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
-    const [made] = await this.rowsOf([{ body, text, path: '' }], caller);
-    const row = { ...made!, id: body.id ?? body.feedback_id };
+    const made = await this.judgedRow({ body, text, path: '' }, caller);
+    const row = { ...made, id: body.id ?? body.feedback_id };
     return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
       await caller.assertValid();
       const [gone] = await this.database.query(deleteQuery(body.project_id, body.feedback_id));
@@ -99,6 +128,15 @@ export class FeedbackService {
         );
       return this.store(row);
     });
+  }
+
+  /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
+  async put(text: string, caller: Caller): Promise<string> {
+    const body = JSON.parse(text) as FeedbackReplaceDto;
+    const { violations } = validate(FeedbackReplaceDto, body);
+    if (violations.length > 0) throw invalidRequest(violations);
+    caller.assertReaches(body.project_id);
+    return this.replace(body, text, caller);
   }
 
   /** The rows of the page, and how many there are on all pages. */
@@ -126,34 +164,43 @@ export class FeedbackService {
     }, STATEMENT_MS.bulk);
   }
 
-  /** The rows to be stored. All of them are judged, before a transaction holds a connection. */
-  private async rowsOf(sent: readonly Sent[], caller: Caller): Promise<FeedbackRow[]> {
-    const rows = sent.map((one) => rowOf(one, caller));
-    await this.checkValues(
-      sent.filter(({ body }) => isAnnotation(body)),
-      caller,
-    );
-    return rows;
+  /** The row to be stored. It is judged before a transaction holds a connection. */
+  private async judgedRow(sent: Sent, caller: Caller): Promise<FeedbackRow> {
+    const row = rowOf(sent, caller);
+    const refused = await this.refusedValues([sent], caller);
+    if (refused.size > 0) throw refused.get(sent);
+    return row;
   }
 
-  private async checkValues(annotations: readonly Sent[], caller: Caller): Promise<void> {
+  /** The annotations whose values their schemas refuse, and why. */
+  private async refusedValues(sent: readonly Sent[], caller: Caller): Promise<Map<Sent, unknown>> {
+    const refused = new Map<Sent, unknown>();
     const schemas = new Map<string, number>();
     const all: Judged = { schemas: [], values: [] };
-    const places: string[] = [];
-    for (const { body, text, path } of annotations) {
+    const judgedOnes: Sent[] = [];
+    for (const one of sent.filter(({ body }) => isAnnotation(body))) {
+      const { body, text, path } = one;
       const ref = body.annotation_ref!;
-      let schema = schemas.get(ref);
-      if (schema === undefined) {
-        const found = await this.fieldSchemaOf(ref, `${path}annotation_ref`, caller);
-        schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
-        schemas.set(ref, schema);
+      try {
+        let schema = schemas.get(ref);
+        if (schema === undefined) {
+          const found = await this.fieldSchemaOf(ref, `${path}annotation_ref`, caller);
+          schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
+          schemas.set(ref, schema);
+        }
+        if (schema === NO_SCHEMA) continue;
+        all.values.push({ schema, text: valueAt(text, 'payload', 'value') });
+        judgedOnes.push(one);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        refused.set(one, error);
       }
-      if (schema === NO_SCHEMA) continue;
-      all.values.push({ schema, text: valueAt(text, 'payload', 'value') });
-      places.push(`${path}payload.value`);
     }
-    const problem = await judged(all, caller.keyId);
-    if (problem) throw invalidRequest([{ path: places[problem.at]!, message: problem.message }]);
+    for (const { at, message } of await judged(all, caller.keyId)) {
+      const one = judgedOnes[at]!;
+      refused.set(one, invalidRequest([{ path: `${one.path}payload.value`, message }]));
+    }
+    return refused;
   }
 
   /**

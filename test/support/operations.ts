@@ -65,6 +65,7 @@ export const PUBLIC: Record<string, 200 | 401 | 404> = {
   'GET /ready': 200,
   'GET /metrics': 200,
   'GET /server_info': 200,
+  'GET /api/public/health': 200,
   'GET /openapi.json': 200,
   'POST /console/login': 401,
   'POST /console/logout': 401,
@@ -318,7 +319,9 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /cost/explain': reads(withBody(({ callId }) => ({ call_ids: [callId] }))),
 
   'POST /feedback/create': writes((planted) => ({ body: aFeedback(planted) })),
-  'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } })),
+  'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } }), {
+    elsewhere: 200,
+  }),
   'POST /feedback/query': reads(onlyProject),
   'POST /feedback/purge': writes(async (planted, app) => {
     const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
@@ -338,6 +341,15 @@ export const OPERATIONS: Record<string, Operation> = {
       writes(() => ({ body: {} }), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
     ]),
   ),
+  'POST /api/public/ingestion': writes(({ project }) => ({
+    headers: { project_id: project },
+    body: { batch: [] },
+  })),
+  'POST /api/public/scores': writes(({ project, callId }) => ({
+    headers: { project_id: project },
+    body: { name: fresh(), value: 1, traceId: callId },
+  })),
+  'GET /api/public/projects': counts(({ project }) => ({ headers: { project_id: project } })),
   // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
   'POST /graphql': counts(
     (planted) => ({

@@ -1,0 +1,201 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../auth/caller.js';
+import { CallsService, type WholeCall } from '../calls/calls.service.js';
+import { ApiError, ERRORS, invalidRequest, toApiError } from '../common/errors.js';
+import { isObject } from '../common/is-object.js';
+import { elementSpans, memberSpans, textsIn, TooDeep } from '../common/json-text.js';
+import { Turn } from '../common/turn.js';
+import { WIRE } from '../common/wire.js';
+import { Database } from '../database/database.js';
+import { FeedbackService } from '../feedback/feedback.service.js';
+import { sql } from '../query/sql.js';
+import type { IngestionAnswerDto } from './langfuse.dto.js';
+import { afterEvent, type Event, InvalidEvent, isObservation, isTrace } from './observation.js';
+
+const LOCK = 0x6c66;
+/** Each is a statement or two. */
+const MAX_SCORES = 1000;
+
+interface Placed {
+  place: number;
+  event: Event;
+}
+
+@Injectable()
+export class LangfuseService {
+  constructor(
+    private readonly database: Database,
+    private readonly calls: CallsService,
+    private readonly feedback: FeedbackService,
+  ) {}
+
+  /**
+   * Events change what earlier ones made, also those of other requests, so the requests of a project take turns. `text` is the
+   * body as it was sent.
+   */
+  async ingest(
+    batch: unknown[],
+    text: string,
+    projectId: string,
+    caller: Caller,
+  ): Promise<IngestionAnswerDto> {
+    const found = textsIn(text, { batch: [{ body: true }] })!.batch!;
+    const outcomes = new Outcomes(batch);
+    const observed: Placed[] = [];
+    const scores: Placed[] = [];
+    for (const [place, item] of batch.entries()) {
+      try {
+        const event = eventOf(item, found[place]);
+        if (event.type === 'score-create') scores.push({ place, event });
+        else if (isTrace(event) || isObservation(event)) observed.push({ place, event });
+        else if (event.type !== 'sdk-log') throw new InvalidEvent('type is not known');
+      } catch (error) {
+        outcomes.refuse(place, error);
+      }
+    }
+    if (observed.length > 0) {
+      const lock = sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${projectId}))`;
+      await this.database.alone(lock, () => this.store(observed, projectId, caller, outcomes));
+    }
+    for (const { place, event } of scores) {
+      await caller.assertValid();
+      try {
+        await this.score(event.text, projectId, caller);
+      } catch (error) {
+        outcomes.refuse(place, error);
+      }
+    }
+    return outcomes.answer();
+  }
+
+  private async store(
+    observed: readonly Placed[],
+    projectId: string,
+    caller: Caller,
+    outcomes: Outcomes,
+  ): Promise<void> {
+    const turn = new Turn();
+    const ids = new Set(observed.map(({ event }) => event.body['id']));
+    const stored = await this.calls.stored(
+      projectId,
+      [...ids].filter((id) => typeof id === 'string'),
+    );
+    const calls = new Map(stored.map((one) => [one.call.id, one]));
+    const places = new Map<string, number[]>();
+    for (const { place, event } of observed) {
+      if (turn.isOver) await turn.next();
+      const id = event.body['id'] as string;
+      try {
+        calls.set(id, afterEvent(calls.get(id), event, projectId));
+        places.set(id, [...(places.get(id) ?? []), place]);
+      } catch (error) {
+        outcomes.refuse(place, error);
+      }
+    }
+    const changed = [...places.keys()].map((id) => calls.get(id)! as WholeCall);
+    const answers = await this.calls.storeCalls(changed, caller);
+    for (const [i, of] of [...places.values()].entries()) {
+      const answer = answers[i]!;
+      if ('error' in answer)
+        for (const place of of)
+          outcomes.refuse(place, new ApiError('invalid_request', answer.error.detail));
+    }
+  }
+
+  /** Stores what is good of a list of scores, and says what is wrong with the others. */
+  async scoreAll(text: string, projectId: string, caller: Caller): Promise<string[]> {
+    const spans = elementSpans(text, 0);
+    if (spans.length > MAX_SCORES)
+      throw new ApiError(
+        'too_large',
+        `the body holds ${spans.length} scores, over the limit of ${MAX_SCORES}`,
+      );
+    const messages: string[] = [];
+    for (const span of spans) {
+      await caller.assertValid();
+      try {
+        await this.score(text.slice(...span), projectId, caller);
+      } catch (error) {
+        messages.push(new Refusal(error).message);
+      }
+    }
+    return messages;
+  }
+
+  /** Stores a score about a call as feedback of its name; what it says is the payload. `text` is its body. Answers its id. */
+  async score(text: string, projectId: string, caller: Caller): Promise<string> {
+    const body: unknown = JSON.parse(text);
+    if (!isObject(body)) throw new InvalidEvent('a score must be an object');
+    const { traceId } = body;
+    const root = typeof traceId === 'string' && (await this.calls.rootOf(projectId, traceId));
+    const of = body['observationId'] ?? (root || traceId);
+    if (typeof of !== 'string')
+      throw invalidRequest([{ path: 'traceId', message: 'must name the trace of the score' }]);
+    const id = body['id'] ?? uuidv7();
+    const payload = [...memberSpans(text, 0)]
+      .filter(([name]) => !['id', 'name', 'traceId', 'observationId'].includes(name))
+      .map(([name, span]) => `${JSON.stringify(name)}:${text.slice(...span)}`);
+    const fields = {
+      project_id: projectId,
+      [WIRE.ref]: `${WIRE.scheme}:///${projectId}/call/${of}`,
+      feedback_type: body['name'],
+      id,
+      feedback_id: id,
+    };
+    const feedback = `${JSON.stringify(fields).slice(0, -1)},"payload":{${payload.join(',')}}}`;
+    await this.feedback.put(feedback, caller);
+    return id as string;
+  }
+}
+
+/** @throws InvalidEvent */
+function eventOf(item: unknown, found: { body?: string } | TooDeep | undefined): Event {
+  if (found instanceof TooDeep) throw found;
+  if (!isObject(item) || !isObject(item['body'])) throw new InvalidEvent('body must be an object');
+  const { type, timestamp, body } = item;
+  if (typeof type !== 'string') throw new InvalidEvent('type must be a string');
+  const at = typeof timestamp === 'string' ? timestamp : new Date().toISOString();
+  return { type, timestamp: at, body, text: found!.body! };
+}
+
+/** Why one item is refused. @throws the error itself when it is of the whole request */
+class Refusal {
+  readonly status: number;
+  readonly message: string;
+  readonly code: string;
+
+  constructor(error: unknown) {
+    const isOurs = error instanceof InvalidEvent;
+    const { code, message } = isOurs
+      ? new ApiError('invalid_request', error.message)
+      : toApiError(error);
+    this.status = ERRORS[code].status;
+    if (this.status >= 500) throw error;
+    [this.code, this.message] = [code, message];
+  }
+}
+
+/** What each event of a request is answered. */
+class Outcomes {
+  private readonly errors = new Map<number, object>();
+
+  constructor(private readonly batch: readonly unknown[]) {}
+
+  refuse(place: number, error: unknown): void {
+    const { status, message, code } = new Refusal(error);
+    this.errors.set(place, { id: this.idOf(place), status, message, error: code });
+  }
+
+  answer(): IngestionAnswerDto {
+    const good = this.batch.flatMap((_, place) =>
+      this.errors.has(place) ? [] : [{ id: this.idOf(place), status: 201 }],
+    );
+    return { successes: good, errors: [...this.errors.values()] };
+  }
+
+  private idOf(place: number): string {
+    const item = this.batch[place];
+    return isObject(item) && typeof item['id'] === 'string' ? item['id'] : '';
+  }
+}

@@ -1,0 +1,28 @@
+// What a user of Langfuse's SDK of version 3 writes. The last line printed is what the client saw, as JSON.
+import { Langfuse } from 'langfuse';
+
+const langfuse = new Langfuse({ flushAt: 3 });
+const refused = [];
+langfuse.on('error', (error) => refused.push(String(error)));
+const trace = langfuse.trace({
+  name: 'answer',
+  sessionId: 'talk',
+  userId: 'u',
+  input: 'How is it?',
+  tags: ['a'],
+});
+const span = trace.span({ name: 'search', input: { city: 'Rome' } });
+const generation = span.generation({
+  name: 'llm',
+  model: 'gpt-4o-mini',
+  input: [{ role: 'user', content: 'How is it?' }],
+});
+await langfuse.flushAsync();
+generation.end({ output: 'Sunny.', usage: { promptTokens: 20, completionTokens: 8 } });
+span.end({ output: ['sunny'] });
+trace.event({ name: 'clicked' });
+trace.update({ output: 'Sunny.' });
+trace.score({ name: 'accuracy', value: 0.9, comment: 'fine' });
+generation.score({ name: 'style', value: 'short' });
+await langfuse.shutdownAsync();
+console.log(JSON.stringify({ refused, trace: trace.id, generation: generation.id }));
