@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
 import { Shell } from './shell/Shell.tsx';
+import { tracesSearch } from './traces/request.ts';
 
 const root = createRootRoute({ component: Shell });
 
@@ -39,10 +40,21 @@ const project = createRoute({ getParentRoute: () => root, path: '/p/$entity/$pro
 const traces = createRoute({
   getParentRoute: () => project,
   path: '/traces',
+  validateSearch: tracesSearch,
   component: lazyRouteComponent(() => import('./traces/TracesPage.tsx'), 'TracesPage'),
 });
 
-const routeTree = root.addChildren([index, connect, project.addChildren([traces])]);
+const trace = createRoute({
+  getParentRoute: () => project,
+  path: '/traces/$traceId',
+  validateSearch: (search: Record<string, unknown>): { call?: string } => {
+    const call = text(search['call']);
+    return call === undefined ? {} : { call };
+  },
+  component: lazyRouteComponent(() => import('./trace/TracePage.tsx'), 'TracePage'),
+});
+
+const routeTree = root.addChildren([index, connect, project.addChildren([traces, trace])]);
 
 export const makeRouter = () =>
   createRouter({
