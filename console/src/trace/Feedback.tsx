@@ -33,7 +33,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   const key = ['feedback', ref];
   const given = useQuery({
     queryKey: key,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Given[]> => {
       const { result } = await post(
         '/feedback/query',
         {
@@ -44,7 +44,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
         },
         { signal },
       );
-      return result as Given[];
+      return result;
     },
   });
   const again = () => client.invalidateQueries({ queryKey: key });

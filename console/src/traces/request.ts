@@ -31,7 +31,8 @@ export function tracesSearch(search: Record<string, unknown>): TracesSearch {
 
 export type CallsRequest = BodyOf<'/calls/stream_query'>;
 
-const NEWEST_FIRST = [{ field: 'started_at', direction: 'desc' as const }];
+/** One direction for both, so that an index finds a page wherever it lies. */
+const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({ field, direction: 'desc' as const }));
 export const PAGE = 100;
 
 /** What chooses the rows. The time range counts from `now`. @throws BadFilter */
@@ -65,17 +66,14 @@ export function pageOf(
   behind?: { id: string; started_at: string },
 ): CallsRequest {
   const columns = ['display_name', 'ended_at', 'thread_id', wire.userId, 'summary'];
-  const page = { ...chosen, sort_by: NEWEST_FIRST, limit: PAGE, columns, include_costs: true };
-  if (!behind) return page;
-  const at = [{ $getField: 'started_at' }, { $literal: behind.started_at }];
-  const isBehind = {
-    $and: [
-      { $lte: at },
-      { $or: [{ $lt: at }, { $gt: [{ $getField: 'id' }, { $literal: behind.id }] }] },
-    ],
+  return {
+    ...chosen,
+    sort_by: NEWEST_FIRST,
+    limit: PAGE,
+    columns,
+    include_costs: true,
+    ...(behind && { after: [behind.started_at, behind.id] }),
   };
-  const { $expr } = (chosen.query ?? {}) as { $expr?: object };
-  return { ...page, query: { $expr: $expr ? and([$expr, isBehind]) : isBehind } };
 }
 
 /** The request as a command for a terminal; the key comes from its environment. */

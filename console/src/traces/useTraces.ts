@@ -69,4 +69,4 @@ export function useTraces(
 }
 
 const newestFirst = (a: CallRow, b: CallRow) =>
-  a.started_at === b.started_at ? (a.id < b.id ? -1 : 1) : a.started_at < b.started_at ? 1 : -1;
+  b.started_at.localeCompare(a.started_at) || (a.id < b.id ? 1 : -1);
