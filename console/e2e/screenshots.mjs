@@ -39,6 +39,8 @@ const PICTURES = [
       await page.getByRole('button', { name: 'With the one before' }).click();
     },
   },
+  { name: 'threads', path: `${PROJECT}/threads` },
+  { name: 'thread-turns', path: `${PROJECT}/threads/ticket-1045` },
   { name: 'traces-empty', path: '/p/acme/empty/traces' },
   { name: 'traces-error', path: `${PROJECT}/traces?q=nonsense%3D1` },
 ];

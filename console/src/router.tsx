@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
 import { Shell } from './shell/Shell.tsx';
+import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
 
 const root = createRootRoute({ component: Shell });
@@ -54,7 +55,24 @@ const trace = createRoute({
   component: lazyRouteComponent(() => import('./trace/TracePage.tsx'), 'TracePage'),
 });
 
-const routeTree = root.addChildren([index, connect, project.addChildren([traces, trace])]);
+const threads = createRoute({
+  getParentRoute: () => project,
+  path: '/threads',
+  validateSearch: threadsSearch,
+  component: lazyRouteComponent(() => import('./threads/ThreadsPage.tsx'), 'ThreadsPage'),
+});
+
+const thread = createRoute({
+  getParentRoute: () => project,
+  path: '/threads/$threadId',
+  component: lazyRouteComponent(() => import('./threads/ThreadPage.tsx'), 'ThreadPage'),
+});
+
+const routeTree = root.addChildren([
+  index,
+  connect,
+  project.addChildren([traces, trace, threads, thread]),
+]);
 
 export const makeRouter = () =>
   createRouter({

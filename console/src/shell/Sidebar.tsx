@@ -24,6 +24,11 @@ export function Sidebar() {
               Traces
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/threads" params={{ entity, project }}>
+              Threads
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>

@@ -13,7 +13,7 @@ import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
-import { chatOf } from './chat.ts';
+import { chatOf } from '../json/chat.ts';
 import { Chat } from './Chat.tsx';
 import styles from './trace.module.css';
 import type { TraceSpan } from './useTrace.ts';

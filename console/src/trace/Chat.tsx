@@ -1,5 +1,5 @@
 import { visible } from '../json/visible.ts';
-import type { Said } from './chat.ts';
+import type { Said } from '../json/chat.ts';
 import styles from './trace.module.css';
 
 const MOST_CHARACTERS = 20_000;

@@ -117,9 +117,8 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
           {first.threadId && (
             <Fact name="Thread">
               <Link
-                to="/p/$entity/$project/traces"
-                params={{ entity, project: name }}
-                search={{ q: `thread="${first.threadId.replaceAll(/["\\]/g, '\\$&')}"` }}
+                to="/p/$entity/$project/threads/$threadId"
+                params={{ entity, project: name, threadId: first.threadId }}
               >
                 {first.threadId}
               </Link>
