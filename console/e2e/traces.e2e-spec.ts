@@ -73,6 +73,7 @@ describeConsole('the page of traces', () => {
     await filter(page).fill('op=search inputs.question~"question 3" latency>=3000');
     await filter(page).press('Enter');
     await page.getByText('10', { exact: true }).waitFor();
+    await rows(page).nth(10).waitFor(); // the tenth, below the head
     expect(await rows(page).count()).toBe(11);
     await page.reload();
     await page.getByText('10', { exact: true }).waitFor();

@@ -49,7 +49,7 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start, and the spelling of wire names (`WIRE_DIALECT`). */
+  /** The versions that SDKs look at before they start, and the spelling of the wire names. */
   @Get('server_info')
   @ApiOkResponse({
     schema: {

@@ -58,7 +58,10 @@ async function watch(
       for await (const kinds of ticks(project, signal))
         for (const listener of listeners) listener(kinds);
     } catch (error) {
-      if (error instanceof Problem && [400, 401, 403].includes(error.status)) return;
+      if (error instanceof Problem && [400, 401, 403].includes(error.status)) {
+        streams.delete(project); // the next one that listens asks again
+        return;
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
