@@ -43,6 +43,7 @@ const PICTURES = [
   { name: 'thread-turns', path: `${PROJECT}/threads/ticket-1045` },
   { name: 'traces-empty', path: '/p/acme/empty/traces' },
   { name: 'traces-error', path: `${PROJECT}/traces?q=nonsense%3D1` },
+  { name: 'metrics', path: `${PROJECT}/metrics` },
 ];
 
 const root = mkdtempSync(join(tmpdir(), 'skein-pictures-'));
@@ -77,6 +78,7 @@ async function signedIn(width, theme) {
     viewport: { width, height: 900 },
     colorScheme: theme,
     timezoneId: 'Europe/Berlin',
+    locale: 'en-GB',
   });
   await context.request.post(`${url}/console/login`, {
     headers: { 'x-skein-console': '1', authorization: `Bearer ${key}` },

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
+import { metricsSearch } from './metrics/search.ts';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
@@ -68,10 +69,17 @@ const thread = createRoute({
   component: lazyRouteComponent(() => import('./threads/ThreadPage.tsx'), 'ThreadPage'),
 });
 
+const metrics = createRoute({
+  getParentRoute: () => project,
+  path: '/metrics',
+  validateSearch: metricsSearch,
+  component: lazyRouteComponent(() => import('./metrics/MetricsPage.tsx'), 'MetricsPage'),
+});
+
 const routeTree = root.addChildren([
   index,
   connect,
-  project.addChildren([traces, trace, threads, thread]),
+  project.addChildren([traces, trace, threads, thread, metrics]),
 ]);
 
 export const makeRouter = () =>

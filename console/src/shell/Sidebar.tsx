@@ -29,6 +29,11 @@ export function Sidebar() {
               Threads
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/metrics" params={{ entity, project }}>
+              Metrics
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>
