@@ -65,7 +65,7 @@ describeConsole('metrics', () => {
     await admin.getByRole('heading', { name: 'Latency' }).waitFor();
     const totals = await admin.getByLabel('Totals').innerText();
     expect(totals.split(/\s*\n\s*/).join(' ')).toBe(
-      'Calls 3 Errors 1 33 % Latency p50 2 s p95 2.9 s p99 2.98 s Tokens in 3,000 Tokens out 1,500 Cost $0.00090',
+      'Calls 3 Errors 1 33 % Latency p50 2.00 s p95 2.90 s p99 2.98 s Tokens in 3,000 Tokens out 1,500 Cost $0.00090',
     );
     expect(await cells(admin, 'gpt-4o-mini')).toEqual([
       'gpt-4o-mini',
@@ -84,9 +84,9 @@ describeConsole('metrics', () => {
       'rank',
       '1',
       '0',
-      '3 s',
-      '3 s',
-      '3 s',
+      '3.00 s',
+      '3.00 s',
+      '3.00 s',
       '1,000',
       '500',
       '$0.00045',
@@ -110,7 +110,7 @@ describeConsole('metrics', () => {
     const { x, y, width } = (await chart.boundingBox())!;
     await admin.mouse.move(x + width * 0.9, y + 40);
     await admin.mouse.down();
-    await admin.mouse.move(x + width - 12, y + 40);
+    await admin.mouse.move(x + width - 25, y + 40);
     await admin.mouse.up();
     await admin.waitForURL(/from=.*to=/);
     await admin.getByLabel('Totals').getByText('3', { exact: true }).first().waitFor();

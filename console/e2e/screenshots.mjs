@@ -43,6 +43,8 @@ const PICTURES = [
   { name: 'thread-turns', path: `${PROJECT}/threads/ticket-1045` },
   { name: 'traces-empty', path: '/p/acme/empty/traces' },
   { name: 'traces-error', path: `${PROJECT}/traces?q=nonsense%3D1` },
+  { name: 'projects', path: '/projects' },
+  { name: 'keys', path: '/keys' },
   { name: 'metrics', path: `${PROJECT}/metrics` },
 ];
 

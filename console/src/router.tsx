@@ -76,9 +76,34 @@ const metrics = createRoute({
   component: lazyRouteComponent(() => import('./metrics/MetricsPage.tsx'), 'MetricsPage'),
 });
 
+const projects = createRoute({
+  getParentRoute: () => root,
+  path: '/projects',
+  validateSearch: (search: Record<string, unknown>): { sort?: string } => {
+    const sort = text(search['sort']);
+    return sort === undefined ? {} : { sort };
+  },
+  component: lazyRouteComponent(() => import('./projects/ProjectsPage.tsx'), 'ProjectsPage'),
+});
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: (search: Record<string, unknown>): { sort?: string; ended?: true } => {
+    const sort = text(search['sort']);
+    return {
+      ...(sort !== undefined && { sort }),
+      ...(search['ended'] === true && { ended: true }),
+    };
+  },
+  component: lazyRouteComponent(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
+});
+
 const routeTree = root.addChildren([
   index,
   connect,
+  projects,
+  keys,
   project.addChildren([traces, trace, threads, thread, metrics]),
 ]);
 

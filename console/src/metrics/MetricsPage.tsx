@@ -5,7 +5,8 @@ import { noteProject } from '../api/recent.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, ErrorNote } from '../ui/Notice.tsx';
+import { Empty } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
 import { Breakdown } from './Breakdown.tsx';
 import { Charts } from './Charts.tsx';
 import { costShown } from './cost.tsx';
@@ -19,7 +20,7 @@ import {
   stepsFor,
   windowOf,
 } from './search.ts';
-import { type Stats, statsQuery } from './stats.ts';
+import { type Stats, statsQuery, ZONE } from './stats.ts';
 import styles from './metrics.module.css';
 
 const route = getRouteApi('/p/$entity/$project/metrics');
@@ -35,14 +36,13 @@ export function MetricsPage() {
   const set = (next: MetricsSearch) => void navigate({ search: next });
   const { data, error } = stats;
   return (
-    <div className={styles['page']}>
-      <Header search={search} onSearch={set} />
-      {error && (
-        <div className={styles['fault']}>
-          <ErrorNote error={error} />
-          <Button onClick={() => void stats.refetch()}>Try again</Button>
-        </div>
-      )}
+    <Page
+      title="Metrics"
+      note={<span title="Times and days are those of your time zone">{ZONE}</span>}
+      actions={<Choices search={search} onSearch={set} />}
+      error={error}
+      onRetry={() => void stats.refetch()}
+    >
       {stats.isPending && <Waiting />}
       {data && data.whole.calls === 0 && (
         <Nothing project={project} search={search} onSearch={set} />
@@ -60,7 +60,7 @@ export function MetricsPage() {
           <Breakdown project={project} search={search} whole={data.whole} onSearch={set} />
         </div>
       )}
-    </div>
+    </Page>
   );
 }
 
@@ -75,7 +75,7 @@ const shortTime = (iso: string) =>
     minute: '2-digit',
   });
 
-function Header({
+function Choices({
   search,
   onSearch,
 }: {
@@ -86,12 +86,7 @@ function Header({
   const { start, end } = windowOf(search, Date.now());
   const steps = stepsFor((end - start) / 1000);
   return (
-    <header className={styles['header']}>
-      <h1>Metrics</h1>
-      <span className={styles['zone']} title="Times and days are those of this zone">
-        {Intl.DateTimeFormat().resolvedOptions().timeZone}
-      </span>
-      <span className={styles['space']} />
+    <>
       <Button
         look="quiet"
         aria-pressed={roots === true}
@@ -139,7 +134,7 @@ function Header({
           </option>
         ))}
       </select>
-    </header>
+    </>
   );
 }
 

@@ -43,7 +43,8 @@ const METRICS = {
 
 /** Longer than any window: one bucket from 1970 on. */
 const ONE_BUCKET = 2_147_472_000;
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The viewer's. */
+export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
 interface Answer {

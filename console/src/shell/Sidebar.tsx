@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { signOut, useMe } from '../api/session.ts';
+import { mayActAs, signOut, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Mark } from './Mark.tsx';
 import { ProjectSwitch } from './ProjectSwitch.tsx';
@@ -46,6 +46,14 @@ export function Sidebar() {
             Connect
           </Link>
         </li>
+        <li>
+          <Link to="/projects">Projects</Link>
+        </li>
+        {mayActAs(me, 'admin') && (
+          <li>
+            <Link to="/keys">Keys</Link>
+          </li>
+        )}
       </ul>
       <span className={styles['space']} />
       <Account user={me.user} role={me.role} />

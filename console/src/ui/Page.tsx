@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import { Button } from './Button.tsx';
+import { ErrorNote } from './Notice.tsx';
+import styles from './page.module.css';
+
+/** A page that scrolls below its title. An error stands above what there still is to show. */
+export function Page({
+  title,
+  note,
+  actions,
+  error,
+  onRetry,
+  children,
+}: {
+  title: string;
+  note?: ReactNode;
+  /** At the right of the title. */
+  actions?: ReactNode;
+  error?: Error | null;
+  onRetry?: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <div className={styles['page']}>
+      <header className={styles['header']}>
+        <h1>{title}</h1>
+        {note && <span className={styles['note']}>{note}</span>}
+        <span className={styles['space']} />
+        {actions}
+      </header>
+      {error && (
+        <div className={styles['fault']}>
+          <ErrorNote error={error} />
+          {onRetry && <Button onClick={onRetry}>Try again</Button>}
+        </div>
+      )}
+      {children}
+    </div>
+  );
+}
