@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
 import { metricsSearch } from './metrics/search.ts';
+import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
@@ -99,12 +100,26 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
 });
 
+const objects = createRoute({
+  getParentRoute: () => project,
+  path: '/objects',
+  validateSearch: objectsSearch,
+  component: lazyRouteComponent(() => import('./objects/ObjectsPage.tsx'), 'ObjectsPage'),
+});
+
+const object = createRoute({
+  getParentRoute: () => project,
+  path: '/objects/$objectId',
+  validateSearch: objectSearch,
+  component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
+});
+
 const routeTree = root.addChildren([
   index,
   connect,
   projects,
   keys,
-  project.addChildren([traces, trace, threads, thread, metrics]),
+  project.addChildren([traces, trace, threads, thread, metrics, objects, object]),
 ]);
 
 export const makeRouter = () =>

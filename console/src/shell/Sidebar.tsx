@@ -34,6 +34,11 @@ export function Sidebar() {
               Metrics
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/objects" params={{ entity, project }}>
+              Objects
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>

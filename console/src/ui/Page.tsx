@@ -10,6 +10,7 @@ export function Page({
   actions,
   error,
   onRetry,
+  isFull,
   children,
 }: {
   title: string;
@@ -18,10 +19,12 @@ export function Page({
   actions?: ReactNode;
   error?: Error | null;
   onRetry?: () => void;
+  /** As high as the window: what is in it scrolls, and not the page. */
+  isFull?: boolean;
   children: ReactNode;
 }) {
   return (
-    <div className={styles['page']}>
+    <div className={`${styles['page']} ${isFull ? styles['full'] : ''}`}>
       <header className={styles['header']}>
         <h1>{title}</h1>
         {note && <span className={styles['note']}>{note}</span>}
