@@ -96,8 +96,13 @@ describeConsole('metrics', () => {
     expect(admin.url()).toContain('by=op&sort=-p99');
     expect(await admin.getByRole('row').nth(1).getByRole('cell').first().innerText()).toBe('rank');
     await admin.getByRole('tab', { name: 'By user' }).click();
-    await admin.getByRole('cell', { name: 'ada', exact: true }).waitFor();
+    await admin.getByRole('link', { name: 'ada', exact: true }).waitFor();
     await admin.getByRole('tab', { name: 'By model' }).click();
+    await admin.getByRole('link', { name: 'gpt-4o-mini' }).click();
+    await admin.getByRole('table', { name: 'Traces' }).getByRole('link').nth(1).waitFor();
+    expect(await admin.getByRole('table', { name: 'Traces' }).getByRole('link').count()).toBe(2);
+    await admin.goBack();
+    await admin.getByLabel('Totals').waitFor();
   });
 
   it('reads a chart by keyboard, and zooms in to what is dragged over', async () => {

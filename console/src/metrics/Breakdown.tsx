@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
@@ -7,7 +8,7 @@ import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { costOrder, costShown } from './cost.tsx';
-import type { MetricsSearch } from './search.ts';
+import { DEFAULT_RANGE, type MetricsSearch, type Range } from './search.ts';
 import { groupsQuery, type Row, type Stats } from './stats.ts';
 import styles from './metrics.module.css';
 
@@ -71,12 +72,36 @@ const CALLS: TableColumn<Row> = {
   cell: ({ calls }) => count(calls),
 };
 
-const named = (title: string): TableColumn<Row> => ({
+/** The name, and the way to the calls that it stands for. */
+const named = (
+  title: string,
+  field: 'model' | 'op' | 'user',
+  { project, search: { range = DEFAULT_RANGE, from } }: BreakdownProps,
+): TableColumn<Row> => ({
   name: 'name',
   title,
   sortBy: nameOf,
-  cell: (row) => <span title={row.name ?? undefined}>{nameOf(row) ?? <em>{NO_USER}</em>}</span>,
+  cell: (row) => {
+    if (row.name === null) return <em>{NO_USER}</em>;
+    const [entity, name] = project.split('/') as [string, string];
+    const q = `${field}="${row.name.replaceAll(/["\\]/g, '\\$&')}"`;
+    const isKnown = from === undefined && isTracesRange(range);
+    return (
+      <Link
+        to="/p/$entity/$project/traces"
+        params={{ entity, project: name }}
+        search={{ q, all: true, ...(isKnown && { range }) }}
+        title={row.name}
+      >
+        {nameOf(row)}
+      </Link>
+    );
+  },
 });
+
+/** The page of traces knows shorter ranges only. */
+const isTracesRange = (range: Range): range is '1h' | '24h' | '7d' | '30d' =>
+  ['1h', '24h', '7d', '30d'].includes(range);
 
 const unpriced = (onPrice?: (model: string) => void): TableColumn<Row> => ({
   name: 'unpriced',
@@ -96,7 +121,8 @@ const unpriced = (onPrice?: (model: string) => void): TableColumn<Row> => ({
     ),
 });
 
-function Models({ project, search, whole, onSearch }: BreakdownProps) {
+function Models(props: BreakdownProps) {
+  const { project, search, whole, onSearch } = props;
   const me = useMe();
   const [priced, price] = useState<string>();
   if (whole.models.length === 0)
@@ -115,7 +141,7 @@ function Models({ project, search, whole, onSearch }: BreakdownProps) {
         label="By model"
         rows={whole.models}
         keyOf={({ name }) => name!}
-        columns={[named('Model'), CALLS, ...SPENT, unpriced(onPrice)]}
+        columns={[named('Model', 'model', props), CALLS, ...SPENT, unpriced(onPrice)]}
         sort={search.sort ?? '-cost'}
         onSort={(sort) => onSearch({ ...search, sort })}
       />
@@ -147,7 +173,8 @@ const ERRORS: TableColumn<Row> = {
 /** More rows are shown when they are asked for. */
 const MOST = 100;
 
-function Groups({ project, search, by, onSearch }: BreakdownProps & { by: 'op' | 'user' }) {
+function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
+  const { project, search, by, onSearch } = props;
   const [isAll, showAll] = useState(false);
   const query = useQuery({
     ...groupsQuery(project, search, by),
@@ -164,7 +191,7 @@ function Groups({ project, search, by, onSearch }: BreakdownProps & { by: 'op' |
         rows={isAll ? rows : rows.slice(0, MOST)}
         keyOf={({ name }) => JSON.stringify(name)}
         columns={[
-          named(by === 'op' ? 'Op' : 'User'),
+          named(by === 'op' ? 'Op' : 'User', by, props),
           CALLS,
           ERRORS,
           ...LATENCIES,
