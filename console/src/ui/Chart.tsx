@@ -196,6 +196,15 @@ function whenThemeChanges(listener: () => void): () => void {
   };
 }
 
+/** A line is drawn between two values: one that has none beside it would not be seen. */
+function besideGaps(u: uPlot, series: number): number[] {
+  const values = u.data[series]!;
+  return [...values.keys()].filter(
+    (n) =>
+      values[n] !== null && ((values[n - 1] ?? null) === null || (values[n + 1] ?? null) === null),
+  );
+}
+
 interface Plot {
   element: HTMLElement;
   look: ChartProps['look'];
@@ -253,7 +262,11 @@ function optionsOf({
       {},
       ...ordered.map((colour): uPlot.Series =>
         look === 'lines'
-          ? { stroke: resolved(colour), width: 1.5, points: { size: 4, fill: resolved(colour) } }
+          ? {
+              stroke: resolved(colour),
+              width: 1.5,
+              points: { show: true, size: 4, fill: resolved(colour), filter: besideGaps },
+            }
           : { fill: resolved(colour), paths: bars, points: { show: false } },
       ),
     ],
