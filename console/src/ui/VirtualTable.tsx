@@ -57,9 +57,11 @@ export function VirtualTable<T>({
     const to = Math.max(0, Math.min(rows.length - 1, index));
     selected.current = to;
     virtual.scrollToIndex(to);
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`)?.focus(),
-    );
+    const link = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`);
+    // at once where it can be: the next key may come before the next frame
+    const here = link();
+    if (here) here.focus();
+    else requestAnimationFrame(() => link()?.focus());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.metaKey || event.ctrlKey || event.altKey) return;
