@@ -74,8 +74,12 @@ describeConsole('objects', () => {
     await page.getByRole('button', { name: 'Copy ref' }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(`:${second}`);
 
-    await created('prompt', '"a third, while it is looked at"');
-    await page.getByRole('button', { name: 'v2' }).waitFor();
+    // a third one, while the page is looked at
+    await created('prompt', JSON.stringify({ text: `${'word '.repeat(100)}\nThe end.` }));
+    await page.getByRole('button', { name: 'v2' }).click();
+    await page.getByRole('tab', { name: 'Value' }).click();
+    await page.getByRole('button', { name: 'show all' }).click();
+    await page.getByLabel('Text').getByText('The end.', { exact: true }).waitFor();
   });
 
   it('pages and sorts a dataset, and saves it whole and exactly', async () => {

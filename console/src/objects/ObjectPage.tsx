@@ -1,9 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useLive } from '../api/live.ts';
 import { wire } from '../api/wire.ts';
 import { JsonView } from '../json/JsonView.tsx';
+import { LongText } from '../json/LongText.tsx';
+import { decoded } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { bytes } from '../ui/format.ts';
@@ -125,7 +127,6 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
     );
   if (!value) return <Skeleton rows={12} />;
   const table = tableOf(project, value);
-  const files = filesOf(value);
   const shared = { project, version, versions, search, onSearch };
   const tabs = [
     ...(table === undefined
@@ -134,12 +135,7 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
     {
       value: 'value' as const,
       label: 'Value',
-      content: (
-        <>
-          {files.length > 0 && <Files project={project} files={files} />}
-          <JsonView index={value.index} sections={[{ title: 'Value', root: value.root }]} />
-        </>
-      ),
+      content: <ValueView project={project} value={value} />,
     },
     {
       value: 'changes' as const,
@@ -162,6 +158,30 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
         />
       </Suspense>
     </section>
+  );
+}
+
+/** A prompt is a long text as often as not: it opens whole. */
+function ValueView({ project, value: { index, root } }: { project: string; value: Value }) {
+  const [text, showText] = useState<number>();
+  const files = filesOf({ index, root });
+  if (text !== undefined) {
+    const whole = decoded(index.textOf(text));
+    return (
+      <>
+        <div className={styles['bar']}>
+          <Button onClick={() => showText(undefined)}>Back</Button>
+          <CopyButton label="Copy text" text={whole} />
+        </div>
+        <LongText label="Text" text={whole} />
+      </>
+    );
+  }
+  return (
+    <>
+      {files.length > 0 && <Files project={project} files={files} />}
+      <JsonView index={index} sections={[{ title: 'Value', root }]} onText={showText} />
+    </>
   );
 }
 
