@@ -15,6 +15,40 @@ const PICTURES = [
   { name: 'login', path: '/connect', before: (page) => page.context().clearCookies() },
   { name: 'connect', path: '/connect' },
   { name: 'traces', path: `${PROJECT}/traces` },
+  {
+    name: 'traces-filter',
+    path: `${PROJECT}/traces?q=status%3Derror`,
+    prepare: (page) => page.getByRole('combobox', { name: 'Filter' }).pressSequentially(' inputs.'),
+  },
+  { name: 'trace', path: `${PROJECT}/traces/demo-003` },
+  {
+    name: 'trace-json',
+    path: `${PROJECT}/traces/demo-003?call=demo-003-2`,
+    prepare: (page) => page.getByRole('button', { name: 'Critical path' }).click(),
+  },
+  {
+    name: 'trace-feedback',
+    path: `${PROJECT}/traces/demo-005?call=demo-005`,
+    prepare: (page) => page.getByRole('tab', { name: 'Feedback' }).click(),
+  },
+  {
+    name: 'trace-compare',
+    path: `${PROJECT}/traces/demo-010?call=demo-010-1`,
+    prepare: async (page) => {
+      await page.getByRole('tab', { name: 'Compare' }).click();
+      await page.getByRole('button', { name: 'With the one before' }).click();
+    },
+  },
+  { name: 'threads', path: `${PROJECT}/threads` },
+  { name: 'thread-turns', path: `${PROJECT}/threads/ticket-1045` },
+  { name: 'traces-empty', path: '/p/acme/empty/traces' },
+  { name: 'traces-error', path: `${PROJECT}/traces?q=nonsense%3D1` },
+  { name: 'projects', path: '/projects' },
+  { name: 'keys', path: '/keys' },
+  { name: 'objects', path: `${PROJECT}/objects` },
+  { name: 'object-changes', path: `${PROJECT}/objects/support-prompt?tab=changes` },
+  { name: 'object-rows', path: `${PROJECT}/objects/support-questions` },
+  { name: 'metrics', path: `${PROJECT}/metrics` },
 ];
 
 const root = mkdtempSync(join(tmpdir(), 'skein-pictures-'));
@@ -49,6 +83,7 @@ async function signedIn(width, theme) {
     viewport: { width, height: 900 },
     colorScheme: theme,
     timezoneId: 'Europe/Berlin',
+    locale: 'en-GB',
   });
   await context.request.post(`${url}/console/login`, {
     headers: { 'x-skein-console': '1', authorization: `Bearer ${key}` },
@@ -70,6 +105,7 @@ for (const theme of ['light', 'dark'])
       await page.goto(`${url}/console${path}`);
       await page.waitForTimeout(800);
       await prepare?.(page);
+      await page.waitForTimeout(300);
       await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
       await page.context().close();
     }

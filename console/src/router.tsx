@@ -6,7 +6,11 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
+import { metricsSearch } from './metrics/search.ts';
+import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
+import { threadsSearch } from './threads/search.ts';
+import { tracesSearch } from './traces/request.ts';
 
 const root = createRootRoute({ component: Shell });
 
@@ -39,10 +43,84 @@ const project = createRoute({ getParentRoute: () => root, path: '/p/$entity/$pro
 const traces = createRoute({
   getParentRoute: () => project,
   path: '/traces',
+  validateSearch: tracesSearch,
   component: lazyRouteComponent(() => import('./traces/TracesPage.tsx'), 'TracesPage'),
 });
 
-const routeTree = root.addChildren([index, connect, project.addChildren([traces])]);
+const trace = createRoute({
+  getParentRoute: () => project,
+  path: '/traces/$traceId',
+  validateSearch: (search: Record<string, unknown>): { call?: string } => {
+    const call = text(search['call']);
+    return call === undefined ? {} : { call };
+  },
+  component: lazyRouteComponent(() => import('./trace/TracePage.tsx'), 'TracePage'),
+});
+
+const threads = createRoute({
+  getParentRoute: () => project,
+  path: '/threads',
+  validateSearch: threadsSearch,
+  component: lazyRouteComponent(() => import('./threads/ThreadsPage.tsx'), 'ThreadsPage'),
+});
+
+const thread = createRoute({
+  getParentRoute: () => project,
+  path: '/threads/$threadId',
+  component: lazyRouteComponent(() => import('./threads/ThreadPage.tsx'), 'ThreadPage'),
+});
+
+const metrics = createRoute({
+  getParentRoute: () => project,
+  path: '/metrics',
+  validateSearch: metricsSearch,
+  component: lazyRouteComponent(() => import('./metrics/MetricsPage.tsx'), 'MetricsPage'),
+});
+
+const projects = createRoute({
+  getParentRoute: () => root,
+  path: '/projects',
+  validateSearch: (search: Record<string, unknown>): { sort?: string } => {
+    const sort = text(search['sort']);
+    return sort === undefined ? {} : { sort };
+  },
+  component: lazyRouteComponent(() => import('./projects/ProjectsPage.tsx'), 'ProjectsPage'),
+});
+
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: (search: Record<string, unknown>): { sort?: string; ended?: true } => {
+    const sort = text(search['sort']);
+    return {
+      ...(sort !== undefined && { sort }),
+      ...(search['ended'] === true && { ended: true }),
+    };
+  },
+  component: lazyRouteComponent(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
+});
+
+const objects = createRoute({
+  getParentRoute: () => project,
+  path: '/objects',
+  validateSearch: objectsSearch,
+  component: lazyRouteComponent(() => import('./objects/ObjectsPage.tsx'), 'ObjectsPage'),
+});
+
+const object = createRoute({
+  getParentRoute: () => project,
+  path: '/objects/$objectId',
+  validateSearch: objectSearch,
+  component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
+});
+
+const routeTree = root.addChildren([
+  index,
+  connect,
+  projects,
+  keys,
+  project.addChildren([traces, trace, threads, thread, metrics, objects, object]),
+]);
 
 export const makeRouter = () =>
   createRouter({

@@ -56,6 +56,7 @@ async function aPage(browser: Browser, { theme = 'light', width = 1440 }: Look):
     viewport: { width, height: 900 },
     colorScheme: theme,
     timezoneId: 'Europe/Berlin',
+    locale: 'en-GB',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
   context.setDefaultTimeout(8000);

@@ -9,12 +9,11 @@ export interface Derived {
   costs?: Record<string, Costs>;
 }
 
-/** What a model cost in a call, as far as it is priced. */
+/** What a model cost in a call; null where it has no price. */
 export interface Costs {
-  prompt_tokens_total_cost?: number | null;
-  completion_tokens_total_cost?: number | null;
-  cache_read_input_tokens_total_cost?: number | null;
-  cache_creation_input_tokens_total_cost?: number | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_cost: number | null;
   prompt_token_cost_unit?: string;
 }
 
@@ -68,10 +67,7 @@ export function tokensOf({ summary }: CallRow): { input: number; output: number 
 
 /** What a call cost, as far as its models are priced; null when none is. */
 export function costOf(call: CallRow): number | null {
-  const { costs } = derivedOf(call);
-  let total: number | null = null;
-  for (const cost of Object.values(costs ?? {}))
-    for (const [name, value] of Object.entries(cost))
-      if (name.endsWith('_total_cost') && typeof value === 'number') total = (total ?? 0) + value;
-  return total;
+  const totals = Object.values(derivedOf(call).costs ?? {}).map(({ total_cost }) => total_cost);
+  const known = totals.filter((total) => total !== null);
+  return known.length === 0 ? null : known.reduce((sum, total) => sum + total, 0);
 }

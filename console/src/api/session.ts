@@ -8,6 +8,7 @@ export interface Me {
   user: string;
   role: 'reader' | 'writer' | 'admin' | 'trainer';
   scopes: string[];
+  expires_at: string | null;
 }
 
 export interface Session {

@@ -9,6 +9,7 @@ export interface DemoCall {
   trace_id: string;
   parent_id: string | null;
   op_name: string;
+  display_name?: string;
   thread_id?: string;
   turn_id?: string;
   started_at: string;
@@ -154,6 +155,7 @@ export function demoCalls(now: number): DemoCall[] {
       trace_id: trace,
       parent_id: null,
       op_name: 'answer_ticket',
+      display_name: question,
       thread_id: thread,
       turn_id: trace,
       started_at: new Date(start).toISOString(),

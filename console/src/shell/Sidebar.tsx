@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { signOut, useMe } from '../api/session.ts';
+import { mayActAs, signOut, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Mark } from './Mark.tsx';
 import { ProjectSwitch } from './ProjectSwitch.tsx';
@@ -24,6 +24,21 @@ export function Sidebar() {
               Traces
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/threads" params={{ entity, project }}>
+              Threads
+            </Link>
+          </li>
+          <li>
+            <Link to="/p/$entity/$project/metrics" params={{ entity, project }}>
+              Metrics
+            </Link>
+          </li>
+          <li>
+            <Link to="/p/$entity/$project/objects" params={{ entity, project }}>
+              Objects
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>
@@ -36,6 +51,14 @@ export function Sidebar() {
             Connect
           </Link>
         </li>
+        <li>
+          <Link to="/projects">Projects</Link>
+        </li>
+        {mayActAs(me, 'admin') && (
+          <li>
+            <Link to="/keys">Keys</Link>
+          </li>
+        )}
       </ul>
       <span className={styles['space']} />
       <Account user={me.user} role={me.role} />

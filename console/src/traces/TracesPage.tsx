@@ -1,3 +1,241 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import type { CallRow } from '../api/calls.ts';
+import { post } from '../api/client.ts';
+import { noteProject } from '../api/recent.ts';
+import { Button, buttonClass } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { VirtualTable } from '../ui/VirtualTable.tsx';
+import { columnsOf } from './columns.tsx';
+import { BadFilter } from './filter.ts';
+import { FilterBar } from './FilterBar.tsx';
+import {
+  asCurl,
+  type CallsRequest,
+  choice,
+  pageOf,
+  type Range,
+  RANGES,
+  type TracesSearch,
+} from './request.ts';
+import styles from './traces.module.css';
+import { useRemarks } from './useRemarks.ts';
+import { useTraces } from './useTraces.ts';
+
+const route = getRouteApi('/p/$entity/$project/traces');
+const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
+/** Counting stops here. */
+const MOST_COUNTED = 10_000;
+
+/** The newest traces of a project. What is chosen stands in the address. */
 export function TracesPage() {
-  return null;
+  const { entity, project: name } = route.useParams();
+  const project = `${entity}/${name}`;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => noteProject(project), [project]);
+  const chosen = useMemo(() => chosenBy(project, search), [project, search]);
+  const [isLive, setLive] = useState(true);
+  const [isChoosing, choose] = useState(false);
+  const set = (next: TracesSearch) => void navigate({ search: next });
+  return (
+    <div className={styles['page']}>
+      <header className={styles['header']}>
+        <h1>Traces</h1>
+        <Count chosen={chosen} isLive={isLive} />
+        <span className={styles['space']} />
+        <select
+          aria-label="Time range"
+          className={controls['input']}
+          value={search.range ?? ''}
+          onChange={({ target }) => {
+            const { range: _, ...rest } = search;
+            set(target.value === '' ? rest : { ...rest, range: target.value as Range });
+          }}
+        >
+          <option value="">All time</option>
+          {Object.entries(RANGES).map(([value, [label]]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <Button
+          look="quiet"
+          aria-pressed={search.all === true}
+          title="Every call, not only the roots of traces"
+          onClick={() => {
+            const { all, ...rest } = search;
+            set(all ? rest : { ...rest, all: true });
+          }}
+        >
+          All calls
+        </Button>
+        <Button look="quiet" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+          Live
+        </Button>
+        <Button onClick={() => choose(true)}>Views</Button>
+        <CopyButton label="Copy as curl" text={() => asCurl(location.origin, pageOf(chosen))} />
+      </header>
+      <List
+        key={JSON.stringify([project, search])}
+        project={project}
+        search={search}
+        chosen={chosen}
+        isLive={isLive}
+        onSearch={set}
+      />
+      {isChoosing && (
+        <Suspense fallback={null}>
+          <Views
+            project={project}
+            search={search}
+            onOpen={(next) => {
+              choose(false);
+              set(next);
+            }}
+            onClose={() => choose(false)}
+          />
+        </Suspense>
+      )}
+    </div>
+  );
+}
+
+/** A filter in the address that cannot be read chooses all. */
+function chosenBy(project: string, search: TracesSearch): CallsRequest {
+  try {
+    return choice(project, search, Date.now());
+  } catch (error) {
+    if (!(error instanceof BadFilter)) throw error;
+    const { q: _, ...rest } = search;
+    return choice(project, rest, Date.now());
+  }
+}
+
+interface ListProps {
+  project: string;
+  search: TracesSearch;
+  chosen: CallsRequest;
+  isLive: boolean;
+  onSearch: (search: TracesSearch) => void;
+}
+
+function List({ project, search, chosen, isLive, onSearch }: ListProps) {
+  const navigate = useNavigate();
+  const [entity, name] = project.split('/') as [string, string];
+  const [frozen, freeze] = useState<ReadonlySet<string> | null>(null);
+  const { pages, rows, waiting, groups } = useTraces(chosen, { isLive, frozen });
+  const remarks = useRemarks(project, groups);
+  const columns = useMemo(() => columnsOf(project, remarks), [project, remarks]);
+  const open = (row: CallRow) =>
+    void navigate({
+      to: '/p/$entity/$project/traces/$traceId',
+      params: { entity, project: name, traceId: row.trace_id },
+      search: row.parent_id ? { call: row.id } : {},
+    });
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
+  const isFiltered = search.q !== undefined || search.range !== undefined;
+  return (
+    <>
+      <div className={styles['bar']}>
+        <FilterBar
+          project={project}
+          value={search.q ?? ''}
+          rows={rows}
+          onApply={(q) => {
+            const { q: _, ...rest } = search;
+            onSearch(q === '' ? rest : { ...rest, q });
+          }}
+        />
+        {waiting > 0 && (
+          <Button
+            look="primary"
+            onClick={() => {
+              document.querySelector('[role="table"] [tabindex="0"]')?.scrollTo({ top: 0 });
+              freeze(null);
+            }}
+          >
+            {waiting} new
+          </Button>
+        )}
+      </div>
+      {pages.error && (
+        <div className={styles['fault']}>
+          <ErrorNote error={pages.error} />
+          <Button onClick={() => void pages.refetch()}>Try again</Button>
+        </div>
+      )}
+      {pages.isPending && <Skeleton rows={24} />}
+      {pages.data && rows.length === 0 && (
+        <Nothing isFiltered={isFiltered} project={project} onAll={() => onSearch({})} />
+      )}
+      {rows.length > 0 && (
+        <VirtualTable
+          label="Traces"
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={columns}
+          onOpen={open}
+          onEnd={() => {
+            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+          }}
+          onScrolledTo={(top) => {
+            if (top === 0) freeze(null);
+            else if (!frozen) freeze(new Set(rows.map(({ id }) => id)));
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function Nothing({
+  isFiltered,
+  project,
+  onAll,
+}: {
+  isFiltered: boolean;
+  project: string;
+  onAll: () => void;
+}) {
+  if (isFiltered)
+    return (
+      <Empty title="No trace matches">
+        <p>Nothing in this project is as the filter and the time range ask.</p>
+        <Button onClick={onAll}>Show all traces</Button>
+      </Empty>
+    );
+  return (
+    <Empty title="No traces yet">
+      <p>What is sent to {project} appears here by itself.</p>
+      <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
+        Connect an application
+      </Link>
+    </Empty>
+  );
+}
+
+/** How many there are in all. It is no wait for the rows. */
+function Count({ chosen, isLive }: { chosen: CallsRequest; isLive: boolean }) {
+  const { data } = useQuery({
+    queryKey: ['count of traces', chosen],
+    queryFn: ({ signal }) => {
+      const { project_id, filter, query } = chosen;
+      return post(
+        '/calls/query_stats',
+        { project_id, filter, query, limit: MOST_COUNTED },
+        { signal },
+      );
+    },
+    refetchInterval: isLive ? 10_000 : false,
+  });
+  return (
+    <span className={styles['count']}>
+      {data && `${data.count.toLocaleString('en-US')}${data.has_more ? '+' : ''}`}
+    </span>
+  );
 }

@@ -5,7 +5,7 @@ export function duration(ms: number | null | undefined): string {
   if (ms === 0) return '0 ms';
   if (ms < 1) return `${Math.round(ms * 1000)} µs`;
   if (ms < 999.5) return `${ms < 10 ? trimmed(ms, 1) : Math.round(ms)} ms`;
-  if (ms < 59_995) return `${trimmed(ms / 1000, 2)} s`;
+  if (ms < 59_995) return `${(ms / 1000).toFixed(2)} s`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${padded(seconds % 60)} s`;
   const minutes = Math.round(ms / 60_000);

@@ -1,0 +1,169 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useMemo, useRef, useState } from 'react';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { bytes } from '../ui/format.ts';
+import styles from './json.module.css';
+import type { JsonIndex } from './json-index.ts';
+import { isOpen, rowsBelow } from './rows.ts';
+import { visible } from './visible.ts';
+
+export interface Section {
+  title: string;
+  root: number;
+}
+
+const ROW_HEIGHT = 20;
+const SHOWN_CHARACTERS = 240;
+const SHOWN_KEY = 80;
+const MOST_COUNTED = 1000;
+const MOST_INDENT = 40;
+
+/** Documents exactly as they were sent. Only the rows in sight are in the page, and of each the beginning. */
+export function JsonView({
+  index,
+  sections,
+  onText,
+}: {
+  index: JsonIndex;
+  sections: Section[];
+  /** Shows a long string whole. */
+  onText?: (node: number) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
+  const rows = useMemo(
+    () =>
+      sections.flatMap((section) => [
+        { section, node: undefined },
+        ...rowsBelow(index, section.root, toggled).map((node) => ({ section, node })),
+      ]),
+    [index, sections, toggled],
+  );
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (n) => (rows[n]!.node === undefined ? 34 : ROW_HEIGHT),
+    overscan: 20,
+  });
+  const toggle = (node: number) => {
+    const next = new Set(toggled);
+    if (!next.delete(node)) next.add(node);
+    setToggled(next);
+  };
+  return (
+    <div
+      ref={scroller}
+      className={styles['view']}
+      tabIndex={0}
+      role="region"
+      aria-label="Documents"
+    >
+      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {virtual.getVirtualItems().map(({ index: n, start, key }) => {
+          const { section, node } = rows[n]!;
+          const at = { transform: `translateY(${start}px)` };
+          if (node === undefined)
+            return (
+              <div key={key} className={styles['title']} style={at}>
+                <h2>{section.title}</h2>
+                <span className={styles['size']}>{bytes(index.lengthOf(section.root))}</span>
+                <CopyButton
+                  look="quiet"
+                  aria-label={`Copy ${section.title}`}
+                  text={() => index.textOf(section.root)}
+                />
+              </div>
+            );
+          const depth = index.nodes.depth[node]! - index.nodes.depth[section.root]!;
+          return (
+            <div
+              key={key}
+              className={styles['row']}
+              style={{ ...at, paddingLeft: 12 + Math.min(depth, MOST_INDENT) * 14 }}
+            >
+              <Row
+                index={index}
+                node={node}
+                isRoot={node === section.root}
+                isOpen={isOpen(index, node, section.root, toggled)}
+                onToggle={() => toggle(node)}
+                onText={onText && (() => onText(node))}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  index: JsonIndex;
+  node: number;
+  isRoot: boolean;
+  isOpen: boolean;
+  onToggle: () => void;
+  onText: (() => void) | undefined;
+}
+
+function Row({ index, node, isRoot, isOpen: open, onToggle, onText }: RowProps) {
+  const kind = index.kind(node);
+  const key = isRoot ? undefined : index.keyOf(node)?.slice(1, -1);
+  const name = key === undefined ? undefined : shortened(key);
+  const label = name !== undefined && <span className={styles['key']}>{name}: </span>;
+  if (index.hasChildren(node))
+    return (
+      <>
+        <button
+          type="button"
+          className={styles['twist']}
+          aria-expanded={open}
+          aria-label={`${name ?? (isRoot ? 'all' : 'item')}, ${kind}`}
+          data-open={open || undefined}
+          onClick={onToggle}
+        />
+        {label}
+        <span className={styles['count']}>{summary(index, node)}</span>
+        <Copy index={index} node={node} />
+      </>
+    );
+  const length = index.lengthOf(node);
+  const { text } = index;
+  const from = index.nodes.start[node]!;
+  const shown = text.slice(from, from + Math.min(length, SHOWN_CHARACTERS));
+  return (
+    <>
+      <span className={styles['leaf']} />
+      {label}
+      <span className={styles[kind]}>
+        {visible(shown)}
+        {length > shown.length && '…'}
+      </span>
+      {onText && length > SHOWN_CHARACTERS && (
+        <button type="button" className={styles['more']} onClick={onText}>
+          show all {bytes(length)}
+        </button>
+      )}
+      <Copy index={index} node={node} />
+    </>
+  );
+}
+
+const Copy = ({ index, node }: { index: JsonIndex; node: number }) => (
+  <CopyButton
+    look="quiet"
+    tabIndex={-1}
+    className={styles['copy']}
+    aria-label="Copy this value"
+    text={() => index.textOf(node)}
+  />
+);
+
+const shortened = (key: string) =>
+  visible(key.slice(0, SHOWN_KEY)) + (key.length > SHOWN_KEY ? '…' : '');
+
+function summary(index: JsonIndex, node: number): string {
+  const n = index.countChildren(node, MOST_COUNTED + 1);
+  const amount = n > MOST_COUNTED ? `${MOST_COUNTED}+` : n;
+  return index.kind(node) === 'array' ? `[${amount}]` : `{${amount}}`;
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { BadJson, type JsonIndex, jsonIndex } from './json-index.ts';
+
+/** The text that the index describes, put together from its nodes alone. */
+function composed(index: JsonIndex, node = 0): string {
+  const kind = index.kind(node);
+  if (kind !== 'object' && kind !== 'array') return index.textOf(node);
+  const parts = [...index.children(node)].map((child) => {
+    const key = index.keyOf(child);
+    return (key === undefined ? '' : `${key}:`) + composed(index, child);
+  });
+  return kind === 'object' ? `{${parts.join(',')}}` : `[${parts.join(',')}]`;
+}
+
+it('describes every document, whatever blanks it has', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 1, '\t'), (value, indent) => {
+      const text = JSON.stringify(value, null, indent);
+      const index = jsonIndex(text);
+      expect(composed(index)).toBe(JSON.stringify(value));
+      expect(index.textOf(0)).toBe(text);
+    }),
+  );
+});
+
+it('keeps what a parser would lose', () => {
+  const text = '{"a":1.0,"a":12345678901234567890,"\\u0061":-0,"b":[1e400,"\\ud800","\\/"]}';
+  const index = jsonIndex(text);
+  expect(composed(index)).toBe(text);
+  expect(index.textOf(index.member(0, 'a')!)).toBe('12345678901234567890');
+  expect([...index.children(0)].map((child) => index.keyOf(child))).toEqual([
+    '"a"',
+    '"a"',
+    '"\\u0061"',
+    '"b"',
+  ]);
+});
+
+it.each([
+  '',
+  '{',
+  '[1',
+  '[1,]',
+  '{"a"}',
+  '{"a":}',
+  '{a:1}',
+  '[1 2]',
+  '"a',
+  '"a\\"',
+  '01',
+  'nul',
+  '[]]',
+  '{]',
+  '[}',
+  '1,',
+])('refuses %j', (text) => expect(() => jsonIndex(text)).toThrow(BadJson));
+
+it('takes any depth and any length', () => {
+  const deep = jsonIndex('['.repeat(100_000) + ']'.repeat(100_000));
+  expect([deep.nodes.count, deep.nodes.depth[99_999]]).toEqual([100_000, 99_999]);
+  const slashes = jsonIndex(`"${'\\\\'.repeat(1_000_000)}"`);
+  expect(slashes.nodes.count).toBe(1);
+  const quotes = jsonIndex(`"${'\\"'.repeat(1_000_000)}"`);
+  expect(quotes.lengthOf(0)).toBe(2_000_002);
+});

@@ -1,0 +1,137 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useId, useState } from 'react';
+import { type BodyOf, post } from '../api/client.ts';
+import { recentProjects } from '../api/recent.ts';
+import { type Me, reaches } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import controls from '../ui/controls.module.css';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { Field, inputClass } from '../ui/Field.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { isScope, scopesOf } from './key.ts';
+import styles from './keys.module.css';
+
+type Role = Me['role'];
+
+const ROLES: Record<Role, string> = {
+  reader: 'sees what was recorded',
+  writer: 'records calls and changes what was recorded',
+  admin: 'also makes and revokes keys, and erases projects',
+  trainer: 'carries out training jobs, and nothing else',
+};
+
+/** Makes a key, and shows its secret this once. */
+export function NewKey({ me, onClose }: { me: Me; onClose: () => void }) {
+  const client = useQueryClient();
+  const make = useMutation({
+    mutationFn: (body: BodyOf<'/keys/create'>) => post('/keys/create', body),
+    onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
+  });
+  if (make.data)
+    return (
+      <Dialog title="The new key" isOpen onClose={onClose}>
+        <div className={styles['made']}>
+          <code className={styles['secret']}>{make.data.secret}</code>
+          <CopyButton text={make.data.secret} />
+        </div>
+        <p className={styles['soft']}>It is shown this once, and kept nowhere. Copy it now.</p>
+        <DialogActions>
+          <Button look="primary" onClick={onClose}>
+            I have it
+          </Button>
+        </DialogActions>
+      </Dialog>
+    );
+  return (
+    <Dialog title="New key" isOpen onClose={onClose}>
+      <Form me={me} make={make} onClose={onClose} />
+    </Dialog>
+  );
+}
+
+function Form({
+  me,
+  make,
+  onClose,
+}: {
+  me: Me;
+  make: { mutate: (body: BodyOf<'/keys/create'>) => void; isPending: boolean; error: unknown };
+  onClose: () => void;
+}) {
+  const id = useId();
+  const [user, setUser] = useState('');
+  const [role, setRole] = useState<Role>('writer');
+  const [typed, type] = useState(
+    () => recentProjects().find((name) => reaches(me, name)) ?? me.scopes.join(', '),
+  );
+  const [expires, setExpires] = useState('');
+  const scopes = scopesOf(typed);
+  const bad = scopes.find((scope) => !isScope(scope));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const expires_at = expires === '' ? null : new Date(expires).toISOString();
+    make.mutate({ user: user.trim(), role, scopes, expires_at });
+  };
+  return (
+    <form onSubmit={submit} className={styles['form']}>
+      <Field
+        label="User"
+        placeholder="ada, or checkout-service"
+        value={user}
+        maxLength={256}
+        onChange={({ target }) => setUser(target.value)}
+        hint="What is written with the key says that it is of this user."
+      />
+      <div className={controls['field']}>
+        <label className={controls['label']} htmlFor={`${id}-role`}>
+          Role
+        </label>
+        <select
+          id={`${id}-role`}
+          className={inputClass}
+          value={role}
+          onChange={({ target }) => setRole(target.value as Role)}
+        >
+          {Object.entries(ROLES).map(([value, what]) => (
+            <option key={value} value={value}>
+              {value}: {what}
+            </option>
+          ))}
+        </select>
+      </div>
+      <Field
+        label="Reaches"
+        placeholder="acme/demo, acme/*, *"
+        value={typed}
+        onChange={({ target }) => type(target.value)}
+        isInvalid={bad !== undefined}
+        hint={
+          bad === undefined
+            ? 'Projects, entities as acme/*, or * for everything.'
+            : `${bad} is no project, no entity/* and not *.`
+        }
+      />
+      <Field
+        label="Expires"
+        type="datetime-local"
+        value={expires}
+        onChange={({ target }) => setExpires(target.value)}
+        hint="In your time zone. Empty: never."
+      />
+      {make.error !== null && <ErrorNote error={make.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button
+          type="submit"
+          look="primary"
+          disabled={
+            user.trim() === '' || scopes.length === 0 || bad !== undefined || make.isPending
+          }
+        >
+          Make the key
+        </Button>
+      </DialogActions>
+    </form>
+  );
+}

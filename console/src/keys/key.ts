@@ -1,0 +1,29 @@
+import type { Me } from '../api/session.ts';
+
+export interface Key {
+  id: string;
+  user: string;
+  role: Me['role'];
+  scopes: string[];
+  hint: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+export function stateOf(
+  { expires_at, revoked_at }: Pick<Key, 'expires_at' | 'revoked_at'>,
+  now: number,
+): 'active' | 'revoked' | 'expired' {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && Date.parse(expires_at) <= now ? 'expired' : 'active';
+}
+
+/** The scopes of a text, with spaces, commas or lines between. */
+export const scopesOf = (text: string): string[] => [
+  ...new Set(text.split(/[\s,]+/).filter((word) => word !== '')),
+];
+
+/** What the service takes as a scope. */
+export const isScope = (text: string): boolean =>
+  /^(\*|[\w.-]{1,128}\/(\*|[\w.-]{1,128}))$/.test(text);

@@ -1,0 +1,212 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { count, duration, opName } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Table, type TableColumn } from '../ui/Table.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import { costOrder, costShown } from './cost.tsx';
+import { DEFAULT_RANGE, type MetricsSearch, type Range } from './search.ts';
+import { groupsQuery, type Row, type Stats } from './stats.ts';
+import styles from './metrics.module.css';
+
+const PriceForm = lazy(() =>
+  import('./PriceForm.tsx').then((module) => ({ default: module.PriceForm })),
+);
+
+interface BreakdownProps {
+  project: string;
+  search: MetricsSearch;
+  whole: Stats['whole'];
+  onSearch: (search: MetricsSearch) => void;
+}
+
+/** The window by model, by op or by user. */
+export function Breakdown(props: BreakdownProps) {
+  const { search, onSearch } = props;
+  const { by, sort: _, ...rest } = search;
+  return (
+    <section aria-label="By model, op and user">
+      <Tabs
+        value={by ?? 'model'}
+        onChange={(value) => onSearch(value === 'model' ? rest : { ...rest, by: value })}
+        tabs={[
+          { value: 'model', label: 'By model', content: <Models {...props} /> },
+          { value: 'op', label: 'By op', content: <Groups {...props} by="op" /> },
+          { value: 'user', label: 'By user', content: <Groups {...props} by="user" /> },
+        ]}
+      />
+    </section>
+  );
+}
+
+const NO_USER = 'no user';
+
+const nameOf = ({ name }: Row) => (name === null ? null : opName(name));
+
+const SPENT: TableColumn<Row>[] = [
+  {
+    name: 'input',
+    title: 'Tokens in',
+    isNumber: true,
+    sortBy: ({ inputTokens }) => inputTokens,
+    cell: ({ inputTokens }) => count(inputTokens),
+  },
+  {
+    name: 'output',
+    title: 'Tokens out',
+    isNumber: true,
+    sortBy: ({ outputTokens }) => outputTokens,
+    cell: ({ outputTokens }) => count(outputTokens),
+  },
+  { name: 'cost', title: 'Cost', isNumber: true, sortBy: costOrder, cell: costShown },
+];
+
+const CALLS: TableColumn<Row> = {
+  name: 'calls',
+  title: 'Calls',
+  isNumber: true,
+  sortBy: ({ calls }) => calls,
+  cell: ({ calls }) => count(calls),
+};
+
+/** The name, and the way to the calls that it stands for. */
+const named = (
+  title: string,
+  field: 'model' | 'op' | 'user',
+  { project, search: { range = DEFAULT_RANGE, from } }: BreakdownProps,
+): TableColumn<Row> => ({
+  name: 'name',
+  title,
+  sortBy: nameOf,
+  cell: (row) => {
+    if (row.name === null) return <em>{NO_USER}</em>;
+    const [entity, name] = project.split('/') as [string, string];
+    const q = `${field}="${row.name.replaceAll(/["\\]/g, '\\$&')}"`;
+    const isKnown = from === undefined && isTracesRange(range);
+    return (
+      <Link
+        to="/p/$entity/$project/traces"
+        params={{ entity, project: name }}
+        search={{ q, all: true, ...(isKnown && { range }) }}
+        title={row.name}
+      >
+        {nameOf(row)}
+      </Link>
+    );
+  },
+});
+
+/** The page of traces knows shorter ranges only. */
+const isTracesRange = (range: Range): range is '1h' | '24h' | '7d' | '30d' =>
+  ['1h', '24h', '7d', '30d'].includes(range);
+
+const unpriced = (onPrice?: (model: string) => void): TableColumn<Row> => ({
+  name: 'unpriced',
+  title: 'Without a price',
+  isNumber: true,
+  sortBy: ({ unpricedTokens }) => unpricedTokens,
+  cell: ({ unpricedTokens, name }) =>
+    unpricedTokens > 0 && (
+      <span className={styles['unpriced']}>
+        {count(unpricedTokens)} tokens
+        {onPrice && (
+          <Button aria-label={`Set price of ${name}`} onClick={() => onPrice(name!)}>
+            Set price
+          </Button>
+        )}
+      </span>
+    ),
+});
+
+function Models(props: BreakdownProps) {
+  const { project, search, whole, onSearch } = props;
+  const me = useMe();
+  const [priced, price] = useState<string>();
+  if (whole.models.length === 0)
+    return (
+      <Empty title="No call says what it used">
+        <p>
+          Tokens and costs come from <code>summary.usage</code> of calls, by model; the clients fill
+          it in.
+        </p>
+      </Empty>
+    );
+  const onPrice = mayActAs(me, 'writer') ? price : undefined;
+  return (
+    <>
+      <Table
+        label="By model"
+        rows={whole.models}
+        keyOf={({ name }) => name!}
+        columns={[named('Model', 'model', props), CALLS, ...SPENT, unpriced(onPrice)]}
+        sort={search.sort ?? '-cost'}
+        onSort={(sort) => onSearch({ ...search, sort })}
+      />
+      {priced !== undefined && (
+        <Suspense fallback={null}>
+          <PriceForm project={project} model={priced} onClose={() => price(undefined)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+const LATENCIES = (['p50', 'p95', 'p99'] as const).map((name): TableColumn<Row> => ({
+  name,
+  title: name,
+  isNumber: true,
+  sortBy: (row) => row[name] ?? null,
+  cell: (row) => duration(row[name]),
+}));
+
+const ERRORS: TableColumn<Row> = {
+  name: 'errors',
+  title: 'Errors',
+  isNumber: true,
+  sortBy: ({ errors }) => errors ?? 0,
+  cell: ({ errors }) => <span className={errors ? styles['bad'] : undefined}>{errors}</span>,
+};
+
+/** More rows are shown when they are asked for. */
+const MOST = 100;
+
+function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
+  const { project, search, by, onSearch } = props;
+  const [isAll, showAll] = useState(false);
+  const query = useQuery({
+    ...groupsQuery(project, search, by),
+    placeholderData: keepPreviousData,
+  });
+  if (query.error) return <ErrorNote error={query.error} />;
+  if (!query.data) return <Skeleton rows={6} />;
+  const rows = query.data.toSorted((a, b) => (costOrder(b) ?? -1) - (costOrder(a) ?? -1));
+  const label = by === 'op' ? 'By op' : 'By user';
+  return (
+    <>
+      <Table
+        label={label}
+        rows={isAll ? rows : rows.slice(0, MOST)}
+        keyOf={({ name }) => JSON.stringify(name)}
+        columns={[
+          named(by === 'op' ? 'Op' : 'User', by, props),
+          CALLS,
+          ERRORS,
+          ...LATENCIES,
+          ...SPENT,
+          unpriced(),
+        ]}
+        sort={search.sort ?? '-cost'}
+        onSort={(sort) => onSearch({ ...search, sort })}
+      />
+      {!isAll && rows.length > MOST && (
+        <p className={styles['more']}>
+          The {MOST} that cost most of {count(rows.length)}.{' '}
+          <Button onClick={() => showAll(true)}>Show all</Button>
+        </p>
+      )}
+    </>
+  );
+}

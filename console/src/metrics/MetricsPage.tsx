@@ -1,0 +1,202 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { noteProject } from '../api/recent.ts';
+import { Button, buttonClass } from '../ui/Button.tsx';
+import { inputClass } from '../ui/Field.tsx';
+import { count, duration } from '../ui/format.ts';
+import { Empty } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Breakdown } from './Breakdown.tsx';
+import { Charts } from './Charts.tsx';
+import { costShown } from './cost.tsx';
+import {
+  DEFAULT_RANGE,
+  type MetricsSearch,
+  type Range,
+  RANGES,
+  type Step,
+  STEPS,
+  stepsFor,
+  windowOf,
+} from './search.ts';
+import { type Stats, statsQuery, ZONE } from './stats.ts';
+import styles from './metrics.module.css';
+
+const route = getRouteApi('/p/$entity/$project/metrics');
+
+/** What the calls of a project did over time: how many, how quick, how many failed, what they spent. */
+export function MetricsPage() {
+  const { entity, project: name } = route.useParams();
+  const project = `${entity}/${name}`;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => noteProject(project), [project]);
+  const stats = useQuery({ ...statsQuery(project, search), placeholderData: keepPreviousData });
+  const set = (next: MetricsSearch) => void navigate({ search: next });
+  const { data, error } = stats;
+  return (
+    <Page
+      title="Metrics"
+      note={<span title="Times and days are those of your time zone">{ZONE}</span>}
+      actions={<Choices search={search} onSearch={set} />}
+      error={error}
+      onRetry={() => void stats.refetch()}
+    >
+      {stats.isPending && <Waiting />}
+      {data && data.whole.calls === 0 && (
+        <Nothing project={project} search={search} onSearch={set} />
+      )}
+      {data && data.whole.calls > 0 && (
+        <div className={styles['body']} aria-busy={stats.isPlaceholderData}>
+          <Totals whole={data.whole} />
+          <Charts
+            stats={data}
+            onZoom={(from, to) => {
+              const { range: _, ...rest } = search;
+              set({ ...rest, from: isoOf(from), to: isoOf(Math.max(to, from + 1)) });
+            }}
+          />
+          <Breakdown project={project} search={search} whole={data.whole} onSearch={set} />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Whole seconds are enough of a window that was dragged over. */
+const isoOf = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
+
+const shortTime = (iso: string) =>
+  new Date(iso).toLocaleString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+
+function Choices({
+  search,
+  onSearch,
+}: {
+  search: MetricsSearch;
+  onSearch: (search: MetricsSearch) => void;
+}) {
+  const { from, to, step, roots } = search;
+  const { start, end } = windowOf(search, Date.now());
+  const steps = stepsFor((end - start) / 1000);
+  return (
+    <>
+      <Button
+        look="quiet"
+        aria-pressed={roots === true}
+        title="The roots of traces only: a root often says again what the calls below it spent"
+        onClick={() => {
+          const { roots: _, ...rest } = search;
+          onSearch(roots ? rest : { ...rest, roots: true });
+        }}
+      >
+        Roots only
+      </Button>
+      <select
+        aria-label="Time range"
+        className={inputClass}
+        value={from === undefined ? (search.range ?? DEFAULT_RANGE) : ''}
+        onChange={({ target }) => {
+          const { range: _, from: _from, to: _to, ...rest } = search;
+          onSearch({ ...rest, range: target.value as Range });
+        }}
+      >
+        {from !== undefined && to !== undefined && (
+          <option value="">
+            {shortTime(from)} – {shortTime(to)}
+          </option>
+        )}
+        {Object.entries(RANGES).map(([value, [label]]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Buckets"
+        className={inputClass}
+        value={step !== undefined && steps.includes(step) ? step : ''}
+        onChange={({ target }) => {
+          const { step: _, ...rest } = search;
+          onSearch(target.value === '' ? rest : { ...rest, step: target.value as Step });
+        }}
+      >
+        <option value="">In fitting steps</option>
+        {steps.map((value) => (
+          <option key={value} value={value}>
+            By {STEPS[value][0]}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}
+
+function Totals({ whole }: { whole: Stats['whole'] }) {
+  const { calls, errors } = whole;
+  const share = errors === 0 ? '' : `${((errors / calls) * 100).toPrecision(2)} %`;
+  const tiles = [
+    { label: 'Calls', value: count(calls) },
+    { label: 'Errors', value: count(errors), note: share, isBad: errors > 0 },
+    { label: 'Latency p50', value: duration(whole.p50) },
+    { label: 'p95', value: duration(whole.p95) },
+    { label: 'p99', value: duration(whole.p99) },
+    { label: 'Tokens in', value: count(whole.inputTokens) },
+    { label: 'Tokens out', value: count(whole.outputTokens) },
+    { label: 'Cost', value: costShown(whole) },
+  ];
+  return (
+    <dl className={styles['totals']} aria-label="Totals">
+      {tiles.map(({ label, value, note, isBad }) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd className={isBad ? styles['bad'] : undefined}>
+            {value} {note && <small>{note}</small>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** As high as what comes. */
+const Waiting = () => (
+  <div className={styles['body']} aria-busy="true" aria-label="Loading">
+    <div className={styles['totals']} />
+    <div className={styles['charts']}>
+      {Array.from({ length: 4 }, (_, n) => (
+        <div key={n} className={styles['waiting']} />
+      ))}
+    </div>
+  </div>
+);
+
+function Nothing({
+  project,
+  search,
+  onSearch,
+}: {
+  project: string;
+  search: MetricsSearch;
+  onSearch: (search: MetricsSearch) => void;
+}) {
+  return (
+    <Empty title="No calls in this time">
+      <p>Nothing was recorded in {project} in the time that is looked at.</p>
+      <div className={styles['ways']}>
+        {search.range !== '365d' && (
+          <Button onClick={() => onSearch({ range: '365d' })}>Look at the last year</Button>
+        )}
+        <Link className={buttonClass()} to="/connect" search={{ project }}>
+          Send a first call
+        </Link>
+      </div>
+    </Empty>
+  );
+}

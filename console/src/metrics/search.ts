@@ -1,0 +1,89 @@
+/** What stands in the address of the page. */
+export interface MetricsSearch {
+  /** The last day when absent. */
+  range?: Range;
+  /** A window instead of a range, in ISO 8601. */
+  from?: string;
+  to?: string;
+  /** The length of a bucket; chosen by that of the window when absent. */
+  step?: Step;
+  /** What the table counts by; the model when absent. */
+  by?: 'op' | 'user';
+  sort?: string;
+  /** The roots of traces only. */
+  roots?: true;
+}
+
+const HOUR = 3600;
+const DAY = 86_400;
+
+export const RANGES = {
+  '1h': ['Last hour', HOUR],
+  '6h': ['Last 6 hours', 6 * HOUR],
+  '24h': ['Last 24 hours', DAY],
+  '7d': ['Last 7 days', 7 * DAY],
+  '30d': ['Last 30 days', 30 * DAY],
+  '90d': ['Last 90 days', 90 * DAY],
+  '365d': ['Last year', 365 * DAY],
+} as const;
+export type Range = keyof typeof RANGES;
+export const DEFAULT_RANGE: Range = '24h';
+
+export const STEPS = {
+  '10s': ['10 seconds', 10],
+  '1m': ['1 minute', 60],
+  '5m': ['5 minutes', 300],
+  '15m': ['15 minutes', 900],
+  '30m': ['30 minutes', 1800],
+  '1h': ['1 hour', HOUR],
+  '2h': ['2 hours', 2 * HOUR],
+  '6h': ['6 hours', 6 * HOUR],
+  '12h': ['12 hours', 12 * HOUR],
+  '1d': ['1 day', DAY],
+  '7d': ['1 week', 7 * DAY],
+} as const;
+export type Step = keyof typeof STEPS;
+
+const isOneOf = <T extends string>(names: Record<T, unknown>, value: unknown): value is T =>
+  typeof value === 'string' && Object.hasOwn(names, value);
+
+const isTime = (value: unknown): value is string =>
+  typeof value === 'string' && !Number.isNaN(Date.parse(value));
+
+export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
+  const { range, from, to, step, by, sort, roots } = search;
+  const isWindow = isTime(from) && isTime(to) && Date.parse(from) < Date.parse(to);
+  return {
+    ...(isWindow ? { from, to } : isOneOf(RANGES, range) && { range }),
+    ...(isOneOf(STEPS, step) && { step }),
+    ...((by === 'op' || by === 'user') && { by }),
+    ...(typeof sort === 'string' && { sort }),
+    ...(roots === true && { roots }),
+  };
+}
+
+/** The window that is looked at, in milliseconds; a range ends `now`. */
+export function windowOf(search: MetricsSearch, now: number): { start: number; end: number } {
+  const { from, to, range = DEFAULT_RANGE } = search;
+  if (from !== undefined && to !== undefined)
+    return { start: Date.parse(from), end: Date.parse(to) };
+  return { start: now - RANGES[range][1] * 1000, end: now };
+}
+
+/** More bars than these are thinner than a pixel. */
+const MOST_BUCKETS = 1500;
+const USUAL_BUCKETS = 120;
+
+const ALL_STEPS = Object.keys(STEPS) as Step[];
+
+/** The steps that a window may be cut into. */
+export const stepsFor = (seconds: number): Step[] =>
+  ALL_STEPS.filter((step) => seconds / STEPS[step][1] <= MOST_BUCKETS && STEPS[step][1] < seconds);
+
+/** Seconds of a bucket: as asked for where that is sensible, else what makes about a hundred of them. */
+export function granularityOf(search: MetricsSearch, seconds: number): number {
+  const { step } = search;
+  if (step !== undefined && stepsFor(seconds).includes(step)) return STEPS[step][1];
+  const usual = ALL_STEPS.find((one) => seconds / STEPS[one][1] <= USUAL_BUCKETS);
+  return usual ? STEPS[usual][1] : Math.ceil(seconds / USUAL_BUCKETS / DAY) * DAY;
+}

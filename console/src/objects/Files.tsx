@@ -1,0 +1,54 @@
+import { useMutation } from '@tanstack/react-query';
+import { send } from '../api/client.ts';
+import { Button } from '../ui/Button.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { save } from './save.ts';
+import type { Value } from './versions.ts';
+import styles from './objects.module.css';
+
+interface File {
+  name: string;
+  digest: string;
+}
+
+/** The files of a value that keeps some: their names, and the digests of their bytes. */
+export function filesOf({ index, root }: Value): File[] {
+  const files = index.kind(root) === 'object' ? index.member(root, 'files') : undefined;
+  if (files === undefined || index.kind(files) !== 'object') return [];
+  return [...index.children(files)].flatMap((node) =>
+    index.kind(node) === 'string'
+      ? [
+          {
+            name: JSON.parse(index.keyOf(node)!) as string,
+            digest: JSON.parse(index.textOf(node)) as string,
+          },
+        ]
+      : [],
+  );
+}
+
+/** Files are kept, never shown: what is in them could run. */
+export function Files({ project, files }: { project: string; files: File[] }) {
+  const download = useMutation({
+    mutationFn: async ({ name, digest }: File) => {
+      const body = { project_id: project, digest };
+      const response = await send('POST', '/file/content', { body });
+      save(name, await response.blob());
+    },
+  });
+  return (
+    <div className={styles['files']}>
+      {files.map((file) => (
+        <Button
+          key={file.name}
+          disabled={download.isPending}
+          onClick={() => download.mutate(file)}
+          title={file.digest}
+        >
+          Download {file.name}
+        </Button>
+      ))}
+      {download.error && <ErrorNote error={download.error} />}
+    </div>
+  );
+}

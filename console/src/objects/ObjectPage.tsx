@@ -1,0 +1,196 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { lazy, Suspense, useState } from 'react';
+import { useLive } from '../api/live.ts';
+import { wire } from '../api/wire.ts';
+import { JsonView } from '../json/JsonView.tsx';
+import { LongText } from '../json/LongText.tsx';
+import { decoded } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { bytes } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import { Time } from '../ui/Time.tsx';
+import { Files, filesOf } from './Files.tsx';
+import type { ObjectSearch } from './search.ts';
+import { refOf, userOf, type Value, valueQuery, type Version, versionsQuery } from './versions.ts';
+import styles from './objects.module.css';
+
+const route = getRouteApi('/p/$entity/$project/objects/$objectId');
+const Rows = lazy(() => import('./Rows.tsx').then((module) => ({ default: module.Rows })));
+const Changes = lazy(() => import('./Changes.tsx').then((module) => ({ default: module.Changes })));
+const Users = lazy(() => import('./Users.tsx').then((module) => ({ default: module.Users })));
+
+/** The versions of a name, and what one of them holds. */
+export function ObjectPage() {
+  const { entity, project: name, objectId } = route.useParams();
+  const project = `${entity}/${name}`;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useInfiniteQuery(versionsQuery(project, { object_ids: [objectId] }, '-created_at'));
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = query;
+  useLive(project, ['objects'], () => {
+    if (!isFetching && data?.pages.length === 1) void refetch();
+  });
+  const versions = data?.pages.flat() ?? [];
+  const shown = search.version
+    ? versions.find(({ digest }) => digest === search.version)
+    : versions[0];
+  const set = (next: ObjectSearch) => void navigate({ search: next });
+  return (
+    <Page
+      title={objectId}
+      isFull
+      error={error}
+      onRetry={() => void refetch()}
+      note={
+        <Link to="/p/$entity/$project/objects" params={{ entity, project: name }}>
+          All objects
+        </Link>
+      }
+      actions={shown && <CopyButton label="Copy ref" text={refOf(project, shown)} />}
+    >
+      {query.isPending && <Skeleton rows={12} />}
+      {data && versions.length === 0 && (
+        <Empty title="No such object">
+          <p>
+            There is no {objectId} in {project}; it may have been deleted.
+          </p>
+        </Empty>
+      )}
+      {versions.length > 0 && (
+        <div className={styles['columns']}>
+          <nav aria-label="Versions" className={styles['versions']}>
+            <ol>
+              {versions.map((version) => (
+                <li key={version.digest}>
+                  <button
+                    type="button"
+                    aria-current={version === shown ? 'true' : undefined}
+                    onClick={() =>
+                      set({ ...(search.tab && { tab: search.tab }), version: version.digest })
+                    }
+                  >
+                    <strong>v{version.version_index}</strong>
+                    <span>{bytes(version.size_bytes)}</span>
+                    <Time at={version.created_at} />
+                    <code title={version.digest}>{version.digest.slice(0, 10)}</code>
+                    <span title={userOf(version) ?? ''}>{userOf(version)}</span>
+                  </button>
+                </li>
+              ))}
+            </ol>
+            {hasNextPage && (
+              <Button disabled={isFetching} onClick={() => void fetchNextPage()}>
+                Older versions
+              </Button>
+            )}
+          </nav>
+          {shown ? (
+            <Shown
+              key={shown.digest}
+              project={project}
+              version={shown}
+              versions={versions}
+              search={search}
+              onSearch={set}
+            />
+          ) : (
+            <Empty title="No such version">
+              <p>It is not among the versions that are listed here.</p>
+            </Empty>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+export interface ShownProps {
+  project: string;
+  version: Version;
+  versions: readonly Version[];
+  search: ObjectSearch;
+  onSearch: (search: ObjectSearch) => void;
+}
+
+function Shown({ project, version, versions, search, onSearch }: ShownProps) {
+  const { data: value, error, refetch } = useQuery(valueQuery(project, version));
+  if (error)
+    return (
+      <div>
+        <ErrorNote error={error} />
+        <Button onClick={() => void refetch()}>Try again</Button>
+      </div>
+    );
+  if (!value) return <Skeleton rows={12} />;
+  const table = tableOf(project, value);
+  const shared = { project, version, versions, search, onSearch };
+  const tabs = [
+    ...(table === undefined
+      ? []
+      : [{ value: 'rows' as const, label: 'Rows', content: <Rows {...shared} table={table} /> }]),
+    {
+      value: 'value' as const,
+      label: 'Value',
+      content: <ValueView project={project} value={value} />,
+    },
+    {
+      value: 'changes' as const,
+      label: 'Changes',
+      content: <Changes {...shared} value={value} />,
+    },
+    { value: 'calls' as const, label: 'Used by', content: <Users {...shared} /> },
+  ];
+  const first = tabs[0]!.value;
+  return (
+    <section aria-label={`Version ${version.version_index}`} className={styles['shown']}>
+      <Suspense fallback={<Skeleton rows={8} />}>
+        <Tabs
+          value={tabs.some((tab) => tab.value === search.tab) ? search.tab! : first}
+          onChange={(tab) => {
+            const { version: digest } = search;
+            onSearch({ ...(digest !== undefined && { version: digest }), tab });
+          }}
+          tabs={tabs}
+        />
+      </Suspense>
+    </section>
+  );
+}
+
+/** A prompt is a long text as often as not: it opens whole. */
+function ValueView({ project, value: { index, root } }: { project: string; value: Value }) {
+  const [text, showText] = useState<number>();
+  const files = filesOf({ index, root });
+  if (text !== undefined) {
+    const whole = decoded(index.textOf(text));
+    return (
+      <>
+        <div className={styles['bar']}>
+          <Button onClick={() => showText(undefined)}>Back</Button>
+          <CopyButton label="Copy text" text={whole} />
+        </div>
+        <LongText label="Text" text={whole} />
+      </>
+    );
+  }
+  return (
+    <>
+      {files.length > 0 && <Files project={project} files={files} />}
+      <JsonView index={index} sections={[{ title: 'Value', root }]} onText={showText} />
+    </>
+  );
+}
+
+/** The digest of the table that a dataset keeps its rows in. */
+function tableOf(project: string, { index, root }: Value): string | undefined {
+  if (index.kind(root) !== 'object') return undefined;
+  const rows = index.member(root, 'rows');
+  if (rows === undefined || index.kind(rows) !== 'string') return undefined;
+  const ref = JSON.parse(index.textOf(rows)) as string;
+  const prefix = `${wire.scheme}:///${project}/table/`;
+  return ref.startsWith(prefix) ? ref.slice(prefix.length) : undefined;
+}

@@ -1,0 +1,171 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { useLive } from '../api/live.ts';
+import { noteProject } from '../api/recent.ts';
+import { inputClass } from '../ui/Field.tsx';
+import { bytes } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Time } from '../ui/Time.tsx';
+import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import type { ObjectsSearch, Sort } from './search.ts';
+import { classOf, userOf, type Version, versionsQuery } from './versions.ts';
+import styles from './objects.module.css';
+
+const route = getRouteApi('/p/$entity/$project/objects');
+const NEWEST_FIRST: Sort = '-created_at';
+const KINDS = { object: 'No ops', op: 'Ops only' };
+
+/** The names of a project, each with its latest version. */
+export function ObjectsPage() {
+  const { entity, project: name } = route.useParams();
+  const project = `${entity}/${name}`;
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => noteProject(project), [project]);
+  const filter = {
+    latest_only: true,
+    ...(search.kind !== undefined && { is_op: search.kind === 'op' }),
+  };
+  const objects = useInfiniteQuery(versionsQuery(project, filter, search.sort ?? NEWEST_FIRST));
+  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = objects;
+  useLive(project, ['objects'], () => {
+    // of a long list that is being read, nothing moves
+    if (!isFetching && data?.pages.length === 1) void refetch();
+  });
+  const rows = data?.pages.flat() ?? [];
+  const set = (next: ObjectsSearch) => void navigate({ search: next });
+  const columns = useMemo(
+    () => columnsOf(entity, name, search, (next) => void navigate({ search: next })),
+    [entity, name, search, navigate],
+  );
+  return (
+    <Page
+      title="Objects"
+      isFull
+      error={error}
+      onRetry={() => void refetch()}
+      actions={
+        <select
+          aria-label="Kind"
+          className={inputClass}
+          value={search.kind ?? ''}
+          onChange={({ target }) => {
+            const { kind: _, ...rest } = search;
+            const kind = target.value as '' | 'object' | 'op';
+            set(kind === '' ? rest : { ...rest, kind });
+          }}
+        >
+          <option value="">Objects and ops</option>
+          {Object.entries(KINDS).map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      }
+    >
+      {objects.isPending && <Skeleton rows={20} />}
+      {data && rows.length === 0 && (
+        <Empty title="No objects">
+          <p>
+            Prompts, datasets, models and ops that a client publishes get a name here, and a version
+            each time they change. <code>POST /obj/create</code> makes one.
+          </p>
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <div className={styles['bleed']}>
+          <VirtualTable
+            label="Objects"
+            rows={rows}
+            keyOf={({ object_id, kind }) => `${kind} ${object_id}`}
+            columns={columns}
+            onOpen={({ object_id }) =>
+              void navigate({
+                to: '/p/$entity/$project/objects/$objectId',
+                params: { entity, project: name, objectId: object_id },
+                search: {},
+              })
+            }
+            onEnd={() => {
+              if (hasNextPage && !isFetching) void fetchNextPage();
+            }}
+          />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(
+  entity: string,
+  project: string,
+  search: ObjectsSearch,
+  onSearch: (search: ObjectsSearch) => void,
+): Column<Version>[] {
+  const sorted = (title: string, ascending: Sort, first: Sort) => {
+    const sort = search.sort ?? NEWEST_FIRST;
+    const isOn = sort.replace('-', '') === ascending;
+    const other = sort === ascending ? (`-${ascending}` as Sort) : ascending;
+    return (
+      <button
+        type="button"
+        className={styles['sort']}
+        onClick={() => onSearch({ ...search, sort: isOn ? other : first })}
+      >
+        {title}
+        {isOn && (sort === ascending ? ' ↑' : ' ↓')}
+      </button>
+    );
+  };
+  return [
+    {
+      name: 'name',
+      title: sorted('Name', 'object_id', 'object_id'),
+      width: 'minmax(140px, 1fr)',
+      cell: ({ object_id }) => (
+        <Link
+          to="/p/$entity/$project/objects/$objectId"
+          params={{ entity, project, objectId: object_id }}
+          title={object_id}
+        >
+          {object_id}
+        </Link>
+      ),
+    },
+    {
+      name: 'class',
+      title: 'Class',
+      width: 'minmax(70px, 0.3fr)',
+      cell: (row) => <span title={classOf(row)}>{classOf(row)}</span>,
+    },
+    {
+      name: 'version',
+      title: 'Latest',
+      width: '56px',
+      isNumber: true,
+      cell: (row) => `v${row.version_index}`,
+    },
+    {
+      name: 'size',
+      title: 'Size',
+      width: '72px',
+      isNumber: true,
+      cell: (row) => bytes(row.size_bytes),
+    },
+    {
+      name: 'user',
+      title: 'User',
+      width: '90px',
+      cell: (row) => <span title={userOf(row) ?? ''}>{userOf(row)}</span>,
+    },
+    {
+      name: 'created',
+      title: sorted('Created', 'created_at', NEWEST_FIRST),
+      width: '124px',
+      cell: (row) => <Time at={row.created_at} />,
+    },
+  ];
+}

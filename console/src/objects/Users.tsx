@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type CallRow, derivedOf } from '../api/calls.ts';
+import { allLines } from '../api/client.ts';
+import { duration, opName } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Table, type TableColumn } from '../ui/Table.tsx';
+import { Time } from '../ui/Time.tsx';
+import type { ShownProps } from './ObjectPage.tsx';
+import { refOf } from './versions.ts';
+import styles from './objects.module.css';
+
+const MOST = 100;
+
+interface Use {
+  call: CallRow;
+  how: string;
+}
+
+/** The newest calls that were given the version, answered it, or ran it. */
+export function Users({ project, version }: ShownProps) {
+  const [entity, name] = project.split('/') as [string, string];
+  const ref = refOf(project, version);
+  const { data, error } = useQuery({
+    queryKey: ['uses', project, ref],
+    queryFn: ({ signal }) => usesOf(project, ref, version.kind, signal),
+  });
+  if (error) return <ErrorNote error={error} />;
+  if (!data) return <Skeleton rows={8} />;
+  if (data.length === 0)
+    return (
+      <Empty title="No call uses this version">
+        <p>
+          A call uses it when its inputs or its output have the ref <code>{ref}</code>.
+        </p>
+      </Empty>
+    );
+  const columns: TableColumn<Use>[] = [
+    {
+      name: 'call',
+      title: 'Call',
+      cell: ({ call }) => (
+        <Link
+          to="/p/$entity/$project/traces/$traceId"
+          params={{ entity, project: name, traceId: call.trace_id }}
+          search={{ call: call.id }}
+          title={call.op_name}
+        >
+          {opName(call.op_name)}
+        </Link>
+      ),
+    },
+    { name: 'how', title: 'How', cell: ({ how }) => how },
+    {
+      name: 'status',
+      title: 'Status',
+      cell: ({ call }) => <Status status={derivedOf(call).status} />,
+    },
+    {
+      name: 'latency',
+      title: 'Latency',
+      isNumber: true,
+      cell: ({ call }) => duration(derivedOf(call).latency_ms),
+    },
+    {
+      name: 'started',
+      title: 'Started',
+      isNumber: true,
+      cell: ({ call }) => <Time at={call.started_at} />,
+    },
+  ];
+  return (
+    <div className={styles['uses']} tabIndex={0} role="region" aria-label="Calls">
+      <Table
+        label="Used by"
+        rows={data}
+        keyOf={({ call, how }) => `${call.id} ${how}`}
+        columns={columns}
+        sort=""
+        onSort={() => undefined}
+      />
+      {data.length >= MOST && <p className={styles['soft']}>The newest {MOST} of each kind.</p>}
+    </div>
+  );
+}
+
+async function usesOf(
+  project_id: string,
+  ref: string,
+  kind: 'object' | 'op',
+  signal: AbortSignal,
+): Promise<Use[]> {
+  const ways = [
+    ['in its inputs', { input_refs: [ref] }],
+    ['in its output', { output_refs: [ref] }],
+    ...(kind === 'op' ? [['runs it', { op_names: [ref] }] as const] : []),
+  ] as const;
+  const found = await Promise.all(
+    ways.map(async ([how, filter]) => {
+      const calls = await allLines<CallRow>(
+        '/calls/stream_query',
+        {
+          project_id,
+          filter,
+          sort_by: [{ field: 'started_at', direction: 'desc' }],
+          limit: MOST,
+          columns: ['summary', 'ended_at'],
+        },
+        signal,
+      );
+      return calls.map((call): Use => ({ call, how }));
+    }),
+  );
+  return found
+    .flat()
+    .toSorted(({ call: a }, { call: b }) => (a.started_at < b.started_at ? 1 : -1));
+}

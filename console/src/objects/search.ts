@@ -1,0 +1,49 @@
+/** What stands in the address of the list. */
+export interface ObjectsSearch {
+  /** Everything that is no op, or ops only. */
+  kind?: 'object' | 'op';
+  sort?: Sort;
+}
+
+const SORTS = ['created_at', '-created_at', 'object_id', '-object_id'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** What stands in the address of an object. */
+export interface ObjectSearch {
+  /** The digest of a version; the latest when absent. */
+  version?: string;
+  /** The digest of the version that it is compared with; the one before when absent. */
+  with?: string;
+  tab?: Tab;
+  /** Of a dataset. */
+  page?: number;
+  /** A field of the rows, with a minus before it for the largest first. */
+  sort?: string;
+}
+
+const TABS = ['rows', 'value', 'changes', 'calls'] as const;
+export type Tab = (typeof TABS)[number];
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+export function objectsSearch({ kind, sort }: Record<string, unknown>): ObjectsSearch {
+  const order = SORTS.find((one) => one === sort);
+  return {
+    ...((kind === 'object' || kind === 'op') && { kind }),
+    ...(order !== undefined && { sort: order }),
+  };
+}
+
+export function objectSearch(search: Record<string, unknown>): ObjectSearch {
+  const [version, other, sort] = [text(search['version']), text(search['with']), search['sort']];
+  const tab = TABS.find((one) => one === search['tab']);
+  const { page } = search;
+  return {
+    ...(version !== undefined && { version }),
+    ...(other !== undefined && { with: other }),
+    ...(tab !== undefined && { tab }),
+    ...(Number.isSafeInteger(page) && (page as number) > 1 && { page: page as number }),
+    ...(text(sort) !== undefined && { sort: text(sort)! }),
+  };
+}

@@ -1,0 +1,88 @@
+import { infiniteQueryOptions } from '@tanstack/react-query';
+import { type BodyOf, post, send } from '../api/client.ts';
+import { wire } from '../api/wire.ts';
+import { indexed } from '../json/indexed.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+
+/** A version without its value. */
+export interface Version {
+  object_id: string;
+  created_at: string;
+  digest: string;
+  version_index: number;
+  is_latest: number;
+  kind: 'object' | 'op';
+  base_object_class: string | null;
+  leaf_object_class: string | null;
+  size_bytes: number;
+  [name: string]: unknown;
+}
+
+const PAGE = 100;
+
+/** Versions, page by page behind the last one. */
+export const versionsQuery = (
+  project_id: string,
+  filter: NonNullable<BodyOf<'/objs/query'>['filter']>,
+  sort: string,
+) => {
+  const field = sort.replace('-', '') as 'object_id' | 'created_at';
+  return infiniteQueryOptions({
+    queryKey: ['objects', project_id, filter, sort],
+    initialPageParam: undefined as (string | number)[] | undefined,
+    queryFn: async ({ pageParam, signal }) => {
+      const { objs } = await post(
+        '/objs/query',
+        {
+          project_id,
+          filter,
+          sort_by: [{ field, direction: sort.startsWith('-') ? 'desc' : 'asc' }],
+          limit: PAGE,
+          metadata_only: true,
+          include_storage_size: true,
+          ...(pageParam && { after: pageParam }),
+        },
+        { signal },
+      );
+      return objs as unknown as Version[];
+    },
+    getNextPageParam: (page) => {
+      const last = page.at(-1);
+      if (!last || page.length < PAGE) return undefined;
+      const { object_id, created_at, version_index } = last;
+      return field === 'object_id'
+        ? [object_id, version_index]
+        : [created_at, version_index, object_id];
+    },
+  });
+};
+
+export const userOf = (version: Version): string | null =>
+  (version[wire.userId] as string | null) ?? null;
+
+/** How calls name the version. */
+export const refOf = (project: string, { kind, object_id, digest }: Version): string =>
+  `${wire.scheme}:///${project}/${kind}/${object_id}:${digest}`;
+
+/** What the object is of, as far as it says so. */
+export const classOf = ({ kind, base_object_class, leaf_object_class }: Version): string =>
+  kind === 'op' ? 'op' : (leaf_object_class ?? base_object_class ?? '');
+
+/** The value of a version where it stands in the answer: every digit as it was sent. */
+export interface Value {
+  index: JsonIndex;
+  root: number;
+}
+
+export const valueQuery = (project_id: string, { object_id, digest }: Version) => ({
+  queryKey: ['object', project_id, object_id, digest],
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<Value> => {
+    const body = { project_id, object_id, digest };
+    const response = await send('POST', '/obj/read', { body, signal });
+    const index = await indexed(await response.text(), signal);
+    return { index, root: index.member(index.member(0, 'obj')!, 'val')! };
+  },
+  staleTime: Infinity,
+  gcTime: 60_000,
+  structuralSharing: false,
+});

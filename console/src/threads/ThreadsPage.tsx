@@ -1,0 +1,169 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useEffect, useMemo } from 'react';
+import { allLines } from '../api/client.ts';
+import { useLive } from '../api/live.ts';
+import { noteProject } from '../api/recent.ts';
+import { Button, buttonClass } from '../ui/Button.tsx';
+import { count, duration } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Time } from '../ui/Time.tsx';
+import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import type { Sort } from './search.ts';
+import styles from './threads.module.css';
+
+const route = getRouteApi('/p/$entity/$project/threads');
+const PAGE = 200;
+
+interface Thread {
+  thread_id: string;
+  turn_count: number;
+  start_time: string;
+  last_updated: string;
+  p50_turn_duration_ms: number | null;
+  p99_turn_duration_ms: number | null;
+}
+
+/** The conversations of a project with their exact statistics, in any order. */
+export function ThreadsPage() {
+  const { entity, project: name } = route.useParams();
+  const project = `${entity}/${name}`;
+  const { sort = 'last_updated', up } = route.useSearch();
+  const navigate = route.useNavigate();
+  useEffect(() => noteProject(project), [project]);
+  const {
+    data,
+    error,
+    isPending,
+    isFetching,
+    isFetchingNextPage,
+    hasNextPage,
+    fetchNextPage,
+    refetch,
+  } = useInfiniteQuery({
+    queryKey: ['threads', project, sort, up],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      allLines<Thread>(
+        '/threads/stream_query',
+        {
+          project_id: project,
+          sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
+          limit: PAGE,
+          offset: pageParam,
+        },
+        signal,
+      ),
+    getNextPageParam: (page, pages) => (page.length < PAGE ? undefined : pages.length * PAGE),
+  });
+  useLive(project, ['calls'], () => {
+    if (!isFetching) void refetch();
+  });
+  const rows = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const by = (field: Sort, title: string) => (
+    <button
+      type="button"
+      className={styles['sort']}
+      aria-label={`Sort by ${title}`}
+      data-sorted={field === sort ? (up ? 'up' : 'down') : undefined}
+      onClick={() =>
+        void navigate({
+          search: { sort: field, ...(field === sort && !up && { up: true as const }) },
+        })
+      }
+    >
+      {title}
+    </button>
+  );
+  const columns: Column<Thread>[] = [
+    {
+      name: 'thread',
+      title: by('thread_id', 'Thread'),
+      width: 'minmax(160px, 1fr)',
+      cell: (row) => (
+        <Link
+          to="/p/$entity/$project/threads/$threadId"
+          params={{ entity, project: name, threadId: row.thread_id }}
+          title={row.thread_id}
+        >
+          {row.thread_id}
+        </Link>
+      ),
+    },
+    {
+      name: 'turns',
+      title: by('turn_count', 'Turns'),
+      width: '80px',
+      isNumber: true,
+      cell: (row) => count(row.turn_count),
+    },
+    {
+      name: 'p50',
+      title: by('p50_turn_duration_ms', 'p50'),
+      width: '90px',
+      isNumber: true,
+      cell: (row) => duration(row.p50_turn_duration_ms),
+    },
+    {
+      name: 'p99',
+      title: by('p99_turn_duration_ms', 'p99'),
+      width: '90px',
+      isNumber: true,
+      cell: (row) => duration(row.p99_turn_duration_ms),
+    },
+    {
+      name: 'start',
+      title: by('start_time', 'Began'),
+      width: '130px',
+      cell: (row) => <Time at={row.start_time} />,
+    },
+    {
+      name: 'last',
+      title: by('last_updated', 'Last turn'),
+      width: '130px',
+      cell: (row) => <Time at={row.last_updated} />,
+    },
+  ];
+  return (
+    <div className={styles['page']}>
+      <header className={styles['header']}>
+        <h1>Threads</h1>
+      </header>
+      {error && (
+        <div className={styles['fault']}>
+          <ErrorNote error={error} />
+          <Button onClick={() => void refetch()}>Try again</Button>
+        </div>
+      )}
+      {isPending && <Skeleton rows={24} />}
+      {data && rows.length === 0 && (
+        <Empty title="No threads yet">
+          <p>
+            A call with a <code>thread_id</code> whose <code>turn_id</code> is its own id is a turn
+            of that thread.
+          </p>
+          <Link to="/connect" search={{ project }} className={buttonClass('primary')}>
+            Connect an application
+          </Link>
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <VirtualTable
+          label="Threads"
+          rows={rows}
+          keyOf={({ thread_id }) => thread_id}
+          columns={columns}
+          onOpen={({ thread_id: threadId }) =>
+            void navigate({
+              to: '/p/$entity/$project/threads/$threadId',
+              params: { entity, project: name, threadId },
+            })
+          }
+          onEnd={() => {
+            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+export const SORTS = [
+  'last_updated',
+  'thread_id',
+  'turn_count',
+  'start_time',
+  'p50_turn_duration_ms',
+  'p99_turn_duration_ms',
+] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** What stands in the address of the list. */
+export interface ThreadsSearch {
+  sort?: Sort;
+  /** The smallest first. */
+  up?: true;
+}
+
+export function threadsSearch({ sort, up }: Record<string, unknown>): ThreadsSearch {
+  const known = SORTS.find((name) => name === sort);
+  return { ...(known && { sort: known }), ...(up === true && { up }) };
+}

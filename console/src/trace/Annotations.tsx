@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useId, useState } from 'react';
+import { post } from '../api/client.ts';
+import { wire } from '../api/wire.ts';
+import { Button } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
+import styles from './trace.module.css';
+
+interface Schema {
+  type?: string;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+}
+
+interface Spec {
+  name: string;
+  ref: string;
+  label: string;
+  schema: Schema;
+}
+
+const CLASS = 'AnnotationSpec';
+
+/** A form for each annotation that the project asks people for: objects of the class AnnotationSpec with a `field_schema`. */
+export function Annotations({
+  project,
+  isBusy,
+  onGive,
+}: {
+  project: string;
+  isBusy: boolean;
+  onGive: (name: string, ref: string, value: unknown) => void;
+}) {
+  const { data } = useQuery({
+    queryKey: ['annotation specs', project],
+    queryFn: ({ signal }) => specsOf(project, signal),
+  });
+  return data?.map((spec) => (
+    <Annotation
+      key={spec.ref}
+      spec={spec}
+      isBusy={isBusy}
+      onGive={(value) => onGive(spec.name, spec.ref, value)}
+    />
+  ));
+}
+
+async function specsOf(project_id: string, signal: AbortSignal): Promise<Spec[]> {
+  const { objs } = await post(
+    '/objs/query',
+    { project_id, filter: { latest_only: true, base_object_classes: [CLASS] }, limit: 20 },
+    { signal },
+  );
+  return objs.map(({ object_id, digest, val }) => {
+    const { name, field_schema } = (val ?? {}) as unknown as {
+      name?: string;
+      field_schema?: Schema;
+    };
+    return {
+      name: object_id,
+      ref: `${wire.scheme}:///${project_id}/object/${object_id}:${digest}`,
+      label: typeof name === 'string' ? name : object_id,
+      schema: typeof field_schema === 'object' && field_schema !== null ? field_schema : {},
+    };
+  });
+}
+
+function Annotation({
+  spec,
+  isBusy,
+  onGive,
+}: {
+  spec: Spec;
+  isBusy: boolean;
+  onGive: (value: unknown) => void;
+}) {
+  const id = useId();
+  const [text, setText] = useState('');
+  const { schema } = spec;
+  const choices = schema.enum ?? (schema.type === 'boolean' ? [true, false] : undefined);
+  const isNumber = schema.type === 'number' || schema.type === 'integer';
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onGive(choices ? choices[Number(text)] : isNumber ? Number(text) : text);
+    setText('');
+  };
+  return (
+    <form className={styles['note']} onSubmit={submit}>
+      <div className={controls['field']}>
+        <label className={controls['label']} htmlFor={id}>
+          {spec.label}
+        </label>
+        {choices ? (
+          <select
+            id={id}
+            className={controls['input']}
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          >
+            <option value="">choose</option>
+            {choices.map((choice, n) => (
+              <option key={n} value={n}>
+                {typeof choice === 'string' ? choice : JSON.stringify(choice)}
+              </option>
+            ))}
+          </select>
+        ) : (
+          <input
+            id={id}
+            className={controls['input']}
+            type={isNumber ? 'number' : 'text'}
+            step={schema.type === 'integer' ? 1 : 'any'}
+            min={schema.minimum}
+            max={schema.maximum}
+            value={text}
+            onChange={({ target }) => setText(target.value)}
+          />
+        )}
+      </div>
+      <Button type="submit" disabled={text === '' || isBusy}>
+        Save
+      </Button>
+    </form>
+  );
+}

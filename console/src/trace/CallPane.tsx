@@ -1,0 +1,199 @@
+import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { send } from '../api/client.ts';
+import { indexed } from '../json/indexed.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+import { JsonView } from '../json/JsonView.tsx';
+import { LongText } from '../json/LongText.tsx';
+import { decoded } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { bytes, count, duration } from '../ui/format.ts';
+import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import { Time } from '../ui/Time.tsx';
+import { chatOf } from '../json/chat.ts';
+import { Chat } from './Chat.tsx';
+import styles from './trace.module.css';
+import type { TraceSpan } from './useTrace.ts';
+
+const Costs = lazy(() => import('./Costs.tsx').then((module) => ({ default: module.Costs })));
+const Feedback = lazy(() =>
+  import('./Feedback.tsx').then((module) => ({ default: module.Feedback })),
+);
+const Compare = lazy(() => import('./Compare.tsx').then((module) => ({ default: module.Compare })));
+
+/** Longer documents are not made into a conversation. */
+const MOST_CHAT = 1_000_000;
+
+/** A call as the service answers it, and where its values are. */
+export async function readCall(
+  project_id: string,
+  id: string,
+  signal: AbortSignal,
+): Promise<JsonIndex> {
+  const body = { project_id, id, include_costs: true };
+  const response = await send('POST', '/call/read', { body, signal });
+  return indexed(await response.text(), signal);
+}
+
+type Tab = 'chat' | 'json' | 'more' | 'cost' | 'feedback' | 'compare' | 'raw';
+
+/** The chosen call with all that it holds. */
+export function CallPane({ project, span }: { project: string; span: TraceSpan }) {
+  const [tab, show] = useState<Tab>();
+  const [text, showText] = useState<number>();
+  const { data, error, refetch } = useQuery({
+    queryKey: ['call', project, span.id, span.end],
+    queryFn: ({ signal }) => readCall(project, span.id, signal),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    structuralSharing: false,
+    placeholderData: (before) => before,
+  });
+  return (
+    <section className={styles['pane']} aria-label="Call">
+      <header className={styles['paneHeader']}>
+        <h2 title={span.opName}>{span.name}</h2>
+        <p className={styles['paneFacts']}>
+          <Status status={span.status} />
+          <span>{span.latency === null ? 'running' : duration(span.latency)}</span>
+          {span.tokens && (
+            <span>
+              {count(span.tokens.input)} → {count(span.tokens.output)} tokens
+            </span>
+          )}
+          <Time at={span.startedAt} />
+          <code title="id">{span.id}</code>
+        </p>
+      </header>
+      {error && (
+        <div className={styles['paneError']}>
+          <ErrorNote error={error} />
+          <Button onClick={() => void refetch()}>Try again</Button>
+        </div>
+      )}
+      {!data && !error && <Skeleton rows={8} />}
+      {data && text !== undefined && (
+        <div className={styles['whole']}>
+          <div className={styles['wholeBar']}>
+            <Button onClick={() => showText(undefined)}>Back</Button>
+            <span>{bytes(data.lengthOf(text))}</span>
+            <CopyButton label="Copy text" text={() => decoded(data.textOf(text))} />
+            <CopyButton label="Copy JSON" text={() => data.textOf(text)} />
+          </div>
+          <LongText label="Text" text={decoded(data.textOf(text))} />
+        </div>
+      )}
+      {data && text === undefined && (
+        <Documents
+          project={project}
+          span={span}
+          index={data}
+          tab={tab}
+          onTab={show}
+          onText={showText}
+        />
+      )}
+    </section>
+  );
+}
+
+interface DocumentsProps {
+  project: string;
+  span: TraceSpan;
+  index: JsonIndex;
+  tab: Tab | undefined;
+  onTab: (tab: Tab) => void;
+  onText: (node: number) => void;
+}
+
+function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps) {
+  const call = index.member(0, 'call') ?? 0;
+  const { sections, more, chat } = useMemo(() => partsOf(index, call), [index, call]);
+  const tabs = [
+    ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat said={chat} /> }] : []),
+    {
+      value: 'json' as const,
+      label: 'Data',
+      content: <JsonView index={index} sections={sections} onText={onText} />,
+    },
+    {
+      value: 'more' as const,
+      label: 'Attributes',
+      content: <JsonView index={index} sections={more} onText={onText} />,
+    },
+    {
+      value: 'cost' as const,
+      label: 'Cost',
+      content: <Costs project={project} index={index} call={call} id={span.id} />,
+    },
+    {
+      value: 'feedback' as const,
+      label: 'Feedback',
+      content: <Feedback project={project} callId={span.id} />,
+    },
+    {
+      value: 'compare' as const,
+      label: 'Compare',
+      content: <Compare project={project} id={span.id} index={index} />,
+    },
+    {
+      value: 'raw' as const,
+      label: 'Raw',
+      content: (
+        <div className={styles['whole']}>
+          <div className={styles['wholeBar']}>
+            <span>{bytes(new Blob([index.textOf(call)]).size)} as the service answers it</span>
+            <CopyButton label="Copy exact" text={() => index.textOf(call)} />
+          </div>
+          <LongText label="Raw call" text={index.textOf(call)} />
+        </div>
+      ),
+    },
+  ];
+  return (
+    <div className={styles['tabs']}>
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <Tabs value={tab ?? (chat ? 'chat' : 'json')} onChange={onTab} tabs={tabs} />
+      </Suspense>
+    </div>
+  );
+}
+
+function partsOf(index: JsonIndex, call: number) {
+  const member = (name: string) => index.member(call, name);
+  const some = (titles: Record<string, string>) =>
+    Object.entries(titles).flatMap(([name, title]) => {
+      const root = member(name);
+      return root === undefined || index.textOf(root) === 'null' ? [] : [{ title, root }];
+    });
+  const [inputs, output] = [member('inputs'), member('output')];
+  const length =
+    (inputs === undefined ? 0 : index.lengthOf(inputs)) +
+    (output === undefined ? 0 : index.lengthOf(output));
+  const parsed = (node: number | undefined): unknown =>
+    node === undefined ? undefined : JSON.parse(index.textOf(node));
+  return {
+    sections: some({ exception: 'Exception', inputs: 'Inputs', output: 'Output' }),
+    more: some({ attributes: 'Attributes', summary: 'Summary' }),
+    // a copy for the conversation alone; the documents themselves are never parsed
+    chat:
+      length > MOST_CHAT
+        ? undefined
+        : chatOf(
+            safely(() => parsed(inputs)),
+            safely(() => parsed(output)),
+          ),
+  };
+}
+
+/** Depth may be too much for a parser. */
+function safely(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,143 @@
+import { useQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type FormEvent, useMemo, useRef, useState } from 'react';
+import type { CallRow } from '../api/calls.ts';
+import { allLines } from '../api/client.ts';
+import { diff, type DiffRow } from '../json/diff.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+import { visible } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { Field } from '../ui/Field.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { readCall } from './CallPane.tsx';
+import styles from './trace.module.css';
+
+const ROW_HEIGHT = 20;
+const SHOWN = 160;
+const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
+
+/** The call beside another one, line by line. */
+export function Compare({ project, id, index }: { project: string; id: string; index: JsonIndex }) {
+  const [typed, setTyped] = useState('');
+  const [other, setOther] = useState<string>();
+  const before = useQuery({
+    queryKey: ['call before', project, id],
+    queryFn: ({ signal }) => callBefore(project, index, signal),
+    staleTime: Infinity,
+  });
+  const read = useQuery({
+    queryKey: ['call', project, other, 'to compare'],
+    queryFn: ({ signal }) => readCall(project, other!, signal),
+    enabled: other !== undefined,
+    gcTime: 60_000,
+    structuralSharing: false,
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setOther(typed.trim());
+  };
+  const isMissing =
+    read.data !== undefined && read.data.textOf(read.data.member(0, 'call') ?? 0) === 'null';
+  return (
+    <div className={styles['compare']}>
+      <form className={styles['note']} onSubmit={submit}>
+        <Field
+          label="Id of another call"
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+        />
+        <Button type="submit" disabled={typed.trim() === ''}>
+          Compare
+        </Button>
+        <Button
+          disabled={!before.data}
+          onClick={() => {
+            setTyped(before.data!);
+            setOther(before.data!);
+          }}
+        >
+          With the one before
+        </Button>
+      </form>
+      {read.error && <ErrorNote error={read.error} />}
+      {isMissing && <p className={styles['soft']}>There is no such call in this project.</p>}
+      {read.data && !isMissing && <Lines ours={index} theirs={read.data} />}
+    </div>
+  );
+}
+
+/** The id of the call of the same op that started last before this one. */
+async function callBefore(
+  project_id: string,
+  index: JsonIndex,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const call = index.member(0, 'call')!;
+  const value = (name: string) => JSON.parse(index.textOf(index.member(call, name)!)) as string;
+  const request = {
+    project_id,
+    filter: { op_names: [value('op_name')] },
+    query: { $expr: { $lt: [{ $getField: 'started_at' }, { $literal: value('started_at') }] } },
+    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    limit: 1,
+    columns: ['id'],
+  };
+  const [found] = await allLines<CallRow>('/calls/stream_query', request, signal);
+  return found?.id ?? null;
+}
+
+function Lines({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useMemo(() => linesOf(ours, theirs), [ours, theirs]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20,
+  });
+  const shown = (index: JsonIndex, node: number | undefined) => {
+    if (node === undefined) return '';
+    const { start, end } = index.nodes;
+    return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
+  };
+  return (
+    <div
+      ref={scroller}
+      className={styles['lines']}
+      tabIndex={0}
+      role="region"
+      aria-label="Differences"
+    >
+      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const { depth, key, left, right, state } = rows[index]!;
+          return (
+            <div
+              key={index}
+              className={styles['diff']}
+              data-state={state}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <span style={{ paddingLeft: Math.min(depth, 20) * 12 }}>
+                {visible(key?.slice(1, 61) ?? '–').replace(/"$/, '')}
+              </span>
+              <span>{state === 'within' ? '' : shown(ours, left)}</span>
+              <span>{state === 'within' ? '' : shown(theirs, right)}</span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function linesOf(ours: JsonIndex, theirs: JsonIndex): DiffRow[] {
+  const [a, b] = [ours.member(0, 'call')!, theirs.member(0, 'call')!];
+  return PARTS.flatMap((name) => {
+    const [left, right] = [ours.member(a, name), theirs.member(b, name)];
+    if (left === undefined || right === undefined) return [];
+    return diff(ours, left, theirs, right).map((row) =>
+      row.depth === 0 ? { ...row, key: `"${name}"` } : row,
+    );
+  });
+}

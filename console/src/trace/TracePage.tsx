@@ -1,0 +1,219 @@
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
+import { Button } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
+import { count, duration } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Time } from '../ui/Time.tsx';
+import { CallPane } from './CallPane.tsx';
+import styles from './trace.module.css';
+import { criticalPath, rowsOf, type Tree } from './tree.ts';
+import { MOST_CALLS, type TraceSpan, useTrace } from './useTrace.ts';
+import { Waterfall } from './Waterfall.tsx';
+
+const route = getRouteApi('/p/$entity/$project/traces/$traceId');
+
+/** One trace: its calls as a tree over time, and the chosen call with all that it holds. */
+export function TracePage() {
+  const { entity, project: name, traceId } = route.useParams();
+  const project = `${entity}/${name}`;
+  const { tree, error, isPending, refetch } = useTrace(project, traceId);
+  if (error)
+    return (
+      <div className={styles['state']}>
+        <ErrorNote error={error} />
+        <Button onClick={() => void refetch()}>Try again</Button>
+      </div>
+    );
+  if (isPending || !tree) return <Skeleton rows={26} />;
+  if (tree.spans.length === 0)
+    return (
+      <Empty title="No such trace">
+        <p>There is no call of the trace {traceId} in this project, or not any more.</p>
+        <Link to="/p/$entity/$project/traces" params={{ entity, project: name }}>
+          All traces
+        </Link>
+      </Empty>
+    );
+  return <TraceView key={traceId} project={project} tree={tree} />;
+}
+
+const FAILED = new Set(['error']);
+
+function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }) {
+  const { entity, project: name } = route.useParams();
+  const { call } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [closed, close] = useState<ReadonlySet<string>>(new Set());
+  const [sought, seek] = useState('');
+  const [isCritical, showCritical] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+  const path = useMemo(() => (isCritical ? criticalPath(tree) : undefined), [tree, isCritical]);
+  const errors = useMemo(() => tree.spans.filter(({ status }) => FAILED.has(status)), [tree]);
+  const selected = chosenOf(tree, call, errors);
+  const found = useMemo(() => matches(tree, sought), [tree, sought]);
+  const rows = useMemo(() => rowsOf(tree, closed), [tree, closed]);
+
+  const pick = (id: string) => {
+    close(opened(tree, closed, id));
+    void navigate({ search: { call: id }, replace: true });
+  };
+  const step = (list: readonly { id: string }[], by: number) => {
+    if (list.length === 0) return;
+    const at = list.findIndex(({ id }) => id === selected.id);
+    pick(list[(at + by + list.length) % list.length]!.id);
+  };
+  const toggle = (id: string) => {
+    const next = new Set(closed);
+    if (!next.delete(id)) next.add(id);
+    close(next);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+    const number = tree.numberOf.get(selected.id)!;
+    const at = rows.indexOf(number);
+    const hasChildren = tree.behind[number]! > number + 1;
+    const go = (row: number | undefined) =>
+      row !== undefined && row >= 0 && pick(tree.spans[row]!.id);
+    const actions: Record<string, () => unknown> = {
+      j: () => go(rows[Math.min(rows.length - 1, at + 1)]),
+      k: () => go(rows[Math.max(0, at - 1)]),
+      h: () =>
+        hasChildren && !closed.has(selected.id) ? toggle(selected.id) : go(tree.parent[number]),
+      l: () => hasChildren && (closed.has(selected.id) ? toggle(selected.id) : go(number + 1)),
+      e: () => step(errors, 1),
+      '/': () => search.current?.focus(),
+    };
+    const key = ARROWS[event.key] ?? event.key;
+    if (!Object.hasOwn(actions, key)) return;
+    actions[key]!();
+    event.preventDefault();
+  };
+  const first = tree.spans[0]!;
+  const runs = tree.spans.some(({ end }) => end === null);
+  return (
+    // keys work wherever the focus is on the page, except in boxes
+    <div className={styles['page']} onKeyDown={onKeyDown} role="presentation">
+      <header className={styles['header']}>
+        <Link
+          to="/p/$entity/$project/traces"
+          params={{ entity, project: name }}
+          className={styles['back']}
+        >
+          Traces
+        </Link>
+        <h1 title={first.opName}>{first.name}</h1>
+        <Status status={first.status} />
+        <dl className={styles['facts']}>
+          <Fact name="Duration">{runs ? 'running' : duration(tree.to - tree.from)}</Fact>
+          <Fact name="Calls">
+            {tree.spans.length.toLocaleString('en-US')}
+            {tree.spans.length === MOST_CALLS && '+'}
+          </Fact>
+          <Fact name="Started">
+            <Time at={first.startedAt} />
+          </Fact>
+          {first.threadId && (
+            <Fact name="Thread">
+              <Link
+                to="/p/$entity/$project/threads/$threadId"
+                params={{ entity, project: name, threadId: first.threadId }}
+              >
+                {first.threadId}
+              </Link>
+            </Fact>
+          )}
+        </dl>
+      </header>
+      <div className={styles['tools']}>
+        <input
+          ref={search}
+          type="search"
+          aria-label="Search calls by name"
+          placeholder="Search by name  /"
+          className={controls['input']}
+          value={sought}
+          onChange={({ target }) => seek(target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter') step(found ?? [], event.shiftKey ? -1 : 1);
+            if (event.key === 'Escape') seek('');
+          }}
+        />
+        <span className={styles['found']} role="status">
+          {found && `${count(found.length)} found`}
+        </span>
+        <Button look="quiet" aria-pressed={isCritical} onClick={() => showCritical(!isCritical)}>
+          Critical path
+        </Button>
+        <Button
+          look="quiet"
+          className={errors.length > 0 ? controls['danger'] : ''}
+          disabled={errors.length === 0}
+          onClick={() => step(errors, 1)}
+        >
+          {errors.length === 0
+            ? 'No errors'
+            : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}`}
+        </Button>
+      </div>
+      <div className={styles['split']}>
+        <Waterfall
+          tree={tree}
+          rows={rows}
+          closed={closed}
+          selected={selected.id}
+          marked={found}
+          path={path}
+          onPick={pick}
+          onToggle={toggle}
+        />
+        <CallPane key={selected.id} project={project} span={selected} />
+      </div>
+    </div>
+  );
+}
+
+const ARROWS: Record<string, string> = {
+  ArrowDown: 'j',
+  ArrowUp: 'k',
+  ArrowLeft: 'h',
+  ArrowRight: 'l',
+};
+
+const isTyping = (target: EventTarget) =>
+  target instanceof HTMLElement && target.matches('input, textarea, select, [role="tab"], pre');
+
+/** The call of the address; without one, the first that failed, else the root. */
+const chosenOf = (
+  tree: Tree<TraceSpan>,
+  call: string | undefined,
+  errors: TraceSpan[],
+): TraceSpan => tree.spans[tree.numberOf.get(call ?? '') ?? -1] ?? errors[0] ?? tree.spans[0]!;
+
+function matches(tree: Tree<TraceSpan>, sought: string): TraceSpan[] | undefined {
+  const text = sought.trim().toLowerCase();
+  if (text === '') return undefined;
+  return tree.spans.filter(
+    ({ name, opName }) => name.toLowerCase().includes(text) || opName.toLowerCase().includes(text),
+  );
+}
+
+/** The closed calls without those that a call is below of. */
+function opened(
+  tree: Tree<TraceSpan>,
+  closed: ReadonlySet<string>,
+  id: string,
+): ReadonlySet<string> {
+  const next = new Set(closed);
+  for (let n = tree.parent[tree.numberOf.get(id)!]!; n >= 0; n = tree.parent[n]!)
+    next.delete(tree.spans[n]!.id);
+  return next.size === closed.size ? closed : next;
+}
+
+const Fact = ({ name, children }: { name: string; children: React.ReactNode }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);

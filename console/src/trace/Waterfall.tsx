@@ -1,0 +1,127 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useMemo, useRef } from 'react';
+import { duration } from '../ui/format.ts';
+import { Status } from '../ui/Status.tsx';
+import styles from './trace.module.css';
+import type { Tree } from './tree.ts';
+import type { TraceSpan } from './useTrace.ts';
+
+const ROW_HEIGHT = 26;
+/** Deeper calls are indented no further: their names must stay in sight. */
+const MOST_INDENT = 16;
+const INDENT_PX = 14;
+const MARKS = [0, 0.5, 1];
+
+/** The tree, and beside each call when it ran. Only the rows in sight are in the document. */
+export function Waterfall({
+  tree,
+  rows,
+  closed,
+  selected,
+  marked,
+  path,
+  onPick,
+  onToggle,
+}: {
+  tree: Tree<TraceSpan>;
+  rows: number[];
+  closed: ReadonlySet<string>;
+  selected: string;
+  marked: readonly TraceSpan[] | undefined;
+  path: ReadonlySet<string> | undefined;
+  onPick: (id: string) => void;
+  onToggle: (id: string) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 16,
+  });
+  const at = rows.indexOf(tree.numberOf.get(selected)!);
+  useEffect(() => {
+    if (at >= 0) virtual.scrollToIndex(at);
+    // only when another one is chosen: the rows may change below a reader
+  }, [selected]); // eslint-disable-line react-hooks/exhaustive-deps
+  const found = useMemo(() => marked && new Set(marked.map(({ id }) => id)), [marked]);
+  const whole = tree.to - tree.from;
+  return (
+    <div className={styles['waterfall']}>
+      <div className={styles['scale']} aria-hidden="true">
+        <div>
+          {MARKS.map((part) => (
+            <span key={part} style={{ left: `${part * 100}%` }}>
+              {duration(whole * part)}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div
+        ref={scroller}
+        role="tree"
+        aria-label="Calls"
+        tabIndex={0}
+        aria-activedescendant={at >= 0 ? `call-${rows[at]}` : undefined}
+        className={styles['rows']}
+      >
+        <div role="presentation" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const number = rows[index]!;
+            const span = tree.spans[number]!;
+            const hasChildren = tree.behind[number]! > number + 1;
+            const depth = tree.depth[number]!;
+            const isOpen = !closed.has(span.id);
+            const left = ((span.start - tree.from) / whole) * 100;
+            const width = (((span.end ?? tree.to) - span.start) / whole) * 100;
+            return (
+              <div
+                key={span.id}
+                id={`call-${number}`}
+                role="treeitem"
+                aria-level={depth + 1}
+                aria-selected={span.id === selected}
+                aria-expanded={hasChildren ? isOpen : undefined}
+                className={styles['row']}
+                data-dim={(found && !found.has(span.id)) || undefined}
+                data-path={path?.has(span.id) || undefined}
+                data-status={span.status}
+                style={{ transform: `translateY(${start}px)` }}
+                onClick={() => onPick(span.id)}
+              >
+                <span
+                  className={styles['name']}
+                  style={{ paddingLeft: Math.min(depth, MOST_INDENT) * INDENT_PX }}
+                >
+                  <i
+                    className={styles['twist']}
+                    aria-hidden="true"
+                    data-state={hasChildren ? (isOpen ? 'open' : 'closed') : undefined}
+                    onClick={(event) => {
+                      if (!hasChildren) return;
+                      event.stopPropagation();
+                      onToggle(span.id);
+                    }}
+                  />
+                  <Status status={span.status} isShort />
+                  <span className={styles['label']} title={span.name}>
+                    {span.name}
+                  </span>
+                </span>
+                <span className={styles['track']}>
+                  <i
+                    className={styles['bar']}
+                    style={{ left: `${left}%`, width: `max(2px, ${Math.min(width, 100 - left)}%)` }}
+                  />
+                  <span className={styles['took']} style={{ left: `calc(${left + width}% + 6px)` }}>
+                    {span.latency === null ? 'running' : duration(span.latency)}
+                  </span>
+                </span>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}

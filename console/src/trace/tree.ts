@@ -1,0 +1,129 @@
+/** What the tree needs to know of a call; times in milliseconds. */
+export interface Span {
+  id: string;
+  parentId: string | null;
+  name: string;
+  start: number;
+  /** Null while it runs. */
+  end: number | null;
+}
+
+/** Calls in the order in which a tree shows them, by their numbers in it. */
+export interface Tree<T extends Span> {
+  spans: T[];
+  depth: Uint32Array;
+  /** The number behind all that is below a call. */
+  behind: Uint32Array;
+  /** The number of the parent; -1 of a root. */
+  parent: Int32Array;
+  numberOf: Map<string, number>;
+  /** The whole time that is shown. */
+  from: number;
+  to: number;
+}
+
+/**
+ * Parents before their children, children by their start. A call whose parent is not there is a root, and so is one of
+ * each circle of calls that are each other's parents. Takes any depth.
+ */
+export function treeOf<T extends Span>(calls: readonly T[], now: number): Tree<T> {
+  const sorted = calls.toSorted((a, b) => a.start - b.start || (a.id < b.id ? -1 : 1));
+  const known = new Set(sorted.map(({ id }) => id));
+  const children = new Map<string, T[]>();
+  const roots: T[] = [];
+  for (const call of sorted) {
+    const { parentId } = call;
+    if (parentId === null || parentId === call.id || !known.has(parentId)) roots.push(call);
+    else {
+      const siblings = children.get(parentId);
+      if (siblings) siblings.push(call);
+      else children.set(parentId, [call]);
+    }
+  }
+  const walk = new Walk<T>(sorted.length, children);
+  for (const root of roots) walk.from(root);
+  for (const call of sorted) walk.from(call); // those in circles
+  let [from, to] = [Infinity, -Infinity];
+  for (const { start, end } of sorted) {
+    from = Math.min(from, start);
+    to = Math.max(to, end ?? now);
+  }
+  return { ...walk.result(), from, to: Math.max(to, from + 0.001) };
+}
+
+class Walk<T extends Span> {
+  private readonly spans: T[] = [];
+  private readonly numberOf = new Map<string, number>();
+  private readonly depth: Uint32Array;
+  private readonly behind: Uint32Array;
+  private readonly parent: Int32Array;
+
+  constructor(
+    size: number,
+    private readonly children: Map<string, T[]>,
+  ) {
+    this.depth = new Uint32Array(size);
+    this.behind = new Uint32Array(size);
+    this.parent = new Int32Array(size);
+  }
+
+  from(root: T): void {
+    if (this.numberOf.has(root.id)) return;
+    const open: { number: number; rest: T[] }[] = [];
+    const enter = (call: T) => {
+      const number = this.spans.push(call) - 1;
+      this.numberOf.set(call.id, number);
+      this.depth[number] = open.length;
+      this.parent[number] = open.at(-1)?.number ?? -1;
+      open.push({ number, rest: (this.children.get(call.id) ?? []).toReversed() });
+    };
+    enter(root);
+    while (open.length > 0) {
+      const { number, rest } = open.at(-1)!;
+      const child = rest.pop();
+      if (!child) {
+        this.behind[number] = this.spans.length;
+        open.pop();
+      } else if (!this.numberOf.has(child.id)) enter(child);
+    }
+  }
+
+  result() {
+    const { spans, depth, behind, parent, numberOf } = this;
+    return { spans, depth, behind, parent, numberOf };
+  }
+}
+
+/** The numbers in sight: what is below a closed call is passed over. */
+export function rowsOf({ spans, behind }: Tree<Span>, closed: ReadonlySet<string>): number[] {
+  const rows: number[] = [];
+  for (let n = 0; n < spans.length;) {
+    rows.push(n);
+    n = closed.has(spans[n]!.id) ? behind[n]! : n + 1;
+  }
+  return rows;
+}
+
+/**
+ * The calls that the whole took its time for: from the end of the first root backwards, always the child that ended last
+ * before what is already explained.
+ */
+export function criticalPath({ spans, behind, to }: Tree<Span>): Set<string> {
+  const path = new Set<string>();
+  const waiting: { number: number; until: number }[] =
+    spans.length > 0 ? [{ number: 0, until: to }] : [];
+  for (let one = waiting.pop(); one; one = waiting.pop()) {
+    path.add(spans[one.number]!.id);
+    const children: number[] = [];
+    for (let child = one.number + 1; child < behind[one.number]!; child = behind[child]!)
+      children.push(child);
+    const endOf = (n: number) => spans[n]!.end ?? to;
+    let { until } = one;
+    for (const child of children.toSorted((a, b) => endOf(b) - endOf(a))) {
+      if (endOf(child) > until || spans[child]!.start >= until) continue;
+      waiting.push({ number: child, until: endOf(child) });
+      until = spans[child]!.start;
+    }
+  }
+  return path;
+}

@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { type CallRow, derivedOf, tokensOf } from '../api/calls.ts';
+import { lines, post } from '../api/client.ts';
+import { useLive } from '../api/live.ts';
+import { opName } from '../ui/format.ts';
+import type { CallStatus } from '../ui/Status.tsx';
+import { type Span, treeOf } from './tree.ts';
+
+/** What the tree shows of a call; its documents are read when it is chosen. */
+export interface TraceSpan extends Span {
+  status: CallStatus;
+  opName: string;
+  startedAt: string;
+  threadId: string | null;
+  latency: number | null;
+  tokens: { input: number; output: number } | null;
+}
+
+/** The bound of what the page is made for. */
+export const MOST_CALLS = 50_000;
+
+const spanOf = (call: CallRow): TraceSpan => {
+  const { status, latency_ms, trace_name } = derivedOf(call);
+  const start = precise(call.started_at);
+  return {
+    id: call.id,
+    parentId: call.parent_id ?? null,
+    name: trace_name || opName(call.op_name),
+    start,
+    end: call.ended_at ? start + (latency_ms ?? 0) : null,
+    status,
+    opName: call.op_name,
+    startedAt: call.started_at,
+    threadId: call.thread_id ?? null,
+    latency: latency_ms,
+    tokens: tokensOf(call),
+  };
+};
+
+/** Milliseconds with the microseconds of `…T01:02:03.456789Z`. */
+const precise = (iso: string): number => Date.parse(iso) + Number(iso.slice(23, 26)) / 1000;
+
+async function read(
+  project_id: string,
+  traceId: string,
+  signal: AbortSignal,
+): Promise<TraceSpan[]> {
+  const spans: TraceSpan[] = [];
+  const request = {
+    project_id,
+    filter: { trace_ids: [traceId] },
+    columns: ['parent_id', 'thread_id', 'ended_at', 'summary'],
+    limit: MOST_CALLS,
+  };
+  for await (const some of lines<CallRow>('/calls/stream_query', request, signal))
+    for (const call of some) spans.push(spanOf(call));
+  return spans;
+}
+
+/** A trace as a tree. It grows while one looks, as long as something of it is new or runs. */
+export function useTrace(project: string, traceId: string) {
+  const query = useQuery({
+    queryKey: ['trace', project, traceId],
+    queryFn: ({ signal }) => read(project, traceId, signal),
+    staleTime: Infinity,
+  });
+  const { data, isFetching, refetch, dataUpdatedAt } = query;
+  useLive(project, ['calls'], () => {
+    if (!data || isFetching) return;
+    const isRunning = data.some(({ end }) => end === null);
+    if (isRunning) void refetch();
+    else
+      void hasGrown(project, traceId, data.length).then((grown) => (grown ? refetch() : undefined));
+  });
+  const tree = useMemo(
+    () => (data ? treeOf(data, dataUpdatedAt) : undefined),
+    [data, dataUpdatedAt],
+  );
+  return { ...query, tree };
+}
+
+async function hasGrown(project_id: string, traceId: string, known: number): Promise<boolean> {
+  const { count } = await post('/calls/query_stats', {
+    project_id,
+    filter: { trace_ids: [traceId] },
+    limit: MOST_CALLS,
+  });
+  return count !== known;
+}

@@ -1,0 +1,90 @@
+import type { ReactNode } from 'react';
+import styles from './plain-table.module.css';
+
+export interface TableColumn<T> {
+  name: string;
+  title: string;
+  isNumber?: boolean;
+  /** What it is sorted by; without it, it is not. Null comes last. */
+  sortBy?: (row: T) => number | string | null;
+  cell: (row: T) => ReactNode;
+}
+
+/** A column, with a minus before it when the largest comes first. */
+export type Sort = string;
+
+/** Rows that are all here, in an order that the reader chooses. */
+export function Table<T>({
+  label,
+  rows,
+  keyOf,
+  columns,
+  sort,
+  onSort,
+}: {
+  label: string;
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  columns: readonly TableColumn<T>[];
+  sort: Sort;
+  onSort: (sort: Sort) => void;
+}) {
+  return (
+    <table className={styles['table']} aria-label={label}>
+      <thead>
+        <tr>
+          {columns.map(({ name, title, isNumber, sortBy }) => (
+            <th
+              key={name}
+              scope="col"
+              className={isNumber ? styles['number'] : undefined}
+              aria-sort={orderOf(name, sort)}
+            >
+              {sortBy ? (
+                <button type="button" onClick={() => onSort(nextSort(name, sort, isNumber))}>
+                  {title}
+                </button>
+              ) : (
+                title
+              )}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {sorted(rows, columns, sort).map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map(({ name, isNumber, cell }) => (
+              <td key={name} className={isNumber ? styles['number'] : undefined}>
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function orderOf(name: string, sort: Sort) {
+  if (sort === name) return 'ascending';
+  return sort === `-${name}` ? 'descending' : undefined;
+}
+
+/** Of numbers the largest are wanted first. */
+const nextSort = (name: string, sort: Sort, isNumber?: boolean): Sort => {
+  if (sort === name) return `-${name}`;
+  if (sort === `-${name}`) return name;
+  return isNumber ? `-${name}` : name;
+};
+
+function sorted<T>(rows: readonly T[], columns: readonly TableColumn<T>[], sort: Sort): T[] {
+  const isDown = sort.startsWith('-');
+  const sortBy = columns.find(({ name }) => name === sort.replace(/^-/, ''))?.sortBy;
+  if (!sortBy) return [...rows];
+  return rows.toSorted((one, other) => {
+    const [a, b] = [sortBy(one), sortBy(other)];
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    return a === b ? 0 : a < b === isDown ? 1 : -1;
+  });
+}

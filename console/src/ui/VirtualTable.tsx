@@ -1,0 +1,142 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import styles from './table.module.css';
+
+export const ROW_HEIGHT = 32;
+
+export interface Column<T> {
+  name: string;
+  title: ReactNode;
+  /** A track of the grid: `120px`, `minmax(160px, 1fr)`. */
+  width: string;
+  isNumber?: boolean;
+  cell: (row: T) => ReactNode;
+}
+
+/**
+ * Rows of one height, of which only those in sight are in the document. `j` and `k` or the arrows move the selection, Enter
+ * opens it. `onEnd` is called when the last rows come into sight.
+ */
+export function VirtualTable<T>({
+  label,
+  rows,
+  keyOf,
+  columns,
+  onOpen,
+  onEnd,
+  onScrolledTo,
+  total,
+}: {
+  label: string;
+  rows: readonly T[];
+  keyOf: (row: T) => string;
+  columns: Column<T>[];
+  onOpen: (row: T) => void;
+  onEnd?: () => void;
+  /** Is told how far from the top the rows are, in pixels. */
+  onScrolledTo?: (top: number) => void;
+  /** Of all rows, where it is known. */
+  total?: number | undefined;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const selected = useRef(-1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+    getItemKey: (index) => keyOf(rows[index]!),
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (last >= rows.length - 20) onEnd?.();
+  }, [last, rows.length, onEnd]);
+
+  const select = (index: number) => {
+    const to = Math.max(0, Math.min(rows.length - 1, index));
+    selected.current = to;
+    virtual.scrollToIndex(to);
+    const link = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${to}"] a`);
+    // at once where it can be: the next key may come before the next frame
+    const here = link();
+    if (here) here.focus();
+    else requestAnimationFrame(() => link()?.focus());
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    const moves: Record<string, number> = {
+      j: 1,
+      ArrowDown: 1,
+      k: -1,
+      ArrowUp: -1,
+      PageDown: 20,
+      PageUp: -20,
+    };
+    const move = moves[event.key];
+    if (move !== undefined) select(selected.current + move);
+    else if (event.key === 'Home') select(0);
+    else if (event.key === 'End') select(rows.length - 1);
+    else return;
+    event.preventDefault();
+  };
+  const template = columns.map(({ width }) => width).join(' ');
+  const across = { gridTemplateColumns: template };
+  return (
+    <div
+      role="table"
+      aria-label={label}
+      aria-rowcount={(total ?? rows.length) + 1}
+      className={styles['table']}
+    >
+      <div role="rowgroup" className={styles['head']}>
+        <div role="row" aria-rowindex={1} className={styles['row']} style={across}>
+          {columns.map(({ name, title, isNumber }) => (
+            <span
+              role="columnheader"
+              key={name}
+              className={isNumber ? styles['number'] : undefined}
+            >
+              {title}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div
+        role="rowgroup"
+        ref={scroller}
+        tabIndex={0}
+        className={styles['body']}
+        onKeyDown={onKeyDown}
+        onScroll={({ currentTarget }) => onScrolledTo?.(currentTarget.scrollTop)}
+      >
+        <div role="presentation" style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+          {items.map(({ index, start, key }) => {
+            const row = rows[index]!;
+            return (
+              <div
+                role="row"
+                key={key}
+                data-index={index}
+                aria-rowindex={index + 2}
+                className={styles['row']}
+                style={{ ...across, transform: `translateY(${start}px)` }}
+                onFocus={() => (selected.current = index)}
+                onClick={(event) => {
+                  const isElsewhere = event.metaKey || event.ctrlKey || event.shiftKey;
+                  if (!isElsewhere && !event.defaultPrevented) onOpen(row);
+                }}
+              >
+                {columns.map(({ name, isNumber, cell }) => (
+                  <span role="cell" key={name} className={isNumber ? styles['number'] : undefined}>
+                    {cell(row)}
+                  </span>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
