@@ -16,11 +16,16 @@ const svc_ref = 'svc:///acme/demo/call/c';
 const HARMLESS: Record<string, string> = {
   '/keys/list': 'reads',
   '/audit/query': 'reads',
+  '/index/list': 'reads',
   '/call/end': 'is an upsert by the id of the call',
   '/v2/:entity/:project/call/end': 'is an upsert by the id of the call',
   '/v2/:entity/:project/calls/complete': 'is an upsert by the ids of the calls',
   '/otel/v1/traces': 'is an upsert by the ids of the spans',
   '/v1/traces': 'is an upsert by the ids of the spans',
+  '/agents/otel/v1/traces': 'is an upsert by the ids of the spans',
+  '/api/public/otel/v1/traces': 'is an upsert by the ids of the spans',
+  '/api/public/ingestion': 'is an upsert by the ids that the events name',
+  '/api/public/scores': 'replaces the score with the id, which SDKs send with each',
   '/table/create': 'stores rows by their digests',
   '/table/update': 'stores rows by their digests, and leaves the table it starts from as it is',
   '/table/create_from_digests': 'stores a table by its digest',
@@ -106,6 +111,18 @@ describe('Idempotency-Key', () => {
       return { body: { project_id, object_id: 'purged' }, other: { project_id, object_id: 'new' } };
     },
     '/project/delete': async () => ({ body: { project_id: 'acme/deleted' } }),
+    '/index/create': async () => ({
+      body: { project_id, field: 'inputs.once' },
+      other: { project_id, field: 'inputs.twice' },
+    }),
+    '/index/delete': async () => {
+      const [body, other] = [
+        { project_id, field: 'inputs.gone' },
+        { project_id, field: 'inputs.kept' },
+      ];
+      for (const index of [body, other]) await app.post('/index/create', index);
+      return { body, other };
+    },
     '/retention/set': async () => ({
       body: { project_id, calls_days: 30_000 },
       other: { project_id, calls_days: 30_001 },
@@ -191,7 +208,7 @@ describe('Idempotency-Key', () => {
   async function everything(): Promise<string> {
     const tables = await app.query<{ name: string }>(
       `SELECT relname AS name FROM pg_class
-        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname NOT LIKE 'thread%'
+        WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname !~ '^(thread|call_slot|project)'
         ORDER BY relname`,
     );
     const digests = await Promise.all(
