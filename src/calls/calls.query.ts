@@ -237,8 +237,10 @@ function foundCalls(request: CallsQueryDto): Sql {
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
   const order = { columns: QUERYABLE, sorts, tieBreaker: 'id', among };
-  const page = sql`${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(limit)}`;
-  const calls = sql`SELECT c.* FROM calls c WHERE ${matching(request)}`;
+  const ordered = orderBy(QUERYABLE, sorts, 'id');
+  const page = sql`${ordered} ${pageLimit(limit)}`;
+  const match = isMatch(request);
+  const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
   if (after && typeof limit === 'number' && isSlowestRoots(request)) {
     const parts = partsAfter(after, { ...order, isIndexed: true });
     const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
@@ -249,10 +251,10 @@ function foundCalls(request: CallsQueryDto): Sql {
   const rows = (limit ?? Infinity) + (offset ?? 0);
   if (!isNearby(request) || rows > NEAR) return sql`${calls} AND ${isBehind} ${page} ${skipped}`;
   const next = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND ${isBehind}
-    ${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(NEAR)}`;
-  const upTo = sql`${orderBy(QUERYABLE, sorts, 'id')} ${pageLimit(rows)}`;
+    ${ordered} ${pageLimit(NEAR)}`;
+  const upTo = sql`${ordered} ${pageLimit(rows)}`;
   return sql`
-    WITH near AS MATERIALIZED (SELECT c.* FROM (${next}) c WHERE ${isMatch(request)} ${upTo})
+    WITH near AS MATERIALIZED (SELECT c.* FROM (${next}) c WHERE ${match} ${upTo})
     SELECT c.* FROM (
       SELECT c.* FROM near c WHERE (SELECT count(*) FROM near) = ${rows}::bigint
       UNION ALL
