@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import controls from '../ui/controls.module.css';
@@ -57,10 +58,13 @@ export function FilterBar({
     const isField = !/[=<>~]/.test(suggestion);
     const next = `${text.slice(0, from)}${suggestion}${isField ? '' : ' '}${text.slice(caret)}`;
     const at = from + suggestion.length + (isField ? 0 : 1);
-    setText(next);
-    setActive(-1);
-    setCaret(at);
-    requestAnimationFrame(() => box.current?.setSelectionRange(at, at));
+    // at once: a frame later the caret would jump back under who goes on typing
+    flushSync(() => {
+      setText(next);
+      setActive(-1);
+      setCaret(at);
+    });
+    box.current?.setSelectionRange(at, at);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
