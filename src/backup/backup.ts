@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
@@ -31,10 +31,11 @@ export async function backup(
     await beginSnapshot(client);
     const header = await headerOf(client);
     progress.expect(header.tables);
+    const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after an interruption has removed it
     await pipeline(
       Readable.from(frames(client, header, progress), { objectMode: false }),
       createGzip({ level: LEVEL }),
-      createWriteStream(draft, { flags: 'wx', mode: 0o600, flush: true }),
+      output.createWriteStream({ flush: true }),
       { signal },
     );
     await client.query('COMMIT');
