@@ -48,5 +48,6 @@ export default {
   testTimeout: 120_000,
   // The tests wait for databases and processes of their own as much as they compute, so each core takes a worker.
   maxWorkers: '100%',
+  testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/counting-reporter.mjs'],
 };
