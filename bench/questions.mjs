@@ -28,7 +28,8 @@ async function post(path, body) {
   const chunks = [];
   for await (const chunk of response) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString();
-  if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${text.slice(0, 500)}`);
+  if (response.statusCode !== 200)
+    throw new Error(`${response.statusCode} ${JSON.parse(text).detail}`);
   return text;
 }
 
@@ -43,6 +44,8 @@ async function timed(run, reads = READS) {
   return median(times);
 }
 const ms = (value) => Number(value.toFixed(1));
+/** Milliseconds, or what the service says of a question that it did not finish: one that reads all of five million calls. */
+const msOrRefusal = (run, reads) => timed(run, reads).then(ms, ({ message }) => message);
 
 const FILL = `
   INSERT INTO calls (project_id, id, op_name, trace_id, parent_id, thread_id, turn_id, user_id, started_at, ended_at, exception,
@@ -210,8 +213,9 @@ async function asked(size, isAnalysed) {
   };
   const found = {};
   for (const [name, [run, sql]] of Object.entries(all)) {
-    await run();
-    found[name] = [ms(await timed(run)), isAnalysed && sql ? ms(await timed(naive(sql), 2)) : ''];
+    const first = await msOrRefusal(run, 1);
+    const over_http = typeof first === 'string' ? first : await msOrRefusal(run);
+    found[name] = [over_http, isAnalysed && sql ? ms(await timed(naive(sql), 2)) : ''];
   }
   return found;
 }
@@ -236,7 +240,7 @@ async function questions() {
     await client.query(`DELETE FROM pg_statistic WHERE starelid = 'calls'::regclass`); // as if it had never been analysed
     const fresh = await asked(size, false);
     const rows = {};
-    const behind = await timed(ask(QUESTIONS[2][1]), 1);
+    const behind = await msOrRefusal(ask(QUESTIONS[2][1]), 1);
     await client.query('SELECT pg_advisory_unlock_all()');
     const caughtUp_s = await refreshed();
     await client.query('ANALYZE calls');
@@ -249,7 +253,7 @@ async function questions() {
       };
     for (const [name, body, sql] of QUESTIONS)
       rows[name] = {
-        'ms over HTTP': ms(await timed(ask(body), sql ? READS : 3)),
+        'ms over HTTP': await msOrRefusal(ask(body), sql ? READS : 3),
         'naive ms': sql ? ms(await timed(naive(sql), 2)) : '',
       };
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', HOLD);
@@ -262,7 +266,7 @@ async function questions() {
     };
     await client.query('SELECT pg_advisory_unlock_all()');
     console.log(
-      `${filled} calls; every slot marked: ${ms(behind)} ms; until refreshed: ${ms(caughtUp_s)} s`,
+      `${filled} calls; every slot marked, ms: ${behind}; until refreshed: ${ms(caughtUp_s)} s`,
     );
     console.table(rows);
     const { rows: sizes } = await client.query(
