@@ -480,11 +480,17 @@ describe('the plans of pages', () => {
     };
     const reads = await readsOf(callsQuery({ ...query, after: [3000, 'c3000'] }), / on calls c/);
     expect(reads).toEqual([
-      expect.stringMatching(/Index Scan using calls_root_latency_idx on calls c.*\(actual rows=0\b/),
+      expect.stringMatching(
+        /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=0\b/,
+      ),
       expect.stringMatching(/Index Cond: .* = '3000'::double precision\) AND \(id > 'c3000'/),
-      expect.stringMatching(/Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/),
+      expect.stringMatching(
+        /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/,
+      ),
       expect.stringMatching(/Index Cond: .* < '3000'::double precision/),
-      expect.stringMatching(/Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/),
+      expect.stringMatching(
+        /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/,
+      ),
       expect.stringMatching(/Index Cond: .* IS NULL/),
     ]);
   });
@@ -510,7 +516,9 @@ describe('the plans of pages', () => {
     );
     // the part among the ties of the position fills the page
     expect(reads).toEqual([
-      expect.stringMatching(/Index Scan using threads_turns(_asc)?_idx on threads t.*\(actual rows=50\b/),
+      expect.stringMatching(
+        /Index Scan using threads_turns(_asc)?_idx on threads t.*\(actual rows=50\b/,
+      ),
       expect.stringMatching(/turn_count = '1'::bigint\) AND \(thread_id > '5'/),
       expect.stringMatching(/Index Scan using threads_turns_idx on threads t.*\(actual rows=1\b/),
       expect.stringMatching(/turn_count < '1'::bigint/),
