@@ -6,10 +6,10 @@ const LONG =
 
 /** Jest's order, which goes by the size of files where it has not seen a run yet, but for the suites above. */
 export default class LongestFirst extends Sequencer {
-  sort(tests) {
-    const [long, others] = [true, false].map((isLong) =>
-      super.sort(tests.filter(({ path }) => LONG.test(path) === isLong)),
-    );
-    return [...long, ...others];
+  async sort(tests) {
+    // oxlint-disable-next-line unicorn/no-array-sort -- of a sequencer, not of an array
+    const ordered = await super.sort(tests);
+    const isLong = ({ path }) => Number(LONG.test(path));
+    return ordered.toSorted((a, b) => isLong(b) - isLong(a));
   }
 }
