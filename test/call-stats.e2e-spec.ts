@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { bodyBudget } from '../src/common/body-budget.js';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { CallSlots1765100000000 } from '../src/database/migrations/1765100000000-call-slots.js';
 import { startApp, type TestApp } from './support/app.js';
@@ -450,6 +451,75 @@ describe('POST /calls/stats', () => {
     });
     const counts = answer.call_buckets.map((bucket: any) => bucket.sum_call_count);
     expect(counts).toContain(3);
+  });
+
+  it('answers from the first day that there is, though its week and its bucket begin in the year 0', async () => {
+    const project_id = aProject();
+    await app.post('/call/start', {
+      start: { project_id, id: 'a', op_name: 'op', started_at: '0001-01-01T00:00:00Z' },
+    });
+    const window = { start: '0001-01-01T00:00:00Z', end: '0001-02-01T00:00:00Z' };
+    const answer = await post(project_id, {
+      ...window,
+      granularity: 86_400,
+      timezone: 'America/New_York',
+      call_metrics: [{ metric: 'call_count' }],
+    });
+    expect(answer.call_buckets[0]).toMatchObject({ sum_call_count: 1 });
+  });
+
+  it('refuses an answer of too many values, though each metric has few', async () => {
+    const percentiles = (n: number) => Array.from({ length: 20 }, (_, i) => n + i / 20);
+    const answer = await app.post('/calls/stats', {
+      project_id: aProject(),
+      start: '2026-01-01T00:00:00Z',
+      end: '2026-01-07T00:00:00Z',
+      granularity: 60,
+      call_metrics: [0, 1, 2].map((n) => ({ metric: 'error_count', percentiles: percentiles(n) })),
+    });
+    expect([answer.status, answer.body.code]).toEqual([413, 'too_large']);
+  });
+
+  it('refuses an answer of names that are too long together, before they are read', async () => {
+    const project_id = aProject();
+    await app.query(
+      `INSERT INTO calls (project_id, id, trace_id, op_name, started_at)
+        SELECT $1, i::text, 't', repeat('😀', 1020) || i, '2026-01-01' FROM generate_series(1, 4200) i`,
+      [project_id],
+    );
+    const answer = await app.post('/calls/stats', {
+      project_id,
+      start: '2026-01-01T00:00:00Z',
+      end: '2026-01-02T00:00:00Z',
+      call_metrics: [{ metric: 'call_count' }],
+      group_by: ['op_name'],
+    });
+    expect([answer.status, answer.body.code]).toEqual([413, 'too_large']);
+  });
+
+  it('counts an answer that is not read as memory of its key', async () => {
+    const answer = await fetch(`${app.url}/calls/stats`, {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${btoa(`a:${app.key}`)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({
+        project_id: aProject(),
+        start: '2026-01-01T00:00:00Z',
+        end: '2026-01-07T22:00:00Z',
+        granularity: 60,
+        call_metrics: ['call_count', 'error_count', 'latency_ms'].map((metric) => ({
+          metric,
+          aggregations: ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'],
+        })),
+      }),
+    });
+    const length = Number(answer.headers.get('content-length'));
+    expect(length).toBeGreaterThan(4_000_000);
+    expect(bodyBudget.held).toBeGreaterThan(length);
+    await answer.body!.cancel();
+    await until(() => bodyBudget.held === 0);
   });
 
   it.each([

@@ -1,3 +1,5 @@
+import { Turn } from '../../common/turn.js';
+
 const SECOND_MS = 1000;
 const DAY_S = 86_400;
 const DAY_MS = DAY_S * SECOND_MS;
@@ -28,19 +30,21 @@ export function granularityOf(asked: number | null | undefined, start: Date, end
  * The starts of the buckets of a window, the first of which may begin before it. Days are those of the zone: a bucket of
  * a day has 23 or 25 hours when the clocks change. Shorter buckets begin at midnight of the zone and go by its clocks:
  * a bucket is longer or shorter where they are set, and an hour that comes twice makes two buckets of an hour. Buckets
- * of several days count from a Monday.
+ * of several days count from a Monday. Asking a zone for 10,000 days takes some 0.1 s, so that others get their turn.
  */
-export function bucketStarts(
+export async function bucketStarts(
   start: Date,
   end: Date,
   granularity: number,
   timezone: string,
-): Date[] {
+): Promise<Date[]> {
+  const turn = new Turn();
   const zone = new Zone(timezone);
   const days = Math.max(1, Math.ceil(granularity / DAY_S));
   const starts: number[] = [];
   let day = Math.floor((zone.wallOf(+start) - MONDAY) / (days * DAY_MS)) * days;
   for (let since = zone.instantOf(MONDAY + day * DAY_MS); since < +end;) {
+    if (turn.isOver) await turn.next();
     day += days;
     const until = zone.instantOf(MONDAY + day * DAY_MS);
     if (granularity < DAY_S) starts.push(...within(zone, since, until, granularity * SECOND_MS));
@@ -97,14 +101,13 @@ class Zone {
     });
   }
 
-  /** What the clock shows at an instant, as the milliseconds that it would be in UTC. */
+  /** What the clock shows at an instant, as the milliseconds that it would be in UTC. Its parts one by one take three times as long. */
   wallOf(at: number): number {
-    const parts: Record<string, string> = {};
-    for (const { type, value } of this.format.formatToParts(at)) parts[type] = value;
-    const year = parts['era'] === 'BC' ? 1 - Number(parts['year']) : Number(parts['year']);
+    const text = this.format.format(at); // 1/31/2026 AD, 23:59:59
+    const [month, day, year, hour, minute, second] = text.match(/\d+/g)!.map(Number);
     const wall = new Date(0);
-    wall.setUTCFullYear(year, Number(parts['month']) - 1, Number(parts['day']));
-    wall.setUTCHours(Number(parts['hour']), Number(parts['minute']), Number(parts['second']));
+    wall.setUTCFullYear(text.includes('B') ? 1 - year! : year!, month! - 1, day);
+    wall.setUTCHours(hour!, minute, second);
     return +wall + (((at % SECOND_MS) + SECOND_MS) % SECOND_MS);
   }
 

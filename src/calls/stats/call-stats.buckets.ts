@@ -1,4 +1,5 @@
-import { Decimal } from '../../common/decimal.js';
+import { Decimal, printed } from '../../common/decimal.js';
+import { inTurns } from '../../common/turn.js';
 import type { CostsService } from '../../costs/costs.service.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
 import type { CallRow, SpreadRow, UsageRow } from './call-stats.query.js';
@@ -6,7 +7,9 @@ import {
   average,
   decimal,
   flags,
+  maxBucketsOf,
   membersOf,
+  tooLarge,
   type Values,
   type Wanted,
 } from './call-stats.values.js';
@@ -23,14 +26,15 @@ const timestamp = ({ starts }: Frame, bucket: number) =>
 const groupsOf = ({ groups }: Frame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));
 
-/** One a bucket, also of those without calls; with groups, one for each group in a bucket. */
-export function callBuckets(
+/** One JSON text a bucket, also of those without calls; with groups, one for each group in a bucket. */
+export async function callBuckets(
   frame: Frame & { calls: readonly Wanted<CallMetric>[] },
   rows: readonly CallRow[],
-): object[] {
-  if (frame.groups.length > 0) return rows.map((row) => callBucket(frame, row));
+): Promise<string[]> {
+  const textOf = (row: CallRow) => printed(callBucket(frame, row));
+  if (frame.groups.length > 0) return inTurns(rows, textOf);
   const byBucket = new Map(rows.map((row) => [row.bucket, row]));
-  return frame.starts.map((_, bucket) => callBucket(frame, byBucket.get(bucket) ?? empty(bucket)));
+  return inTurns(frame.starts, (_, bucket) => textOf(byBucket.get(bucket) ?? empty(bucket)));
 }
 
 const empty = (bucket: number): CallRow => ({
@@ -89,26 +93,28 @@ interface Found {
   book: Awaited<ReturnType<CostsService['priceBook']>> | null;
 }
 
-/** One for each model, and group, in a bucket in which it was used. */
-export function usageBuckets(
+/** One JSON text for each model, and group, in a bucket in which it was used. */
+export async function usageBuckets(
   frame: Frame & { usage: readonly Wanted<UsageMetric>[] },
   { rows, spreads, book }: Found,
-): object[] {
+): Promise<string[]> {
   const keyOf = (row: UsageRow | SpreadRow) =>
     JSON.stringify([row.bucket, row.llm_id, ...frame.groups.map((name) => row[name])]);
   const buckets = new Map<string, UsageBucket>();
-  for (const row of rows) {
+  const limit = maxBucketsOf(frame.usage);
+  await inTurns(rows, (row) => {
     const key = keyOf(row);
     let bucket = buckets.get(key);
     if (!bucket) buckets.set(key, (bucket = newBucket(row)));
+    if (buckets.size > limit) throw tooLarge();
     add(bucket, row, book);
-  }
+  });
   const byKey = new Map(spreads.map((spread) => [keyOf(spread), spread]));
-  return [...buckets].map(([key, bucket]) => {
+  return inTurns([...buckets], ([key, bucket]) => {
     const values = frame.usage.map((wanted) =>
       membersOf(wanted, usageValues(wanted, bucket, byKey.get(key))),
     );
-    return {
+    return printed({
       timestamp: timestamp(frame, bucket.row.bucket),
       model: bucket.row.llm_id,
       ...groupsOf(frame, bucket.row),
@@ -119,7 +125,7 @@ export function usageBuckets(
         unknown_calls: bucket.unknownCalls,
         cost_unit: unitOf(bucket, ['input', 'output']),
       }),
-    };
+    });
   });
 }
 

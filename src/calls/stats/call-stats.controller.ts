@@ -1,6 +1,8 @@
-import { Body, Controller, Header, HttpCode, HttpStatus, Post } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Allow, BasicAuth } from '../../auth/access.js';
+import { holdOf } from '../../common/body-budget.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { CallCountsService } from './call-counts.service.js';
 import { CallStatsAnswerDto, CallStatsDto } from './call-stats.dto.js';
@@ -29,7 +31,9 @@ export class CallStatsController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: CallStatsAnswerDto })
-  stats(@Body() body: CallStatsDto): Promise<string> {
-    return this.callStats.stats(body);
+  async stats(@Body() body: CallStatsDto, @Req() request: Request): Promise<string> {
+    const answer = await this.callStats.stats(body);
+    await holdOf(request).add(answer.length); // until the client has read it
+    return answer;
   }
 }

@@ -26,8 +26,23 @@ export interface Reading {
   tiers: readonly number[];
 }
 
-/** Rows of one answer. */
+/** Rows that an answer is made of. */
 export const MAX_ROWS = 50_000;
+/** What they may take: names have up to 1024 characters. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Rows, and what they are sorted by. */
+export interface Ordered {
+  rows: Sql;
+  order: Sql;
+}
+
+/** At most `limit` rows; when there are more of them, or they are too large, nothing of them but that. */
+export const bounded = ({ rows, order }: Ordered, limit: number): Sql => sql`
+  WITH found AS MATERIALIZED (${rows} LIMIT ${limit + 1}::bigint)
+  SELECT size.is_too_large, found.* FROM (
+    SELECT count(*) > ${limit}::bigint OR sum(octet_length(found::text)) > ${MAX_BYTES}::bigint AS is_too_large FROM found) size
+  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY ${order}`;
 
 const GROUP_VALUES: Record<string, Sql> = {
   op_name: sql`c.op_name`,
@@ -114,7 +129,7 @@ export interface CallRow extends Record<string, unknown> {
 const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** `percents` only where no stored statistics are read. */
-export function callRows(reading: Reading, percents: readonly number[] = []): Sql {
+export function callRows(reading: Reading, percents: readonly number[] = []): Ordered {
   const parts = new Parts(reading);
   const percentiles =
     percents.length > 0
@@ -125,12 +140,12 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Sq
   const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
     sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
     ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
-  return sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
+  const rows = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
     sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
     min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
     ${percents.length > 0 ? sql`, min(percentiles)::json AS percentiles` : sql``}
-    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY bucket${parts.groupNames} ORDER BY bucket${parts.groupNames}
-    LIMIT ${MAX_ROWS + 1}::bigint`;
+    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY bucket${parts.groupNames}`;
+  return { rows, order: sql`bucket${parts.groupNames}` };
 }
 
 /** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
@@ -167,7 +182,7 @@ export interface UsageRow extends Record<string, unknown> {
 const USAGE = sql`CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`;
 const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
 
-export function usageRows(reading: Reading): Sql {
+export function usageRows(reading: Reading): Ordered {
   const parts = new Parts(reading);
   const tiers = new Parameter(reading.tiers);
   const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id,
@@ -178,14 +193,15 @@ export function usageRows(reading: Reading): Sql {
     s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
     sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
     min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
-  return sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
+  const rows = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
     sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
     sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
     sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
     max(max_input)::float8 AS max_input, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
     (extract(epoch FROM max(last)) * 1000)::float8 AS last
-    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY ${KEY}${parts.groupNames}
-    ORDER BY bucket, llm_id COLLATE "C"${parts.groupNames}, segment, tier, unknown_kinds LIMIT ${MAX_ROWS + 1}::bigint`;
+    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY ${KEY}${parts.groupNames}`;
+  const order = sql`bucket, llm_id COLLATE "C"${parts.groupNames}, segment, tier, unknown_kinds`;
+  return { rows, order };
 }
 
 /** What a token of each kind costs a call of a model, a segment and a tier; null where that has no price. */
@@ -230,7 +246,7 @@ export function spreadRows(
   reading: Reading,
   metrics: readonly { metric: UsageMetric; percentiles: readonly number[] }[],
   prices: readonly PriceRow[],
-): Sql {
+): Ordered {
   const parts = new Parts(reading);
   const ofKind = (kind: number) => prices.map((row) => row.prices[kind]);
   const columns = metrics.map(({ metric, percentiles }) => {
@@ -242,7 +258,7 @@ export function spreadRows(
       (count(*) FILTER (WHERE ${value} <> 0))::float8 AS ${named('count_true')},
       percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
   });
-  return sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns, ', ')} FROM (
+  const rows = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns, ', ')} FROM (
     SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id${parts.groups},
       ${join(
         metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`),
@@ -256,4 +272,5 @@ export function spreadRows(
       ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentOf(sql`c.started_at`)}
       AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
     GROUP BY bucket, llm_id${parts.groupNames}`;
+  return { rows, order: sql`bucket` };
 }

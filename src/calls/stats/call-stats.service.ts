@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { dateOf } from '../../common/dto.js';
-import { ApiError, invalidRequest } from '../../common/errors.js';
+import { invalidRequest } from '../../common/errors.js';
 import { printed } from '../../common/decimal.js';
-import { inTurns } from '../../common/turn.js';
+import { inTurns, Turn } from '../../common/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../database/database.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
@@ -12,11 +12,13 @@ import { SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
 import {
+  bounded,
   type CallRow,
   callRows,
   latencyLists,
   markedSlots,
   MAX_ROWS,
+  type Ordered,
   type PriceRow,
   type Reading,
   type Span,
@@ -25,8 +27,8 @@ import {
   type UsageRow,
   usageRows,
 } from './call-stats.query.js';
-import { type Wanted, wantedOf } from './call-stats.values.js';
-import { percentilesOf, type Sorted } from './latencies.js';
+import { maxBucketsOf, tooLarge, type Wanted, wantedOf } from './call-stats.values.js';
+import { percentileOf, type Sorted } from './latencies.js';
 import { partsOf, slotsWithin } from './windows.js';
 
 /** Changed slots of a window; with more of them, all of its calls are read. */
@@ -68,32 +70,30 @@ export class CallStatsService {
     if (to <= from) throw invalidRequest([{ path: 'end', message: 'must be after start' }]);
     const timezone = body.timezone ?? 'UTC';
     const granularity = granularityOf(body.granularity, from, to);
-    const starts = bucketStarts(from, to, granularity, timezone);
     const { filter, query } = body;
+    const condition = isMatch({ filter, query });
     const groups = body.group_by ?? [];
-    const request: Request = {
-      projectId: body.project_id,
-      window: { since: body.start, until: end },
-      starts,
-      condition: isMatch({ filter, query }),
-      groups,
-      calls: wantedOf(body.call_metrics),
-      usage: wantedOf(body.usage_metrics),
-      isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
-    };
-    const { calls, usage } = await this.database.long(() => this.read(request));
-    return printed({
-      start: microseconds(from),
-      end: microseconds(to),
-      granularity,
-      timezone,
-      call_buckets: calls,
-      usage_buckets: usage,
+    const frame = { start: microseconds(from), end: microseconds(to), granularity, timezone };
+    // all that takes long has a slot, which one key has few of
+    const { calls, usage } = await this.database.long(async () => {
+      await this.database.query(SNAPSHOT);
+      const starts = await bucketStarts(from, to, granularity, timezone);
+      return this.read({
+        projectId: body.project_id,
+        window: { since: body.start, until: end },
+        starts,
+        condition,
+        groups,
+        calls: wantedOf(body.call_metrics),
+        usage: wantedOf(body.usage_metrics),
+        isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
+      });
     });
+    return `${printed(frame).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
-  private async read(request: Request): Promise<{ calls: object[]; usage: object[] }> {
-    await this.database.query(SNAPSHOT);
+  /** The buckets as JSON texts. */
+  private async read(request: Request): Promise<{ calls: string[]; usage: string[] }> {
     const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
     const { projectId, window } = request;
     const changes = hasCosts ? await this.costs.changes(projectId, window.since, window.until) : [];
@@ -109,7 +109,8 @@ export class CallStatsService {
     const { projectId, window, starts, condition, groups } = request;
     const all = {
       projectId,
-      starts: starts.map((at) => at.toISOString()),
+      // the first one may begin before the window, in a year that PostgreSQL does not read
+      starts: [window.since, ...starts.slice(1).map((at) => at.toISOString())],
       fresh: [window],
       stored: [],
       condition,
@@ -140,10 +141,12 @@ export class CallStatsService {
     };
   }
 
-  private async callBuckets(request: Request, reading: Reading): Promise<object[]> {
+  private async callBuckets(request: Request, reading: Reading): Promise<string[]> {
+    const limit = maxBucketsOf(request.calls);
+    if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
     const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
     const isStored = reading.stored.length > 0;
-    const rows = await this.rows<CallRow>(callRows(reading, isStored ? [] : percents));
+    const rows = await this.rows<CallRow>(callRows(reading, isStored ? [] : percents), limit);
     if (isStored && percents.length > 0) await this.addPercentiles(reading, rows, percents);
     return callBuckets(request, rows);
   }
@@ -185,10 +188,15 @@ export class CallStatsService {
       if (ofBucket) ofBucket.push(latencies);
       else lists.set(bucket, [latencies]);
     }
-    await inTurns(rows, (row) => {
-      const us = percentilesOf(lists.get(row.bucket) ?? [], percents);
-      row.percentiles = us.map((value) => value && value / 1000);
-    });
+    const turn = new Turn();
+    for (const row of rows) {
+      row.percentiles = [];
+      for (const percent of percents) {
+        if (turn.isOver) await turn.next();
+        const us = percentileOf(lists.get(row.bucket) ?? [], percent);
+        row.percentiles.push(us && us / 1000);
+      }
+    }
   }
 
   private async sortPercentiles(
@@ -205,7 +213,7 @@ export class CallStatsService {
       stored: [],
       condition: allOf(reading.condition, isInside),
     };
-    const [sorted] = await this.rows<CallRow>(callRows(direct, percents));
+    const [sorted] = await this.rows<CallRow>(callRows(direct, percents), 1);
     row.percentiles = sorted!.percentiles!;
   }
 
@@ -213,7 +221,7 @@ export class CallStatsService {
     request: Request,
     given: Reading,
     hasCosts: boolean,
-  ): Promise<object[]> {
+  ): Promise<string[]> {
     let reading = given;
     let rows = await this.rows<UsageRow>(usageRows(reading));
     const prices = hasCosts ? await this.prices(request, reading, rows) : null;
@@ -259,14 +267,13 @@ export class CallStatsService {
   }
 
   /** @throws ApiError `too_large` */
-  private async rows<Row extends Record<string, unknown>>(query: Sql): Promise<Row[]> {
-    const rows = await this.database.query<Row>(query);
-    if (rows.length > MAX_ROWS)
-      throw new ApiError(
-        'too_large',
-        `the answer has over ${MAX_ROWS} buckets: ask for less time, longer buckets or fewer groups`,
-      );
-    return rows;
+  private async rows<Row extends Record<string, unknown>>(
+    query: Ordered,
+    limit = MAX_ROWS,
+  ): Promise<Row[]> {
+    const found = await this.database.query<Row & { is_too_large: boolean }>(bounded(query, limit));
+    if (found[0]?.is_too_large) throw tooLarge();
+    return found;
   }
 }
 

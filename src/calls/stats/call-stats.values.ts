@@ -1,4 +1,5 @@
 import { Decimal } from '../../common/decimal.js';
+import { ApiError } from '../../common/errors.js';
 import type { Aggregation } from './call-stats.dto.js';
 
 /** What is known of the values of a bucket; null where it is not. */
@@ -42,6 +43,25 @@ export function wantedOf<Metric extends string>(
   }
   return [...wanted.values()];
 }
+
+/** Values in all buckets of one answer, each of which is printed in some 40 characters. */
+const MAX_VALUES = 250_000;
+
+/** How many buckets may be answered, each with its time, its names and its count beside the values that were asked for. */
+export const maxBucketsOf = (wanted: readonly Wanted<string>[]) =>
+  Math.floor(
+    MAX_VALUES /
+      wanted.reduce(
+        (sum, { aggregations, percentiles }) => sum + aggregations.length + percentiles.length,
+        4,
+      ),
+  );
+
+export const tooLarge = () =>
+  new ApiError(
+    'too_large',
+    `the answer has over ${MAX_VALUES} values or too long names: ask for less time, longer buckets, or fewer groups, aggregations or percentiles`,
+  );
 
 const VALUE: Record<Aggregation, (values: Values) => unknown> = {
   sum: ({ sum }) => sum,

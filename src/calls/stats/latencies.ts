@@ -19,27 +19,25 @@ function countUpTo(list: Sorted, value: number): number {
 }
 
 /**
- * Percentiles of all numbers of some lists, as `percentile_cont` interpolates them; null of none. The lists are not
- * merged: a value is found by halving the range in which it lies, with a look into each list.
+ * A percentile of all numbers of some lists, as `percentile_cont` interpolates it; null of none. The lists are not
+ * merged: the value is found by halving the range in which it lies, with a look into each list.
  */
-export function percentilesOf(
-  lists: readonly Sorted[],
-  percents: readonly number[],
-): (number | null)[] {
+export function percentileOf(lists: readonly Sorted[], percent: number): number | null {
   const filled = lists.filter(({ length }) => length > 0);
   const count = filled.reduce((sum, { length }) => sum + length / WIDTH, 0);
-  if (count === 0) return percents.map(() => null);
-  return percents.map((percent) => {
-    const rank = (percent / 100) * (count - 1);
-    const [lower, next] = neighbours(filled, Math.floor(rank));
-    return lower + (rank - Math.floor(rank)) * ((next ?? lower) - lower);
-  });
+  if (count === 0) return null;
+  const rank = (percent / 100) * (count - 1);
+  const [lower, next] = neighbours(filled, Math.floor(rank));
+  return lower + (rank - Math.floor(rank)) * ((next ?? lower) - lower);
 }
 
 /** The number at a place in the order of all, from 0, and the one behind it. */
 function neighbours(lists: readonly Sorted[], place: number): [number, number | null] {
-  let low = Math.min(...lists.map((list) => at(list, 0)));
-  let high = Math.max(...lists.map((list) => at(list, list.length / WIDTH - 1)));
+  let [low, high] = [Infinity, -Infinity];
+  for (const list of lists) {
+    low = Math.min(low, at(list, 0));
+    high = Math.max(high, at(list, list.length / WIDTH - 1));
+  }
   const upTo = (value: number) => lists.reduce((sum, list) => sum + countUpTo(list, value), 0);
   while (low < high) {
     const middle = low + Math.floor((high - low) / 2);
