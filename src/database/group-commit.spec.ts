@@ -35,17 +35,36 @@ it('caps a batch in bytes, but always writes one row', async () => {
 
 it('collects while as many writes are under way as may be', async () => {
   const { batches, ends, write } = controlled();
-  const group = new GroupCommit<number>(write, never, { maxWrites: 2 });
+  const group = new GroupCommit<number>(write, never, { maxWrites: 3 });
   for (const n of [1, 2, 3, 4]) {
     void group.add(n, OWNER, 1);
     await turn();
   }
-  expect(batches).toEqual([[1], [2]]);
+  expect(batches).toEqual([[1], [2]]); // the third is for others
   ends[0]!();
   await turn();
   await turn();
   expect(batches).toEqual([[1], [2], [3, 4]]);
 });
+
+it.each([
+  ['key', 'slow', (n: number) => `a/${n}`],
+  ['project', 'a/slow', () => 'a/slow'],
+])(
+  'leaves the last write to others than a %s whose writes are slow',
+  async (what, name, project) => {
+    const { batches, write } = controlled();
+    const group = new GroupCommit<number>(write, never, { maxWrites: 4 });
+    for (const n of [1, 2, 3, 4, 5]) {
+      const key = what === 'key' ? name : `k${n}`;
+      void group.add(n, { key, project: project(n) }, 1);
+      await turn();
+    }
+    void group.add(99, { key: 'other', project: 'b/b' }, 1);
+    await turn();
+    expect(batches).toEqual([[1], [2], [3], [99]]);
+  },
+);
 
 it('refuses only the bad row', async () => {
   const group = new GroupCommit<number>(

@@ -56,7 +56,8 @@ const PART_OF_KEY = 1 / 2;
  * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
  * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Keys take
  * turns, and the projects of a key do: another key waits for one write of each key, however many projects that names.
- * A write with room takes rows that other keys have for its project. `add` settles when its row is committed, or
+ * A write with room takes rows that other keys have for its project. Neither a key nor a project has the last of the
+ * writes that may be under way, so that slow ones (of large rows, with many indexes) leave one to others. `add` settles when its row is committed, or
  * refused; what waits is bounded in rows and bytes, and a key has half of both.
  */
 export class GroupCommit<Row> {
@@ -66,6 +67,8 @@ export class GroupCommit<Row> {
   private readonly shares = new Map<string, Share>();
   private readonly total = { rows: 0, bytes: 0 };
   private writes = 0;
+  /** Writes under way by key and by project, which has a slash. */
+  private readonly writesOf = new Map<string, number>();
   private isScheduled = false;
   private readonly idleListeners: (() => void)[] = [];
   private readonly limits: Limits;
@@ -121,24 +124,44 @@ export class GroupCommit<Row> {
     this.isScheduled = true;
     setImmediate(() => {
       this.isScheduled = false;
-      while (this.total.rows > 0 && this.writes < this.limits.maxWrites) void this.startWrite();
+      while (this.writes < this.limits.maxWrites) {
+        const owner = this.next();
+        if (!owner) break;
+        void this.startWrite(owner);
+      }
     });
   }
 
-  private async startWrite(): Promise<void> {
-    this.writes++;
-    await this.commit(this.nextBatch());
-    this.writes--;
+  private async startWrite(owner: Owner): Promise<void> {
+    this.count(owner, 1);
+    await this.commit(this.nextBatch(owner));
+    this.count(owner, -1);
     if (this.total.rows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
 
-  /** Of the key that has waited longest, then of the others with rows for the same project. */
-  private nextBatch(): Waiting<Row>[] {
-    const [first] = this.shares;
-    const [key, share] = first!;
-    const [oldest] = share.projects;
-    const project = oldest!;
+  private count({ key, project }: Owner, change: 1 | -1): void {
+    this.writes += change;
+    for (const name of [key, project]) {
+      const count = (this.writesOf.get(name) ?? 0) + change;
+      if (count === 0) this.writesOf.delete(name);
+      else this.writesOf.set(name, count);
+    }
+  }
+
+  /** The key that has waited longest, and its project that has, of those that may have one more write. */
+  private next(): Owner | undefined {
+    const most = Math.max(1, this.limits.maxWrites - 1);
+    const mayWrite = (name: string) => (this.writesOf.get(name) ?? 0) < most;
+    for (const [key, { projects }] of this.shares)
+      if (mayWrite(key))
+        for (const project of projects) if (mayWrite(project)) return { key, project };
+    return undefined;
+  }
+
+  /** Rows of the key, then of the others, for the project. */
+  private nextBatch({ key, project }: Owner): Waiting<Row>[] {
+    const share = this.shares.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
     const keys = this.waiting.get(project)!;
     this.take(key, project, batch);
