@@ -201,6 +201,27 @@ describe('a stream of events', () => {
     await until(async () => (await openStreams()) === 2);
   });
 
+  it('is one of as many of an entity as are left for others', async () => {
+    await until(async () => (await openStreams()) === 0);
+    const keys = await Promise.all(Array.from({ length: 6 }, () => app.aKey('reader', ['many/*'])));
+    const streams = await Promise.all(
+      Array.from({ length: 510 }, (_, i) => watch(`many/${i % 7}`, { key: keys[i % 6]! })),
+    );
+    const refused = streams.filter(({ status }) => status === 503);
+    expect(refused.length).toBe(10);
+    expect((await watch('few/one')).status).toBe(200);
+    for (const { leave } of streams) leave();
+    await until(async () => (await openStreams()) === 1);
+  });
+
+  it('is only promised to a client that asks for the head', async () => {
+    const response = await fetch(`${app.url}/events?project_id=acme/head`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${app.key}` },
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+  });
+
   it.each([
     ['', 'project_id'],
     ['?project_id=acme', 'project_id'],

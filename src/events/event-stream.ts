@@ -34,7 +34,9 @@ export class EventStream {
 
   begin(): void {
     this.response.writeHead(200, HEADERS);
-    void this.write(`retry: ${RETRY_MS}\n\n`);
+    if (this.response.req.method === 'HEAD')
+      this.end(); // a head is sent with the body, or with the end
+    else void this.write(`retry: ${RETRY_MS}\n\n`);
   }
 
   tick(kinds: Iterable<Kind>): void {

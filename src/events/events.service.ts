@@ -9,7 +9,10 @@ import { Database } from '../database/database.js';
 import { Notices } from '../database/notices.js';
 import { EventStream } from './event-stream.js';
 
-/** Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. */
+/**
+ * Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. The keys of
+ * an entity together may have as many as stay free, so that some are left for others.
+ */
 export const MAX_STREAMS = 1000;
 export const MAX_STREAMS_OF_KEY = 100;
 /** How often keys are looked at: with the 2 s that a key is believed, a revoked one is out within 5 s. */
@@ -31,7 +34,8 @@ const TICKS = 'skein_event_ticks_total';
 export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** By project. */
   private readonly streams = new Map<string, Set<EventStream>>();
-  private readonly ofKeys = new Map<string, number>();
+  /** Streams by key, and by entity, which ends in a slash here. */
+  private readonly counts = new Map<string, number>();
   private count = 0;
   private listening: Promise<unknown> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -56,7 +60,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
   async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
     caller.assertReaches(projectId);
-    this.assertRoom(caller);
+    this.assertRoom(projectId, caller);
     if (response.destroyed) return; // the client has left already
     const stream = new EventStream(response, caller, (kinds) => {
       for (const kind of kinds) this.ticks.inc({ kind });
@@ -77,20 +81,22 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     return this.database.changes.flush();
   }
 
-  private assertRoom({ keyId }: Caller): void {
-    if (this.count >= MAX_STREAMS)
+  private assertRoom(projectId: string, { keyId }: Caller): void {
+    const has = (name: string) => this.counts.get(name) ?? 0;
+    const free = MAX_STREAMS - this.count;
+    if (free === 0)
       throw new Busy(`the process has ${MAX_STREAMS} streams of events, which is its limit`);
-    if ((this.ofKeys.get(keyId) ?? 0) >= MAX_STREAMS_OF_KEY)
+    if (has(keyId) >= MAX_STREAMS_OF_KEY)
       throw new Busy(`the key has ${MAX_STREAMS_OF_KEY} streams of events, which is its limit`);
+    if (has(entityOf(projectId)) >= free)
+      throw new Busy('the entity has as many streams of events as are left for others');
   }
 
   private add(projectId: string, stream: EventStream): void {
     const streams = this.streams.get(projectId);
     if (streams) streams.add(stream);
     else this.streams.set(projectId, new Set([stream]));
-    const { keyId } = stream.caller;
-    this.ofKeys.set(keyId, (this.ofKeys.get(keyId) ?? 0) + 1);
-    this.count++;
+    this.addTo(projectId, stream, 1);
     this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
   }
 
@@ -98,13 +104,19 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     const streams = this.streams.get(projectId)!;
     streams.delete(stream);
     if (streams.size === 0) this.streams.delete(projectId);
-    const { keyId } = stream.caller;
-    const left = this.ofKeys.get(keyId)! - 1;
-    if (left > 0) this.ofKeys.set(keyId, left);
-    else this.ofKeys.delete(keyId);
-    if (--this.count > 0) return;
+    this.addTo(projectId, stream, -1);
+    if (this.count > 0) return;
     clearInterval(this.timer);
     this.timer = undefined;
+  }
+
+  private addTo(projectId: string, { caller }: EventStream, change: 1 | -1): void {
+    this.count += change;
+    for (const name of [caller.keyId, entityOf(projectId)]) {
+      const count = (this.counts.get(name) ?? 0) + change;
+      if (count === 0) this.counts.delete(name);
+      else this.counts.set(name, count);
+    }
   }
 
   private take(notice: string | null): void {
@@ -147,3 +159,6 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     });
   }
 }
+
+/** With the slash, so that it is the name of no key. */
+const entityOf = (projectId: string) => projectId.slice(0, projectId.indexOf('/') + 1);
