@@ -3,6 +3,7 @@ import { newOperatorCode } from '../src/auth/sessions.service.js';
 import { Database } from '../src/database/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
+import { until } from './support/until.js';
 
 const CONSOLE = { 'x-skein-console': '1' };
 
@@ -166,6 +167,20 @@ describe('the console', () => {
         /^skein_session=; .*Expires=Thu, 01 Jan 1970/,
       );
       expect([(await me(one)).status, (await me(other)).status]).toEqual([401, 200]);
+    });
+
+    it('is one of 100 of its key, the oldest of which ends', async () => {
+      const key = await app.aKey('reader');
+      const first = await sessionOf(key);
+      for (let i = 0; i < 9; i++)
+        await Promise.all(Array.from({ length: 11 }, () => sessionOf(key)));
+      expect((await me(first)).status).toBe(200);
+      const { id } = (await me(first)).body;
+      const last = await sessionOf(key);
+      expect((await me(last)).status).toBe(200);
+      const left = `SELECT FROM console_sessions WHERE api_key_id = $1`;
+      expect((await app.query(left, [id])).length).toBe(100);
+      await until(async () => (await me(first)).status === 401); // it was known to the cache
     });
 
     it('ends after 12 hours, and is stored as a hash only', async () => {

@@ -1,7 +1,16 @@
 import { sql, type Sql } from '../query/sql.js';
 
-export const sessionInsert = (tokenHash: Buffer, keyId: string, seconds: number): Sql =>
-  sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
+/** Ends the oldest sessions of the key, so that it has at most `limit`. */
+export const sessionInsert = (
+  tokenHash: Buffer,
+  keyId: string,
+  { seconds, limit }: { seconds: number; limit: number },
+): Sql =>
+  sql`WITH ended AS (
+      DELETE FROM console_sessions WHERE token_hash IN (
+        SELECT token_hash FROM console_sessions WHERE api_key_id = ${keyId} AND NOT is_code
+        ORDER BY expires_at DESC OFFSET ${limit - 1}::bigint FOR UPDATE SKIP LOCKED))
+    INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
 
 export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number): Sql =>

@@ -17,6 +17,8 @@ import {
 
 export const SESSION_SECONDS = 12 * 60 * 60;
 export const CODE_SECONDS = 15 * 60;
+/** Of one key: else who may only read could fill the disk by signing in. */
+export const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 const newToken = () => randomBytes(32).toString('base64url');
@@ -65,10 +67,11 @@ export class SessionsService implements OnModuleInit, OnModuleDestroy {
     clearInterval(this.timer);
   }
 
-  /** Begins a session of the key, and returns its token. */
+  /** Begins a session of the key, and returns its token. Of many sessions the oldest ends. */
   async begin(keyId: string): Promise<string> {
     const token = newToken();
-    await this.database.query(sessionInsert(hashOf(token), keyId, SESSION_SECONDS));
+    const bounds = { seconds: SESSION_SECONDS, limit: MAX_SESSIONS };
+    await this.database.query(sessionInsert(hashOf(token), keyId, bounds));
     return token;
   }
 
