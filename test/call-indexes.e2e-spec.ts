@@ -370,6 +370,21 @@ describe('an index on a field', () => {
     expect((await create('inputs.n5')).status).toBe(200);
   });
 
+  it('is one of as many of an entity as are left for others', async () => {
+    const [{ count }] = await app.query(`SELECT count(*)::int FROM call_indexes`);
+    await app.query(
+      `INSERT INTO call_indexes (project_id, name, field, kind, error)
+        SELECT 'many/' || n, 'x' || n, 'inputs.x', 'text', 'not to be made' FROM generate_series(1, $1) n`,
+      [Math.ceil((100 - count) / 2)],
+    );
+    const of = (project_id: string) => app.post('/index/create', { project_id, field: 'inputs.x' });
+    expect(await of('many/one')).toMatchObject({ status: 413, body: { code: 'too_large' } });
+    expect((await of('few/one')).status).toBe(200);
+    await app.query(
+      `DELETE FROM call_indexes WHERE project_id LIKE 'many/%' OR project_id = 'few/one'`,
+    );
+  });
+
   it.each([
     ['inputs', 'must be a path'],
     ['op_name', 'names an unknown field'],

@@ -96,9 +96,10 @@ export type IndexState = CallIndexStateDto & Record<string, unknown>;
 export const indexesLock = (): Sql =>
   sql`SELECT pg_advisory_xact_lock(hashtext('skein_call_indexes'))`;
 
-/** How many the project has, and how many there are, without the one that is named. */
+/** How many the project and its entity have, and how many there are, without the one that is named. */
 export const countsQuery = ({ project_id, name }: WantedIndex): Sql => sql`
-  SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project, count(*)::int AS total
+  SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
+    count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
 
 /** One that failed is tried again. */

@@ -19,6 +19,25 @@ import {
 export const MAX_OF_PROJECT = 5;
 export const MAX_INDEXES = 100;
 
+interface Counts extends Record<string, unknown> {
+  of_project: number;
+  of_entity: number;
+  total: number;
+}
+
+/** The projects of an entity together may have as many as stay free, so that some are left for others. @throws ApiError `too_large` */
+function assertRoom({ of_project, of_entity, total }: Counts): void {
+  if (of_project >= MAX_OF_PROJECT)
+    throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
+  if (total >= MAX_INDEXES)
+    throw new ApiError('too_large', `the service may have ${MAX_INDEXES} indexes on fields`);
+  if (of_entity >= MAX_INDEXES - total)
+    throw new ApiError(
+      'too_large',
+      `of the ${MAX_INDEXES} indexes on fields an entity may have as many as are left for others`,
+    );
+}
+
 /** Which paths of calls are to be indexes. The keeper makes them. */
 @Injectable()
 export class CallIndexesService {
@@ -32,13 +51,8 @@ export class CallIndexesService {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
     const index = await this.database.alone(indexesLock(), async () => {
       await by.assertValid();
-      const [counts] = await this.database.query<{ of_project: number; total: number }>(
-        countsQuery(wanted),
-      );
-      if (counts!.of_project >= MAX_OF_PROJECT)
-        throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
-      if (counts!.total >= MAX_INDEXES)
-        throw new ApiError('too_large', `the service may have ${MAX_INDEXES} indexes on fields`);
+      const [counts] = await this.database.query<Counts>(countsQuery(wanted));
+      assertRoom(counts!);
       await this.database.query(indexInsert(wanted));
       await this.tell('index.create', wanted, by);
       const [state] = await this.database.query<IndexState>(indexesQuery(project_id, wanted.name));
