@@ -271,7 +271,7 @@ describe('POST /calls/stats', () => {
         await refresh();
         for (const request of requests) await expectExact(project, request);
       }),
-      { numRuns: 15 },
+      { numRuns: 15, interruptAfterTimeLimit: 90_000 }, // so that a failure is told before the test is
     );
   }, 120_000);
 
