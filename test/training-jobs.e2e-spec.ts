@@ -500,4 +500,19 @@ describe('training jobs and logs', () => {
     expect((await preview.call('GET', `/training-jobs/${UNKNOWN}`)).status).toBe(404);
     expect((await preview.call('GET', '/training-jobs/x')).status).toBe(404);
   });
+
+  it('are listed by project, the newest first on request', async () => {
+    const ids: string[] = [];
+    for (const project of ['newest', 'newest', 'elsewhere'])
+      ids.push(await preview.aJob(await preview.aModel({ project })));
+    const listed = async (query: string) => {
+      const { body } = await preview.call('GET', `/training-jobs?${query}`);
+      return body.data.map(({ id }: any) => id);
+    };
+    expect(await listed('entity=acme&project=newest')).toEqual([ids[0], ids[1]]);
+    expect(await listed('project=newest&order=desc&limit=1')).toEqual([ids[1]]);
+    expect(await listed(`project=newest&order=desc&after=${ids[1]}`)).toEqual([ids[0]]);
+    expect(await listed('entity=corp')).toEqual([]);
+    expect((await preview.call('GET', '/training-jobs?order=up')).status).toBe(400);
+  });
 });

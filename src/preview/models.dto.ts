@@ -42,9 +42,12 @@ export class PageQueryDto {
   @IsOptional() @IsInt() @Min(1) @Max(100) limit?: number;
 }
 
-export class ModelsQueryDto extends PageQueryDto {
+export class ProjectPageQueryDto extends PageQueryDto {
   @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string;
   @IsOptional() @Matches(PART, { message: PART_MESSAGE }) project?: string;
+}
+
+export class ModelsQueryDto extends ProjectPageQueryDto {
   @IsOptional() @IsId() name?: string;
 }
 

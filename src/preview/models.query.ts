@@ -1,6 +1,6 @@
 import type { Caller } from '../auth/caller.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
-import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
+import type { CheckpointsQueryDto, ModelsQueryDto, ProjectPageQueryDto } from './models.dto.js';
 import { PAGE_SIZE } from './pages.js';
 
 /** A model as the service works with it. */
@@ -17,6 +17,16 @@ const ROW = sql`m.project_id, m.id, m.name, m.base_model`;
 export function isReached(projectId: Sql, { scopes }: Caller): Sql {
   if (scopes.includes('*')) return sql`TRUE`;
   return sql`(${projectId} = ANY(${scopes}::text[]) OR split_part(${projectId}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
+}
+
+/** Whether a row is of the entity and the project that the request names. Both together are one project, and use its index. */
+export function isAskedFor(
+  projectId: Sql,
+  { entity, project }: ProjectPageQueryDto,
+): Sql | undefined {
+  if (entity && project) return sql`${projectId} = ${`${entity}/${project}`}`;
+  if (entity) return sql`split_part(${projectId}, '/', 1) = ${entity}`;
+  return project ? sql`split_part(${projectId}, '/', 2) = ${project}` : undefined;
 }
 
 export const modelInsert = (model: ModelRow, userId: string): Sql => sql`
@@ -43,8 +53,7 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,
     isReached(sql`m.project_id`, caller),
-    query.entity && sql`split_part(m.project_id, '/', 1) = ${query.entity}`,
-    query.project && sql`split_part(m.project_id, '/', 2) = ${query.project}`,
+    isAskedFor(sql`m.project_id`, query),
     query.name && sql`m.name = ${query.name}`,
     query.after && sql`m.id > ${query.after}`,
   )}

@@ -45,7 +45,7 @@ export class TrainingJobsController {
     return this.jobs.create(request, caller);
   }
 
-  /** The training jobs that the key reaches, the oldest first. */
+  /** The training jobs that the key reaches, by default the oldest first. */
   @Get('training-jobs')
   @Allow('reader')
   @Header('Content-Type', JSON_TYPE)

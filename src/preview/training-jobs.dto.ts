@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { MAX_INT, PageDto, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
-import { PageQueryDto } from './models.dto.js';
+import { ProjectPageQueryDto } from './models.dto.js';
 
 export const STATUSES = [
   'queued',
@@ -13,7 +13,9 @@ export const STATUSES = [
   'cancelled',
 ] as const;
 
-export class TrainingJobsQueryDto extends PageQueryDto {
+export class TrainingJobsQueryDto extends ProjectPageQueryDto {
+  /** By id, which is by time; by default ascending. */
+  @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
   @IsOptional() @IsUUID() model_id?: string;
   @IsOptional() @IsIn(STATUSES) status?: (typeof STATUSES)[number];
 }

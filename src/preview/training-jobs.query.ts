@@ -1,7 +1,7 @@
 import type { Caller } from '../auth/caller.js';
 import { column, type Columns, jsonAt, orderBy, wireTime } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
-import { isReached, type ModelRow } from './models.query.js';
+import { isAskedFor, isReached, type ModelRow } from './models.query.js';
 import { PAGE_SIZE } from './pages.js';
 import type { JobRow } from './queue.query.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
@@ -27,7 +27,7 @@ export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
-const asJson = (jobs: Sql) => sql`
+const asJson = (jobs: Sql, direction = sql`ASC`) => sql`
   SELECT t.id, row_to_json(t)::text AS json FROM (
     SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
@@ -38,22 +38,29 @@ const asJson = (jobs: Sql) => sql`
     FROM (${jobs}) j
     LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
     LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
-    ORDER BY j.id) t`;
+    ORDER BY j.id ${direction}) t`;
 
 export const jobJson = (id: string, caller: Caller): Sql =>
   asJson(sql`
   SELECT * FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
 
-export const jobsPage = (query: TrainingJobsQueryDto, caller: Caller): Sql =>
-  asJson(sql`
-  SELECT * FROM training_jobs j
-  WHERE ${allOf(
-    isReached(sql`j.project_id`, caller),
-    query.model_id && sql`j.model_id = ${query.model_id}`,
-    query.status && sql`j.status = ${query.status}`,
-    query.after && sql`j.id > ${query.after}`,
-  )}
-  ORDER BY j.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`);
+export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql {
+  const isDescending = query.order === 'desc';
+  const direction = isDescending ? sql`DESC` : sql`ASC`;
+  return asJson(
+    sql`
+    SELECT * FROM training_jobs j
+    WHERE ${allOf(
+      isReached(sql`j.project_id`, caller),
+      isAskedFor(sql`j.project_id`, query),
+      query.model_id && sql`j.model_id = ${query.model_id}`,
+      query.status && sql`j.status = ${query.status}`,
+      query.after && (isDescending ? sql`j.id < ${query.after}` : sql`j.id > ${query.after}`),
+    )}
+    ORDER BY j.id ${direction} LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`,
+    direction,
+  );
+}
 
 /** The place of an event, also of one that is hidden by now; no row for an unknown one. */
 export const eventPlace = ({ project_id, id }: JobRow, event: string): Sql => sql`
