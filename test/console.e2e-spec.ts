@@ -22,6 +22,7 @@ describe('the console', () => {
       'x-forwarded-for': `10.1.0.${++addresses}`,
       ...headers,
     });
+  const cookieName = () => `skein_session_${new URL(app.url).port}`;
   const cookieOf = ({ headers }: { headers: Headers }) => headers.get('set-cookie')!.split(';')[0]!;
   const sessionOf = async (key: string) => cookieOf(await login(`Bearer ${key}`));
   const ask = (path: string, cookie: string, body?: unknown, headers = {}) =>
@@ -96,7 +97,7 @@ describe('the console', () => {
       const { status, headers } = await login(`Bearer ${app.key}`);
       expect(status).toBe(200);
       const [cookie, ...attributes] = headers.get('set-cookie')!.split('; ');
-      expect(cookie).toMatch(/^skein_session=[\w-]{43}$/);
+      expect(cookie).toMatch(new RegExp(`^${cookieName()}=[\\w-]{43}$`));
       expect(attributes.filter((text) => !text.startsWith('Expires'))).toEqual([
         'Max-Age=43200',
         'Path=/',
@@ -137,7 +138,7 @@ describe('the console', () => {
       const cookie = await sessionOf(app.key);
       const without = await send(`${app.url}/me`, undefined, { cookie }, 'GET');
       expect(without.status).toBe(401);
-      const ended = await me(`skein_session=${'a'.repeat(43)}`);
+      const ended = await me(`${cookieName()}=${'a'.repeat(43)}`);
       expect(ended.status).toBe(401);
       expect(ended.headers.get('www-authenticate')).toBe('Session realm="skein"');
     });
@@ -148,7 +149,7 @@ describe('the console', () => {
         send(`${app.url}/me`, undefined, { authorization }, 'GET'),
       );
       for (const answer of asked) expect((await answer).status).toBe(401);
-      expect((await me(`skein_session=${app.key}aaa`)).status).toBe(401);
+      expect((await me(`${cookieName()}=${app.key}aaa`)).status).toBe(401);
     });
 
     it('ends with its key, whichever process revoked it', async () => {
@@ -164,7 +165,7 @@ describe('the console', () => {
       const answer = await ask('/console/logout', one, '');
       expect(answer.status).toBe(200);
       expect(answer.headers.get('set-cookie')).toMatch(
-        /^skein_session=; .*Expires=Thu, 01 Jan 1970/,
+        new RegExp(`^${cookieName()}=; .*Expires=Thu, 01 Jan 1970`),
       );
       expect([(await me(one)).status, (await me(other)).status]).toEqual([401, 200]);
     });
@@ -234,7 +235,7 @@ describe('the console', () => {
       expect((await me(cookieOf(both.find(({ status }) => status === 200)!))).body.role).toBe(
         'admin',
       );
-      expect((await me(`skein_session=${await newOperatorCode(database)}`)).status).toBe(401);
+      expect((await me(`${cookieName()}=${await newOperatorCode(database)}`)).status).toBe(401);
 
       const late = await newOperatorCode(database);
       await app.query(`UPDATE console_sessions SET expires_at = now() WHERE is_code`);

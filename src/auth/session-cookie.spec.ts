@@ -1,10 +1,11 @@
 import type { Request } from 'express';
-import { sessionTokenOf } from './session-cookie.js';
+import { sessionCookieOf, sessionTokenOf } from './session-cookie.js';
 
 const token = 'a'.repeat(43);
-const of = (cookie: string | undefined, isConsole = true) =>
+const of = (cookie: string | undefined, isConsole = true, host = 'skein.local') =>
   sessionTokenOf({
     headers: {
+      host,
       ...(isConsole && { 'x-skein-console': '1' }),
       ...(cookie !== undefined && { cookie }),
     },
@@ -23,4 +24,15 @@ it.each([
 
 it('a cookie without the header of the console counts for nothing', () => {
   expect(of(`skein_session=${token}`, false)).toBeUndefined();
+});
+
+it.each([
+  ['127.0.0.1:3000', 'skein_session_3000'],
+  ['[::1]:3001', 'skein_session_3001'],
+  ['skein.example', 'skein_session'],
+  ['[::1]', 'skein_session'],
+])('at %s the cookie is %s', (host, name) => {
+  expect(sessionCookieOf({ headers: { host } })).toBe(name);
+  expect(of(`${name}=${token}`, true, host)).toBe(token);
+  expect(of(`skein_session_9=${token}`, true, host)).toBeUndefined();
 });

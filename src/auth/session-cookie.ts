@@ -1,7 +1,5 @@
 import type { Request } from 'express';
 
-/** The name of the cookie that holds a session's token. */
-export const SESSION_COOKIE = 'skein_session';
 /** A page of another origin cannot set it without our leave, which nobody gets: we answer no CORS preflight. */
 export const CONSOLE_HEADER = 'x-skein-console';
 /** No browser knows the scheme: one that it knows would make it ask for a password. */
@@ -9,7 +7,14 @@ export const SESSION_CHALLENGE = 'Session realm="skein"';
 
 export const isSessionToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-const COOKIE = new RegExp(`(?:^|;\\s*)${SESSION_COOKIE}=([\\w-]{43})(?:;|$)`);
+/**
+ * The name of the cookie that holds a session's token. Cookies know no ports: with the one that the browser asks, two
+ * services on one host leave each other's sessions alone.
+ */
+export function sessionCookieOf({ headers }: Pick<Request, 'headers'>): string {
+  const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1];
+  return port === undefined ? 'skein_session' : `skein_session_${port}`;
+}
 
 export const isFromConsole = ({ headers }: Request): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
@@ -17,5 +22,8 @@ export const isFromConsole = ({ headers }: Request): boolean =>
 /** The token that a request of the console carries. A cookie alone counts for nothing: any page could send it. */
 export function sessionTokenOf(request: Request): string | undefined {
   if (!isFromConsole(request)) return undefined;
-  return COOKIE.exec(request.headers.cookie ?? '')?.[1];
+  const before = `${sessionCookieOf(request)}=`;
+  const cookies = (request.headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
+  const token = cookies.find((cookie) => cookie.startsWith(before))?.slice(before.length);
+  return token !== undefined && isSessionToken(token) ? token : undefined;
 }

@@ -7,7 +7,7 @@ import { KeysService } from '../auth/keys.service.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
-  SESSION_COOKIE,
+  sessionCookieOf,
   sessionTokenOf,
 } from '../auth/session-cookie.js';
 import { SESSION_SECONDS, SessionsService } from '../auth/sessions.service.js';
@@ -39,7 +39,7 @@ export class ConsoleController {
       scheme === 'Code'
         ? await this.sessions.redeem(secret, addressOf(request))
         : await this.sessions.begin(await this.keyOf(secret, request));
-    response.cookie(SESSION_COOKIE, token, {
+    response.cookie(sessionCookieOf(request), token, {
       ...attributes(request),
       maxAge: SESSION_SECONDS * 1000,
     });
@@ -57,7 +57,7 @@ export class ConsoleController {
     if (!isFromConsole(request)) throw notLetIn();
     const token = sessionTokenOf(request);
     if (token !== undefined) await this.sessions.end(token);
-    response.clearCookie(SESSION_COOKIE, attributes(request));
+    response.clearCookie(sessionCookieOf(request), attributes(request));
     return {};
   }
 
