@@ -138,6 +138,29 @@ describeConsole('the page of traces', () => {
     await row(page, 'later').waitFor();
   });
 
+  it('is live in eight tabs of one browser, which have one stream among them', async () => {
+    const first = await console.open('/connect');
+    const context = first.context();
+    let streams = 0;
+    context.on('request', (request) => {
+      if (request.url().endsWith('/events?project_id=acme%2Ftabs')) streams++;
+    });
+    const others: Page[] = [];
+    for (let n = 0; n < 7; n++) others.push(await context.newPage());
+    for (const page of [first, ...others])
+      await page.goto(`${console.app.url}/console/p/acme/tabs/traces`);
+    for (const page of others) await page.getByText('No traces yet').waitFor();
+    const call = (id: string) => ({ id, op_name: id, started_at: new Date().toISOString(), ms: 1 });
+    await record('acme/tabs', [call('one')]);
+    await Promise.all([first, ...others].map((page) => row(page, 'one').waitFor()));
+    expect(streams).toBe(1);
+    await first.close(); // which has the stream
+    await record('acme/tabs', [call('two')]);
+    await Promise.all(others.map((page) => row(page, 'two').waitFor()));
+    expect(streams).toBe(2);
+    await context.close();
+  });
+
   it('shows tokens, costs, users, threads and what people thought', async () => {
     const project_id = 'acme/cells';
     await record(project_id, [

@@ -1,70 +1,136 @@
-import { useEffect, useEffectEvent } from 'react';
+import { useEffect, useEffectEvent, useRef } from 'react';
 import { send } from './client.ts';
 import { Problem } from './problem.ts';
 
-/** What of a project has changed. */
-export type Kind = 'calls' | 'feedback' | 'objects' | 'costs' | 'models' | 'jobs' | 'builds';
+/** What of a project may change. */
+const KINDS = ['calls', 'feedback', 'objects', 'costs', 'models', 'jobs', 'builds'] as const;
+export type Kind = (typeof KINDS)[number];
 
 type Listener = (kinds: readonly Kind[]) => void;
 
 /** The service says the same to clients that it sends away. */
 const RETRY_MS = 2000;
 
-/** One stream for each project that somebody listens to. */
-const streams = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
+/** The projects that somebody in this tab listens to. */
+const watched = new Map<string, { listeners: Set<Listener>; end: AbortController }>();
+
+/** What the tab that has the stream of a project tells the others. */
+const tabs = new BroadcastChannel('skein events');
+tabs.addEventListener('message', ({ data }: MessageEvent<{ project: string; kinds: Kind[] }>) =>
+  tell(data.project, data.kinds),
+);
 
 /**
  * Calls `onTick` when something of these kinds may have changed in the project, at most four times a second. A tick also
- * comes at first, after an interruption, and once a minute.
+ * comes at first, after an interruption, and once a minute. While a promise that it answers is pending, it is not called;
+ * afterwards once, when there was a tick meanwhile.
  */
 export function useLive(
   project: string | undefined,
   kinds: readonly Kind[],
-  onTick: () => void,
+  onTick: () => unknown,
 ): void {
-  const tick = useEffectEvent((changed: readonly Kind[]) => {
-    if (kinds.some((kind) => changed.includes(kind))) onTick();
+  const state = useRef<'idle' | 'busy' | 'again'>('idle');
+  const call = useEffectEvent(() => onTick());
+  const tick = useEffectEvent(async (changed: readonly Kind[]) => {
+    if (!kinds.some((kind) => changed.includes(kind))) return;
+    if (state.current !== 'idle') {
+      state.current = 'again';
+      return;
+    }
+    do {
+      state.current = 'busy';
+      await call();
+    } while ((state.current as string) === 'again');
+    state.current = 'idle';
   });
   useEffect(() => {
     if (project === undefined) return;
-    return listen(project, (changed) => tick(changed));
+    return listen(project, (changed) => void tick(changed));
   }, [project]);
 }
 
+function tell(project: string, kinds: readonly Kind[]): void {
+  for (const listener of watched.get(project)?.listeners ?? []) listener(kinds);
+}
+
 function listen(project: string, listener: Listener): () => void {
-  const stream = streams.get(project) ?? { listeners: new Set(), end: new AbortController() };
-  const { listeners, end } = stream;
+  const known = watched.get(project);
+  const { listeners, end } = known ?? { listeners: new Set(), end: new AbortController() };
   listeners.add(listener);
-  if (!streams.has(project)) {
-    streams.set(project, stream);
-    void watch(project, listeners, end.signal);
+  if (!known) {
+    watched.set(project, { listeners, end });
+    void watch(project, end.signal);
   }
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
-    streams.delete(project);
+    if (watched.get(project)?.end === end) watched.delete(project);
     end.abort();
   };
 }
 
-/** Until nobody listens any more, or the service refuses. Not an `EventSource`: that cannot say that it is the console's. */
-async function watch(
+/**
+ * Until nobody in this tab listens any more, or the service refuses. Of all tabs one has the stream, since a browser opens six
+ * connections to a host over HTTP/1.1; and only of those that are seen, which look at few projects. One that is seen
+ * again is told that everything may have changed.
+ */
+async function watch(project: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const isSeen = AbortSignal.any([signal, whenSeenIs(false)]);
+    const isRefused = await inTurn(project, isSeen, () => readTicks(project, isSeen));
+    if (isRefused) {
+      watched.delete(project); // the next one that listens asks again
+      return;
+    }
+    const end = AbortSignal.any([signal, whenSeenIs(true)]);
+    if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve));
+    if (!signal.aborted) tell(project, KINDS);
+  }
+}
+
+/** Aborts when the tab is seen, or is no more; at once when it is so. */
+function whenSeenIs(seen: boolean): AbortSignal {
+  const changed = new AbortController();
+  const check = () => {
+    if ((document.visibilityState === 'visible') !== seen) return;
+    document.removeEventListener('visibilitychange', check);
+    changed.abort();
+  };
+  document.addEventListener('visibilitychange', check);
+  check();
+  return changed.signal;
+}
+
+/** When no other tab has the stream of the project. Without TLS, other hosts than this one have no locks: each tab is by itself there. */
+async function inTurn<T>(
   project: string,
-  listeners: Set<Listener>,
   signal: AbortSignal,
-): Promise<void> {
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  if (!('locks' in navigator)) return work();
+  try {
+    return await navigator.locks.request(`skein events ${project}`, { signal }, work);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** True when the service refuses. Not an `EventSource`: that cannot say that it is the console's. */
+async function readTicks(project: string, signal: AbortSignal): Promise<boolean> {
   while (!signal.aborted) {
     try {
-      for await (const kinds of ticks(project, signal))
-        for (const listener of listeners) listener(kinds);
-    } catch (error) {
-      if (error instanceof Problem && [400, 401, 403].includes(error.status)) {
-        streams.delete(project); // the next one that listens asks again
-        return;
+      for await (const kinds of ticks(project, signal)) {
+        tabs.postMessage({ project, kinds });
+        tell(project, kinds);
       }
+    } catch (error) {
+      if (error instanceof Problem && [400, 401, 403].includes(error.status)) return true;
     }
-    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
+  return false;
 }
 
 async function* ticks(project: string, signal: AbortSignal): AsyncGenerator<Kind[]> {
