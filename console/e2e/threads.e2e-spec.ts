@@ -35,8 +35,8 @@ describeConsole('the page of threads', () => {
     output: { role: 'assistant', content: `Answer ${n}` },
     ...rest,
   });
-  async function complete(batch: object[]) {
-    const { status, text } = await console.app.post(`/v2/${PROJECT}/calls/complete`, { batch });
+  async function complete(batch: object[], project = PROJECT) {
+    const { status, text } = await console.app.post(`/v2/${project}/calls/complete`, { batch });
     if (status !== 200) throw new Error(text);
   }
   const names = (page: Page) => page.getByRole('table').getByRole('link').allInnerTexts();
@@ -70,6 +70,27 @@ describeConsole('the page of threads', () => {
     await turns.getByText('{"exact":"<b>"}').waitFor(); // without a reload, and as text
     await turns.getByRole('link', { name: 'turn' }).first().click();
     await page.getByRole('treeitem').waitFor();
+  });
+
+  it('reads a long list page by page behind its last row', async () => {
+    const batch = Array.from({ length: 250 }, (_, n) => aTurn(`many-${1000 + n}`, 0, {}));
+    await complete(
+      batch.map((turn) => ({ ...turn, project_id: 'acme/many' })),
+      'acme/many',
+    );
+    const page = await console.open('/connect');
+    const asked: any[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/threads/stream_query')) asked.push(request.postDataJSON());
+    });
+    await page.goto(`${console.app.url}/console/p/acme/many/threads?sort=turn_count`);
+    await page.getByRole('link', { name: 'many-1000' }).focus();
+    await page.keyboard.press('End');
+    await page.getByRole('link', { name: 'many-1200' }).waitFor();
+    await page.keyboard.press('End');
+    await page.getByRole('link', { name: 'many-1249' }).waitFor();
+    expect(asked.find(({ after }) => after)).toMatchObject({ after: [1, 'many-1199'] });
+    expect(asked.filter(({ offset }) => offset)).toEqual([]);
   });
 
   it('shows the later turns of a long one on request', async () => {

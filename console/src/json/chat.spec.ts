@@ -1,4 +1,4 @@
-import { chatOf } from './chat.ts';
+import { chatOf, turnsOf } from './chat.ts';
 
 it('reads what chat models take and give', () => {
   const messages = [
@@ -34,3 +34,12 @@ it.each([
   [[]],
   [{ messages: [{ content: 'no role' }] }],
 ])('%j is no chat', (inputs) => expect(chatOf(inputs, {})).toBeUndefined());
+
+it('tells the turns of a trajectory that are trained from those that are not', () => {
+  const message = { role: 'assistant', content: 'Four' };
+  expect(turnsOf([{ role: 'user', content: '2 + 2' }, { message, index: 0 }, 7])).toEqual([
+    { role: 'user', text: '2 + 2', toolCalls: [] },
+    { role: 'assistant', text: 'Four', toolCalls: [], isTrained: true },
+  ]);
+  expect(turnsOf('nothing')).toEqual([]);
+});

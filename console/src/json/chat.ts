@@ -3,6 +3,8 @@ export interface Said {
   role: string;
   text: string;
   toolCalls: { name: string; args: string }[];
+  /** A choice of a trajectory: the policy is trained on it. */
+  isTrained?: true;
 }
 
 type Json = Record<string, unknown>;
@@ -15,6 +17,15 @@ export function chatOf(inputs: unknown, output: unknown): Said[] | undefined {
   if (!asked) return undefined;
   return [...asked, ...(answersIn(output) ?? [])];
 }
+
+/** The turns of a trajectory: messages, and choices, which are told by their `message`. What is neither is left out. */
+export const turnsOf = (items: unknown): Said[] =>
+  (Array.isArray(items) ? items : []).flatMap((item): Said[] => {
+    const message = isObject(item) ? item['message'] : undefined;
+    const said = saidIn(message ?? item);
+    if (!said) return [];
+    return [message === undefined ? said : { ...said, isTrained: true }];
+  });
 
 function messagesIn(inputs: unknown): Said[] | undefined {
   if (!isObject(inputs)) return undefined;

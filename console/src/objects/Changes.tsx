@@ -1,16 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef } from 'react';
+import { useMemo } from 'react';
 import { diff } from '../json/diff.ts';
-import { visible } from '../json/visible.ts';
+import { Differences } from '../json/Differences.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import type { ShownProps } from './ObjectPage.tsx';
 import { type Value, valueQuery, type Version } from './versions.ts';
 import styles from './objects.module.css';
-
-const ROW_HEIGHT = 20;
-const SHOWN = 400;
 
 /** The version beside another one, line by line; without a choice the one before. */
 export function Changes({
@@ -70,50 +66,9 @@ function Difference({
 }
 
 function Lines({ before, after }: { before: Value; after: Value }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(
     () => diff(before.index, before.root, after.index, after.root),
     [before, after],
   );
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 20,
-  });
-  const shown = ({ index }: Value, node: number | undefined) => {
-    if (node === undefined) return '';
-    const { start, end } = index.nodes;
-    return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
-  };
-  return (
-    <div
-      ref={scroller}
-      className={styles['lines']}
-      tabIndex={0}
-      role="region"
-      aria-label="Differences"
-    >
-      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const { depth, key, left, right, state } = rows[index]!;
-          const [was, is] = [shown(before, left), shown(after, right)];
-          return (
-            <div
-              key={index}
-              className={styles['line']}
-              data-state={state}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <span style={{ paddingLeft: Math.min(depth, 20) * 12 }}>
-                {visible(key?.slice(1, 61) ?? '–').replace(/"$/, '')}
-              </span>
-              <span title={was}>{state === 'within' ? '' : was}</span>
-              <span title={is}>{state === 'within' ? '' : is}</span>
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
+  return <Differences rows={rows} before={before.index} after={after.index} />;
 }

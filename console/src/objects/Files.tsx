@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
 import { Button } from '../ui/Button.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { save } from './save.ts';
+import { save } from '../ui/save.ts';
 import type { Value } from './versions.ts';
 import styles from './objects.module.css';
 

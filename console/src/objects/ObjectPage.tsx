@@ -8,8 +8,9 @@ import { LongText } from '../json/LongText.tsx';
 import { decoded } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
+import { Fault } from '../ui/Fault.tsx';
 import { bytes } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
@@ -118,13 +119,7 @@ export interface ShownProps {
 
 function Shown({ project, version, versions, search, onSearch }: ShownProps) {
   const { data: value, error, refetch } = useQuery(valueQuery(project, version));
-  if (error)
-    return (
-      <div>
-        <ErrorNote error={error} />
-        <Button onClick={() => void refetch()}>Try again</Button>
-      </div>
-    );
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!value) return <Skeleton rows={12} />;
   const table = tableOf(project, value);
   const shared = { project, version, versions, search, onSearch };
@@ -149,6 +144,7 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
     <section aria-label={`Version ${version.version_index}`} className={styles['shown']}>
       <Suspense fallback={<Skeleton rows={8} />}>
         <Tabs
+          isFull
           value={tabs.some((tab) => tab.value === search.tab) ? search.tab! : first}
           onChange={(tab) => {
             const { version: digest } = search;

@@ -76,24 +76,22 @@ export function ObjectsPage() {
         </Empty>
       )}
       {rows.length > 0 && (
-        <div className={styles['bleed']}>
-          <VirtualTable
-            label="Objects"
-            rows={rows}
-            keyOf={({ object_id, kind }) => `${kind} ${object_id}`}
-            columns={columns}
-            onOpen={({ object_id }) =>
-              void navigate({
-                to: '/p/$entity/$project/objects/$objectId',
-                params: { entity, project: name, objectId: object_id },
-                search: {},
-              })
-            }
-            onEnd={() => {
-              if (hasNextPage && !isFetching) void fetchNextPage();
-            }}
-          />
-        </div>
+        <VirtualTable
+          label="Objects"
+          rows={rows}
+          keyOf={({ object_id, kind }) => `${kind} ${object_id}`}
+          columns={columns}
+          onOpen={({ object_id }) =>
+            void navigate({
+              to: '/p/$entity/$project/objects/$objectId',
+              params: { entity, project: name, objectId: object_id },
+              search: {},
+            })
+          }
+          onEnd={() => {
+            if (hasNextPage && !isFetching) void fetchNextPage();
+          }}
+        />
       )}
     </Page>
   );

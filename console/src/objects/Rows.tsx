@@ -2,11 +2,12 @@ import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
+import { Fault } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import type { ShownProps } from './ObjectPage.tsx';
 import { cellOf, columnsOf, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
-import { save } from './save.ts';
+import { save } from '../ui/save.ts';
 import styles from './objects.module.css';
 
 const PAGE = 50;
@@ -45,13 +46,7 @@ export function Rows({
   const saving = useMutation({
     mutationFn: (kind: 'csv' | 'jsonl') => saveAll(of, `${version.object_id}.${kind}`, kind),
   });
-  if (error)
-    return (
-      <>
-        <ErrorNote error={error} />
-        <Button onClick={() => void refetch()}>Try again</Button>
-      </>
-    );
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
   const columns = columnsOf(data, MOST_COLUMNS);
   const last = Math.max(1, Math.ceil((total.data ?? 0) / PAGE));

@@ -8,7 +8,8 @@ import { indexed } from '../json/indexed.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import styles from './threads.module.css';
@@ -29,48 +30,32 @@ interface Turn {
 export function ThreadPage() {
   const { entity, project: name, threadId } = route.useParams();
   const project = `${entity}/${name}`;
-  const {
-    data,
-    error,
-    isPending,
-    isFetching,
-    hasNextPage,
-    isFetchingNextPage,
-    fetchNextPage,
-    refetch,
-  } = useInfiniteQuery({
-    queryKey: ['thread', project, threadId],
-    initialPageParam: undefined as string[] | undefined,
-    queryFn: ({ pageParam, signal }) => turnsOf(project, threadId, pageParam, signal),
-    getNextPageParam: (page) => {
-      const last = page.length < PAGE ? undefined : page.at(-1)!.call;
-      return last && [last.started_at, last.id];
-    },
-    structuralSharing: false,
-  });
-  useLive(project, ['calls'], () => {
-    if (!isFetching) void refetch();
-  });
+  const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
+    useInfiniteQuery({
+      queryKey: ['thread', project, threadId],
+      initialPageParam: undefined as string[] | undefined,
+      queryFn: ({ pageParam, signal }) => turnsOf(project, threadId, pageParam, signal),
+      getNextPageParam: (page) => {
+        const last = page.length < PAGE ? undefined : page.at(-1)!.call;
+        return last && [last.started_at, last.id];
+      },
+      structuralSharing: false,
+    });
+  useLive(project, ['calls'], () => refetch());
   const turns = data?.pages.flat() ?? [];
   return (
-    <div className={styles['page']}>
-      <header className={styles['header']}>
-        <Link
-          to="/p/$entity/$project/threads"
-          params={{ entity, project: name }}
-          className={styles['back']}
-        >
-          Threads
+    <Page
+      title={threadId}
+      isFull
+      note={
+        <Link to="/p/$entity/$project/threads" params={{ entity, project: name }}>
+          All threads
         </Link>
-        <h1>{threadId}</h1>
-      </header>
+      }
+      error={error}
+      onRetry={() => void refetch()}
+    >
       <div className={styles['turns']}>
-        {error && (
-          <>
-            <ErrorNote error={error} />
-            <Button onClick={() => void refetch()}>Try again</Button>
-          </>
-        )}
         {isPending && <Skeleton rows={12} />}
         {data && turns.length === 0 && <Empty title="No such thread" />}
         <ol aria-label="Turns">
@@ -122,7 +107,7 @@ export function ThreadPage() {
           </Button>
         )}
       </div>
-    </div>
+    </Page>
   );
 }
 

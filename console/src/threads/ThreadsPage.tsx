@@ -4,9 +4,10 @@ import { useEffect, useMemo } from 'react';
 import { allLines } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
-import { Button, buttonClass } from '../ui/Button.tsx';
+import { buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { Sort } from './search.ts';
@@ -31,33 +32,30 @@ export function ThreadsPage() {
   const { sort = 'last_updated', up } = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
-  const {
-    data,
-    error,
-    isPending,
-    isFetching,
-    isFetchingNextPage,
-    hasNextPage,
-    fetchNextPage,
-    refetch,
-  } = useInfiniteQuery({
-    queryKey: ['threads', project, sort, up],
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
-      allLines<Thread>(
-        '/threads/stream_query',
-        {
-          project_id: project,
-          sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
-          limit: PAGE,
-          offset: pageParam,
-        },
-        signal,
-      ),
-    getNextPageParam: (page, pages) => (page.length < PAGE ? undefined : pages.length * PAGE),
-  });
+  const { data, error, isPending, isFetchingNextPage, hasNextPage, fetchNextPage, refetch } =
+    useInfiniteQuery({
+      queryKey: ['threads', project, sort, up],
+      initialPageParam: undefined as (string | number | null)[] | undefined,
+      queryFn: ({ pageParam, signal }) =>
+        allLines<Thread>(
+          '/threads/stream_query',
+          {
+            project_id: project,
+            sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
+            limit: PAGE,
+            ...(pageParam && { after: pageParam }),
+          },
+          signal,
+        ),
+      getNextPageParam: (page) => {
+        const last = page.length < PAGE ? undefined : page.at(-1)!;
+        if (!last) return undefined;
+        return sort === 'thread_id' ? [last.thread_id] : [last[sort], last.thread_id];
+      },
+    });
   useLive(project, ['calls'], () => {
-    if (!isFetching) void refetch();
+    // of a long list that is being read, nothing moves
+    if (data?.pages.length === 1) return refetch();
   });
   const rows = useMemo(() => data?.pages.flat() ?? [], [data]);
   const by = (field: Sort, title: string) => (
@@ -125,16 +123,7 @@ export function ThreadsPage() {
     },
   ];
   return (
-    <div className={styles['page']}>
-      <header className={styles['header']}>
-        <h1>Threads</h1>
-      </header>
-      {error && (
-        <div className={styles['fault']}>
-          <ErrorNote error={error} />
-          <Button onClick={() => void refetch()}>Try again</Button>
-        </div>
-      )}
+    <Page title="Threads" isFull error={error} onRetry={() => void refetch()}>
       {isPending && <Skeleton rows={24} />}
       {data && rows.length === 0 && (
         <Empty title="No threads yet">
@@ -164,6 +153,6 @@ export function ThreadsPage() {
           }}
         />
       )}
-    </div>
+    </Page>
   );
 }

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { send } from '../api/client.ts';
+import { Chat } from '../json/Chat.tsx';
+import { chatOf } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
@@ -13,8 +15,6 @@ import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
-import { chatOf } from '../json/chat.ts';
-import { Chat } from './Chat.tsx';
 import styles from './trace.module.css';
 import type { TraceSpan } from './useTrace.ts';
 
@@ -156,7 +156,7 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
   return (
     <div className={styles['tabs']}>
       <Suspense fallback={<Skeleton rows={6} />}>
-        <Tabs value={tab ?? (chat ? 'chat' : 'json')} onChange={onTab} tabs={tabs} />
+        <Tabs isFull value={tab ?? (chat ? 'chat' : 'json')} onChange={onTab} tabs={tabs} />
       </Suspense>
     </div>
   );

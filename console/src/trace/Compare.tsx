@@ -1,19 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type FormEvent, useMemo, useRef, useState } from 'react';
+import { type FormEvent, useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { diff, type DiffRow } from '../json/diff.ts';
+import { Differences } from '../json/Differences.tsx';
 import type { JsonIndex } from '../json/json-index.ts';
-import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { readCall } from './CallPane.tsx';
 import styles from './trace.module.css';
 
-const ROW_HEIGHT = 20;
-const SHOWN = 160;
 const PARTS = ['inputs', 'output', 'attributes', 'exception', 'summary'];
 
 /** The call beside another one, line by line. */
@@ -87,48 +84,8 @@ async function callBefore(
 }
 
 function Lines({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {
-  const scroller = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => linesOf(ours, theirs), [ours, theirs]);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: 20,
-  });
-  const shown = (index: JsonIndex, node: number | undefined) => {
-    if (node === undefined) return '';
-    const { start, end } = index.nodes;
-    return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
-  };
-  return (
-    <div
-      ref={scroller}
-      className={styles['lines']}
-      tabIndex={0}
-      role="region"
-      aria-label="Differences"
-    >
-      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const { depth, key, left, right, state } = rows[index]!;
-          return (
-            <div
-              key={index}
-              className={styles['diff']}
-              data-state={state}
-              style={{ transform: `translateY(${start}px)` }}
-            >
-              <span style={{ paddingLeft: Math.min(depth, 20) * 12 }}>
-                {visible(key?.slice(1, 61) ?? '–').replace(/"$/, '')}
-              </span>
-              <span>{state === 'within' ? '' : shown(ours, left)}</span>
-              <span>{state === 'within' ? '' : shown(theirs, right)}</span>
-            </div>
-          );
-        })}
-      </div>
-    </div>
-  );
+  return <Differences rows={rows} before={ours} after={theirs} />;
 }
 
 function linesOf(ours: JsonIndex, theirs: JsonIndex): DiffRow[] {

@@ -7,7 +7,9 @@ import { noteProject } from '../api/recent.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { CopyButton } from '../ui/CopyButton.tsx';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { columnsOf } from './columns.tsx';
 import { BadFilter } from './filter.ts';
@@ -42,44 +44,47 @@ export function TracesPage() {
   const [isChoosing, choose] = useState(false);
   const set = (next: TracesSearch) => void navigate({ search: next });
   return (
-    <div className={styles['page']}>
-      <header className={styles['header']}>
-        <h1>Traces</h1>
-        <Count chosen={chosen} isLive={isLive} />
-        <span className={styles['space']} />
-        <select
-          aria-label="Time range"
-          className={controls['input']}
-          value={search.range ?? ''}
-          onChange={({ target }) => {
-            const { range: _, ...rest } = search;
-            set(target.value === '' ? rest : { ...rest, range: target.value as Range });
-          }}
-        >
-          <option value="">All time</option>
-          {Object.entries(RANGES).map(([value, [label]]) => (
-            <option key={value} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-        <Button
-          look="quiet"
-          aria-pressed={search.all === true}
-          title="Every call, not only the roots of traces"
-          onClick={() => {
-            const { all, ...rest } = search;
-            set(all ? rest : { ...rest, all: true });
-          }}
-        >
-          All calls
-        </Button>
-        <Button look="quiet" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
-          Live
-        </Button>
-        <Button onClick={() => choose(true)}>Views</Button>
-        <CopyButton label="Copy as curl" text={() => asCurl(location.origin, pageOf(chosen))} />
-      </header>
+    <Page
+      title="Traces"
+      isFull
+      note={<Count chosen={chosen} isLive={isLive} />}
+      actions={
+        <>
+          <select
+            aria-label="Time range"
+            className={controls['input']}
+            value={search.range ?? ''}
+            onChange={({ target }) => {
+              const { range: _, ...rest } = search;
+              set(target.value === '' ? rest : { ...rest, range: target.value as Range });
+            }}
+          >
+            <option value="">All time</option>
+            {Object.entries(RANGES).map(([value, [label]]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          <Button
+            look="quiet"
+            aria-pressed={search.all === true}
+            title="Every call, not only the roots of traces"
+            onClick={() => {
+              const { all, ...rest } = search;
+              set(all ? rest : { ...rest, all: true });
+            }}
+          >
+            All calls
+          </Button>
+          <Button look="quiet" aria-pressed={isLive} onClick={() => setLive(!isLive)}>
+            Live
+          </Button>
+          <Button onClick={() => choose(true)}>Views</Button>
+          <CopyButton label="Copy as curl" text={() => asCurl(location.origin, pageOf(chosen))} />
+        </>
+      }
+    >
       <List
         key={JSON.stringify([project, search])}
         project={project}
@@ -101,7 +106,7 @@ export function TracesPage() {
           />
         </Suspense>
       )}
-    </div>
+    </Page>
   );
 }
 
@@ -163,12 +168,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
           </Button>
         )}
       </div>
-      {pages.error && (
-        <div className={styles['fault']}>
-          <ErrorNote error={pages.error} />
-          <Button onClick={() => void pages.refetch()}>Try again</Button>
-        </div>
-      )}
+      {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
       {pages.isPending && <Skeleton rows={24} />}
       {pages.data && rows.length === 0 && (
         <Nothing isFiltered={isFiltered} project={project} onAll={() => onSearch({})} />

@@ -13,10 +13,11 @@ export interface Series {
   whole: string;
 }
 
-/** Buckets of time, in seconds. */
+/** Buckets of time, in seconds; or, where they have a name, numbers of that name: step 0, step 1. */
 export interface Buckets {
   starts: readonly number[];
   until: number;
+  name?: string;
 }
 
 interface ChartProps {
@@ -27,7 +28,7 @@ interface ChartProps {
   look: 'stacked' | 'bars' | 'lines';
   format: (value: number | null) => string;
   /** Is told the window that was dragged over, in seconds. */
-  onZoom: (from: number, to: number) => void;
+  onZoom?: (from: number, to: number) => void;
 }
 
 const HEIGHT = 150;
@@ -39,12 +40,13 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
   const holder = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [pointed, point] = useState<number | null>(null);
-  const zoom = useEffectEvent(onZoom);
+  const zoom = useEffectEvent((from: number, to: number) => onZoom?.(from, to));
   const text = useEffectEvent(format);
   const data = useMemo(() => dataOf(buckets, series, look), [buckets, series, look]);
   const latest = useRef({ data, buckets });
   latest.current = { data, buckets };
   const colours = series.map(({ colour }) => colour).join(' ');
+  const isNumbered = buckets.name !== undefined;
 
   useEffect(() => {
     const element = holder.current!;
@@ -53,6 +55,7 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
         element,
         look,
         colours: colours.split(' '),
+        isNumbered,
         range: () => rangeOf(latest.current.buckets),
         format: (value) => text(value),
         onPoint: point,
@@ -73,7 +76,7 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
       made.destroy();
       plot.current = undefined;
     };
-  }, [look, colours]);
+  }, [look, colours, isNumbered]);
   useEffect(() => plot.current?.setData(data), [data]);
 
   const last = buckets.starts.length - 1;
@@ -102,7 +105,7 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
     <figure className={styles['chart']}>
       <figcaption className={styles['caption']}>
         <h2>{title}</h2>
-        <span className={styles['when']}>{at !== null && bucketTime(buckets, at)}</span>
+        <span className={styles['when']}>{at !== null && bucketName(buckets, at)}</span>
       </figcaption>
       <ul className={styles['legend']}>
         {shown.map(({ label, colour, value }) => (
@@ -118,12 +121,16 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
         className={styles['plot']}
         tabIndex={0}
         role="slider"
-        aria-label={`${title} over time`}
+        aria-label={`${title} over ${buckets.name ?? 'time'}`}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, last)}
         aria-valuenow={at ?? 0}
         aria-valuetext={[
-          at === null ? 'the whole window' : bucketTime(buckets, at),
+          at === null
+            ? buckets.name
+              ? 'the last one'
+              : 'the whole window'
+            : bucketName(buckets, at),
           ...shown.map(({ label, value }) => `${label} ${value}`),
         ].join(', ')}
         onKeyDown={onKeyDown}
@@ -134,13 +141,19 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
 
 const rangeOf = ({ starts, until }: Buckets): [number, number] => [starts[0] ?? until - 1, until];
 
-/** The middles of the buckets, and the series; stacked ones from the outermost in, so that each is drawn over its sum. */
+const WHOLE_NUMBERS = Array.from({ length: 9 }, (_, n) =>
+  [1, 2, 5].map((by) => by * 10 ** n),
+).flat();
+
+/** The middles of the buckets, or the numbers, and the series; stacked ones from the outermost in, so that each is drawn over its sum. */
 function dataOf(
-  { starts, until }: Buckets,
+  { starts, until, name }: Buckets,
   series: readonly Series[],
   look: ChartProps['look'],
 ): uPlot.AlignedData {
-  const middles = starts.map((start, index) => (start + (starts[index + 1] ?? until)) / 2);
+  const middles = name
+    ? [...starts]
+    : starts.map((start, index) => (start + (starts[index + 1] ?? until)) / 2);
   const columns = series.map(({ values }) => [...values]);
   if (look === 'stacked')
     for (let n = 1; n < columns.length; n++)
@@ -150,8 +163,9 @@ function dataOf(
 
 const DAY_S = 86_400;
 
-function bucketTime({ starts, until }: Buckets, index: number): string {
+function bucketName({ starts, until, name }: Buckets, index: number): string {
   const start = starts[index]!;
+  if (name) return `${name} ${start}`;
   const seconds = (starts[index + 1] ?? until) - start;
   return new Date(start * 1000).toLocaleString('en-GB', {
     day: 'numeric',
@@ -209,6 +223,7 @@ interface Plot {
   element: HTMLElement;
   look: ChartProps['look'];
   colours: string[];
+  isNumbered: boolean;
   range: () => [number, number];
   format: (value: number) => string;
   onPoint: (index: number | null) => void;
@@ -219,6 +234,7 @@ function optionsOf({
   element,
   look,
   colours,
+  isNumbered,
   range,
   format,
   onPoint,
@@ -239,8 +255,9 @@ function optionsOf({
     legend: { show: false },
     padding: [8, 20, 0, 0],
     scales: {
-      x: { time: true, range },
-      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+      x: { time: !isNumbered, range },
+      // what is learnt may be below zero, or change a little far above it
+      y: isNumbered ? {} : { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
     },
     axes: [
       {
@@ -248,7 +265,9 @@ function optionsOf({
         size: 24,
         gap: 6,
         space: 64,
-        values: (...[, splits, , , step]) => splits.map((at) => tickOf(at, step)),
+        ...(isNumbered && { incrs: WHOLE_NUMBERS }),
+        values: (...[, splits, , , step]) =>
+          splits.map((at) => (isNumbered ? String(at) : tickOf(at, step))),
       },
       {
         ...axis,
@@ -273,9 +292,12 @@ function optionsOf({
     cursor: {
       y: false,
       points: { show: look === 'lines' },
-      drag: { x: true, y: false, setScale: false },
+      drag: { x: !isNumbered, y: false, setScale: false },
       // what is dragged over in one chart is not dragged over in each of them
-      sync: { key: 'time', filters: { pub: (event) => /^mouse(move|leave)$/.test(event) } },
+      sync: {
+        key: isNumbered ? 'number' : 'time',
+        filters: { pub: (event) => /^mouse(move|leave)$/.test(event) },
+      },
     },
     hooks: {
       setCursor: [({ cursor }) => onPoint((cursor.left ?? -1) < 0 ? null : (cursor.idx ?? null))],

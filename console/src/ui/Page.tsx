@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import { Button } from './Button.tsx';
-import { ErrorNote } from './Notice.tsx';
+import { Fault } from './Fault.tsx';
 import styles from './page.module.css';
 
 /** A page that scrolls below its title. An error stands above what there still is to show. */
@@ -19,7 +18,7 @@ export function Page({
   actions?: ReactNode;
   error?: Error | null;
   onRetry?: () => void;
-  /** As high as the window: what is in it scrolls, and not the page. */
+  /** As high and wide as the window leaves: what is in it scrolls, and not the page. */
   isFull?: boolean;
   children: ReactNode;
 }) {
@@ -31,12 +30,7 @@ export function Page({
         <span className={styles['space']} />
         {actions}
       </header>
-      {error && (
-        <div className={styles['fault']}>
-          <ErrorNote error={error} />
-          {onRetry && <Button onClick={onRetry}>Try again</Button>}
-        </div>
-      )}
+      {error && <Fault error={error} onRetry={onRetry} />}
       {children}
     </div>
   );

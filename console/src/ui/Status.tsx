@@ -2,15 +2,22 @@ import styles from './controls.module.css';
 
 export type CallStatus = 'success' | 'error' | 'descendant_error' | 'running';
 
-const LOOK: Record<CallStatus, [className: string, label: string]> = {
+export type JobStatus = 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+
+const LOOK: Record<CallStatus | JobStatus, [className: string, label: string]> = {
   success: ['success', 'Success'],
   error: ['bad', 'Error'],
   descendant_error: ['below', 'Error below'],
   running: ['running', 'Running'],
+  queued: ['waiting', 'Queued'],
+  leased: ['running', 'Claimed'],
+  succeeded: ['success', 'Succeeded'],
+  failed: ['bad', 'Failed'],
+  cancelled: ['waiting', 'Cancelled'],
 };
 
-/** The state of a call, by shape as well as by colour. */
-export function Status({ status, isShort }: { status: CallStatus; isShort?: boolean }) {
+/** The state of a call or a job, by shape as well as by colour. */
+export function Status({ status, isShort }: { status: CallStatus | JobStatus; isShort?: boolean }) {
   const [className, label] = LOOK[status];
   return (
     <span className={`${styles['status']} ${styles[className]}`} title={label}>

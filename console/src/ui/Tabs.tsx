@@ -13,13 +13,20 @@ export function Tabs<T extends string>({
   tabs,
   value,
   onChange,
+  isFull,
 }: {
   tabs: Tab<T>[];
   value: T;
   onChange: (value: T) => void;
+  /** As high as there is room: what is in a panel scrolls. */
+  isFull?: boolean;
 }) {
   return (
-    <Base.Root value={value} onValueChange={(next: T) => onChange(next)}>
+    <Base.Root
+      className={isFull ? styles['fullTabs'] : undefined}
+      value={value}
+      onValueChange={(next: T) => onChange(next)}
+    >
       <Base.List className={styles['tabs']} activateOnFocus>
         {tabs.map((tab) => (
           <Base.Tab key={tab.value} value={tab.value} className={styles['tab']}>

@@ -1,4 +1,4 @@
-import { bytes, count, duration, money, opName } from './format.js';
+import { bytes, count, duration, money, number, opName } from './format.js';
 
 it.each([
   [null, '–'],
@@ -41,3 +41,13 @@ it('names an op without the ref around it', () => {
   expect(opName('svc:///acme/demo/op/answer:abc')).toBe('answer');
   expect(opName('answer')).toBe('answer');
 });
+
+it.each([
+  [0, '0'],
+  [0.413_744, '0.4137'],
+  [-1.25, '-1.25'],
+  [12_400.4, '12,400'],
+  [0.000_005, '0.000005'],
+  [0.000_000_51, '5.1e-7'],
+  [undefined, '–'],
+])('the number %s reads %s', (value, text) => expect(number(value)).toBe(text));

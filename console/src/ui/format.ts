@@ -37,6 +37,14 @@ export function money(amount: number | null | undefined, unit = 'USD'): string {
 
 const digitsOf = (amount: number) => Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
 
+/** Any number, with as many digits as tell it apart: `0.4137`, `-1.25`, `12,400`, `5e-7`. */
+export function number(value: number | null | undefined): string {
+  if (value === null || value === undefined) return '–';
+  const rounded = Number(value.toPrecision(4));
+  const isPlain = rounded === 0 || (Math.abs(rounded) >= 1e-6 && Math.abs(rounded) < 1e9);
+  return isPlain ? rounded.toLocaleString('en-US', { maximumFractionDigits: 10 }) : String(rounded);
+}
+
 const DAY_MS = 86_400_000;
 
 /** In the viewer's zone; the day only where it is not today. */

@@ -1,6 +1,6 @@
-import { visible } from '../json/visible.ts';
-import type { Said } from '../json/chat.ts';
-import styles from './trace.module.css';
+import type { Said } from './chat.ts';
+import styles from './json.module.css';
+import { visible } from './visible.ts';
 
 const MOST_CHARACTERS = 20_000;
 
@@ -8,9 +8,12 @@ const MOST_CHARACTERS = 20_000;
 export function Chat({ said }: { said: Said[] }) {
   return (
     <ol className={styles['chat']} aria-label="Conversation" tabIndex={0}>
-      {said.map(({ role, text, toolCalls }, n) => (
+      {said.map(({ role, text, toolCalls, isTrained }, n) => (
         <li key={n} data-role={role}>
-          <span className={styles['role']}>{role}</span>
+          <span className={styles['role']}>
+            {role}
+            {isTrained && <b title="The policy is trained on what it said here">trained</b>}
+          </span>
           {text !== '' && (
             <p>
               {visible(text.slice(0, MOST_CHARACTERS))}

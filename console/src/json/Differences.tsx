@@ -1,0 +1,67 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useRef } from 'react';
+import type { DiffRow } from './diff.ts';
+import styles from './json.module.css';
+import type { JsonIndex } from './json-index.ts';
+import { visible } from './visible.ts';
+
+const ROW_HEIGHT = 20;
+/** Of a value; the whole of it is in the document. */
+const SHOWN = 400;
+const SHOWN_KEY = 60;
+
+/** Two documents side by side, line by line. */
+export function Differences({
+  rows,
+  before,
+  after,
+}: {
+  rows: readonly DiffRow[];
+  before: JsonIndex;
+  after: JsonIndex;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20,
+  });
+  return (
+    <div
+      ref={scroller}
+      className={styles['differences']}
+      tabIndex={0}
+      role="region"
+      aria-label="Differences"
+    >
+      <div style={{ height: virtual.getTotalSize(), position: 'relative' }}>
+        {virtual.getVirtualItems().map(({ index, start }) => {
+          const { depth, key, left, right, state } = rows[index]!;
+          const isWithin = state === 'within';
+          const [was, is] = isWithin ? ['', ''] : [shown(before, left), shown(after, right)];
+          return (
+            <div
+              key={index}
+              className={styles['difference']}
+              data-state={state}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <span style={{ paddingLeft: Math.min(depth, 20) * 12 }}>
+                {visible(key?.slice(1, SHOWN_KEY + 1) ?? '–').replace(/"$/, '')}
+              </span>
+              <span title={was}>{was}</span>
+              <span title={is}>{is}</span>
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function shown(index: JsonIndex, node: number | undefined): string {
+  if (node === undefined) return '';
+  const { start, end } = index.nodes;
+  return visible(index.text.slice(start[node], Math.min(end[node]!, start[node]! + SHOWN)));
+}

@@ -1,0 +1,11 @@
+import { Button } from './Button.tsx';
+import { ErrorNote } from './Notice.tsx';
+import styles from './page.module.css';
+
+/** What went wrong, and a way to try again. */
+export const Fault = ({ error, onRetry }: { error: Error; onRetry?: (() => void) | undefined }) => (
+  <div className={styles['fault']}>
+    <ErrorNote error={error} />
+    {onRetry && <Button onClick={onRetry}>Try again</Button>}
+  </div>
+);
