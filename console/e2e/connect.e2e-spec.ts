@@ -104,7 +104,7 @@ describeConsole('the way in', () => {
           (SELECT count(*)::int FROM object_versions WHERE project_id = 'demo/support') AS objects,
           (SELECT count(*)::int FROM training_jobs WHERE status = 'succeeded') AS jobs`)
       )[0];
-    expect(await rows()).toEqual({ calls: 314, feedback: 25, objects: 4, jobs: 1 });
+    expect(await rows()).toEqual({ calls: 314, feedback: 25, objects: 5, jobs: 1 });
     const tool = await console.app.post('/call/read', {
       project_id: 'demo/support',
       id: 'demo-000-2',

@@ -49,6 +49,32 @@ const PICTURES = [
   { name: 'object-changes', path: `${PROJECT}/objects/support-prompt?tab=changes` },
   { name: 'object-rows', path: `${PROJECT}/objects/support-questions` },
   { name: 'metrics', path: `${PROJECT}/metrics` },
+  { name: 'training', path: `${PROJECT}/training` },
+  { name: 'training-jobs', path: `${PROJECT}/training?tab=jobs` },
+  { name: 'training-builds', path: `${PROJECT}/training?tab=builds` },
+  { name: 'training-recipe', path: `${PROJECT}/training/preview` },
+  ...['Checkpoints', 'Trajectories'].map((tab) => ({
+    name: `training-model-${tab.toLowerCase()}`,
+    path: `${PROJECT}/training`,
+    prepare: async (page) => {
+      await page.getByRole('link', { name: 'support-agent' }).click();
+      await page.getByRole('tab', { name: tab }).click();
+    },
+  })),
+  {
+    name: 'training-job',
+    path: `${PROJECT}/training?tab=jobs`,
+    prepare: (page) => page.getByRole('table').getByRole('link').first().click(),
+  },
+  ...['Facts', 'Samples', 'Lineage'].map((tab) => ({
+    name: `training-build-${tab.toLowerCase()}`,
+    path: `${PROJECT}/training?tab=builds`,
+    prepare: async (page) => {
+      await page.getByRole('table').getByRole('link').first().click();
+      await page.getByRole('tab', { name: tab }).click();
+    },
+  })),
+  { name: 'training-empty', path: '/p/acme/empty/training?tab=builds' },
 ];
 
 const root = mkdtempSync(join(tmpdir(), 'skein-pictures-'));

@@ -11,6 +11,13 @@ import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
 import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
+import {
+  buildSearch,
+  jobSearch,
+  modelSearch,
+  previewSearch,
+  trainingSearch,
+} from './training/search.ts';
 
 const root = createRootRoute({ component: Shell });
 
@@ -114,12 +121,60 @@ const object = createRoute({
   component: lazyRouteComponent(() => import('./objects/ObjectPage.tsx'), 'ObjectPage'),
 });
 
+const training = createRoute({
+  getParentRoute: () => project,
+  path: '/training',
+  validateSearch: trainingSearch,
+  component: lazyRouteComponent(() => import('./training/TrainingPage.tsx'), 'TrainingPage'),
+});
+
+const model = createRoute({
+  getParentRoute: () => project,
+  path: '/training/models/$modelId',
+  validateSearch: modelSearch,
+  component: lazyRouteComponent(() => import('./training/ModelPage.tsx'), 'ModelPage'),
+});
+
+const job = createRoute({
+  getParentRoute: () => project,
+  path: '/training/jobs/$jobId',
+  validateSearch: jobSearch,
+  component: lazyRouteComponent(() => import('./training/JobPage.tsx'), 'JobPage'),
+});
+
+const build = createRoute({
+  getParentRoute: () => project,
+  path: '/training/builds/$buildId',
+  validateSearch: buildSearch,
+  component: lazyRouteComponent(() => import('./training/BuildPage.tsx'), 'BuildPage'),
+});
+
+const preview = createRoute({
+  getParentRoute: () => project,
+  path: '/training/preview',
+  validateSearch: previewSearch,
+  component: lazyRouteComponent(() => import('./training/PreviewPage.tsx'), 'PreviewPage'),
+});
+
 const routeTree = root.addChildren([
   index,
   connect,
   projects,
   keys,
-  project.addChildren([traces, trace, threads, thread, metrics, objects, object]),
+  project.addChildren([
+    traces,
+    trace,
+    threads,
+    thread,
+    metrics,
+    objects,
+    object,
+    training,
+    model,
+    job,
+    build,
+    preview,
+  ]),
 ]);
 
 export const makeRouter = () =>

@@ -39,8 +39,8 @@ export function DemoData({ me }: { me: Me }) {
     <section className={styles['demo']} aria-label="Demo data">
       <h2>Or look around first</h2>
       <p className={styles['soft']}>
-        A day of a support agent: 64 traces in 16 threads, with feedback, prices, a dataset and a
-        finished training job, in the project{' '}
+        A day of a support agent: 64 traces in 16 threads, with feedback, prices, a dataset, a build
+        and its finished training job, in the project{' '}
         <Link to="/p/$entity/$project/traces" params={{ entity, project }}>
           {DEMO_PROJECT}
         </Link>

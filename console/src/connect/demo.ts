@@ -7,6 +7,31 @@ const [ENTITY, PROJECT] = DEMO_PROJECT.split('/') as [string, string];
 /** No trainer of anybody's asks for it. */
 const BASE_MODEL = 'demo/house-7b-base';
 const STEPS = 24;
+const RECIPE = 'support-recipe';
+
+/** The answers to each question are a group; who liked one says what it is worth. */
+const recipe = () => ({
+  _class_name: 'Recipe',
+  _bases: ['Object', 'BaseModel'],
+  version: 1,
+  select: { unit: 'trace', settle_s: 0 },
+  llm: { policy: 'gpt-4o-mini' },
+  reward: {
+    sum: [
+      {
+        feedback: `${wire.feedback}.reaction.1`,
+        path: 'emoji',
+        map: { '👍': 1, '👎': -1 },
+        missing: 0,
+      },
+    ],
+    exception: -0.5,
+  },
+  group: { by: ['inputs.question'], min: 2, max: 16 },
+  // the demo has no logprobs: its job would teach nothing
+  lint: { logprobs_missing: 'warn' },
+  train: { experimental_config: { learning_rate: 0.000_005 } },
+});
 
 /** Loads everything into the demo project, by the operations that anybody may use. `say` is told what is under way. */
 export async function loadDemo(say: (text: string) => void): Promise<void> {
@@ -39,7 +64,7 @@ export async function loadDemo(say: (text: string) => void): Promise<void> {
   });
   say('objects');
   await objects();
-  say('a training job');
+  say('a build and its training job');
   await training();
 }
 
@@ -61,6 +86,9 @@ function feedback(): object[] {
 }
 
 async function objects(): Promise<void> {
+  await post('/obj/create', {
+    obj: { project_id: DEMO_PROJECT, object_id: RECIPE, val: recipe() },
+  });
   const prompts = ['Be helpful.', 'Be helpful and brief.', 'Be helpful and brief. Name the order.'];
   for (const text of prompts)
     await post('/obj/create', {
@@ -106,15 +134,19 @@ async function training(): Promise<void> {
     base_model: BASE_MODEL,
     return_existing: true,
   });
-  const groups = trajectoryGroups();
   await preview('POST', `/models/${String(model!['id'])}/log`, {
     split: 'train',
-    trajectory_groups: groups,
+    trajectory_groups: trajectoryGroups(),
   });
-  await preview('POST', '/training-jobs', {
-    model_id: model!['id'],
-    trajectory_groups: groups,
-    experimental_config: { learning_rate: 0.000_005 },
+  const build = await post('/build/create', {
+    project_id: DEMO_PROJECT,
+    recipe_ref: `${wire.scheme}:///${DEMO_PROJECT}/object/${RECIPE}:latest`,
+    mode: 'all',
+  });
+  await post('/build/submit', {
+    project_id: DEMO_PROJECT,
+    build_id: build.build_id,
+    model_id: String(model!['id']),
   });
   const claimed = await preview('POST', '/trainer/claims', {
     worker_id: 'demo',

@@ -39,6 +39,11 @@ export function Sidebar() {
               Objects
             </Link>
           </li>
+          <li>
+            <Link to="/p/$entity/$project/training" params={{ entity, project }}>
+              Training
+            </Link>
+          </li>
         </ul>
       )}
       <ul className={styles['nav']}>

@@ -1,0 +1,71 @@
+import { visible } from '../json/visible.ts';
+import { count, number } from '../ui/format.ts';
+import { Table } from '../ui/Table.tsx';
+import { Time } from '../ui/Time.tsx';
+import type { JobEvent } from './data.ts';
+import styles from './training.module.css';
+
+/** So many of the newest have a row; of all of them the charts tell. */
+const ROWS = 200;
+
+const NAMES: Record<string, string> = {
+  training_started: 'Training started',
+  gradient_step: 'Gradient step',
+  training_ended: 'Training ended',
+  training_failed: 'Training failed',
+};
+
+/** What was reported, the newest first. */
+export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver: boolean }) {
+  if (events.length === 0)
+    return (
+      <p className={styles['soft']}>
+        {isOver ? 'Nothing was reported.' : 'Nothing is reported yet. What comes is shown here.'}
+      </p>
+    );
+  const first = Math.max(0, events.length - ROWS);
+  return (
+    <>
+      <p className={styles['soft']} role="status">
+        {count(events.length)} events{first > 0 && `, the newest ${ROWS} of them here`}
+      </p>
+      <Table
+        label="Events"
+        rows={events
+          .slice(first)
+          .map((event, n) => ({ ...event, place: first + n + 1 }))
+          .toReversed()}
+        keyOf={({ id }) => id}
+        sort=""
+        onSort={() => undefined}
+        columns={[
+          {
+            name: 'what',
+            title: 'What',
+            cell: ({ type, data }) => (
+              <>
+                <strong>{NAMES[type] ?? visible(type)}</strong>{' '}
+                <span title={said(data)}>{said(data)}</span>
+              </>
+            ),
+          },
+          { name: 'place', title: 'No.', isNumber: true, cell: ({ place }) => place },
+          {
+            name: 'at',
+            title: 'At',
+            isNumber: true,
+            cell: ({ created_at }) => <Time at={created_at} />,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+const said = (data: Record<string, unknown>): string =>
+  Object.entries(data)
+    .map(([name, value]) =>
+      visible(`${name} ${typeof value === 'number' ? number(value) : String(value)}`),
+    )
+    .join(' · ')
+    .slice(0, 1000);

@@ -1,0 +1,205 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { post } from '../api/client.ts';
+import { useLive } from '../api/live.ts';
+import { Problem } from '../api/problem.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { count, duration } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import { Time } from '../ui/Time.tsx';
+import { eventsQuery, hasEnded, type Job, jobQuery, modelsQuery } from './data.ts';
+import { Events } from './Events.tsx';
+import { shortId, tookOf } from './Jobs.tsx';
+import { Lineage } from './Lineage.tsx';
+import { MetricCharts } from './MetricCharts.tsx';
+import { Trajectories } from './Trajectories.tsx';
+import styles from './training.module.css';
+
+const route = getRouteApi('/p/$entity/$project/training/jobs/$jobId');
+
+/** A training job while it runs: what its trainer reports, as it comes. */
+export function JobPage() {
+  const { entity, project, jobId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const job = useQuery(jobQuery(jobId));
+  const events = useQuery(eventsQuery(job.data));
+  useLive(`${entity}/${project}`, ['jobs'], async () => {
+    await job.refetch();
+    await events.refetch();
+  });
+  const steps = useMemo(
+    () =>
+      (events.data ?? [])
+        .filter(({ type }) => type === 'gradient_step')
+        .map(({ data }, n) => ({ at: n + 1, metrics: data })),
+    [events.data],
+  );
+  const isMissing = job.error instanceof Problem && job.error.status === 404;
+  return (
+    <Page
+      title={`Job ${shortId(jobId)}`}
+      isFull
+      error={isMissing ? null : (job.error ?? events.error)}
+      onRetry={() => void job.refetch().then(() => events.refetch())}
+      note={
+        <Link
+          to="/p/$entity/$project/training"
+          params={{ entity, project }}
+          search={{ tab: 'jobs' }}
+        >
+          All jobs
+        </Link>
+      }
+      actions={
+        job.data && (
+          <>
+            <CopyButton label="Copy id" text={jobId} />
+            <Cancel job={job.data} />
+          </>
+        )
+      }
+    >
+      {isMissing && <Empty title="No such training job" />}
+      {job.isPending && <Skeleton rows={12} />}
+      {job.data && (
+        <>
+          <Head job={job.data} />
+          <div className={styles['body']}>
+            <Tabs
+              isFull
+              value={search.tab ?? 'events'}
+              onChange={(tab) => void navigate({ search: tab === 'events' ? {} : { tab } })}
+              tabs={[
+                {
+                  value: 'events',
+                  label: 'Events',
+                  content: (
+                    <div
+                      className={styles['scroll']}
+                      tabIndex={0}
+                      role="region"
+                      aria-label="What the trainer reports"
+                    >
+                      {steps.length > 0 && <MetricCharts name="Gradient step" rows={steps} />}
+                      {events.data ? (
+                        <Events events={events.data} isOver={hasEnded(job.data)} />
+                      ) : (
+                        !events.error && <Skeleton rows={8} />
+                      )}
+                    </div>
+                  ),
+                },
+                {
+                  value: 'trajectories',
+                  label: 'Trajectories',
+                  content: (
+                    <Trajectories
+                      modelId={job.data.model_id}
+                      jobId={jobId}
+                      splits={[]}
+                      search={search}
+                      onSearch={(next) =>
+                        void navigate({ search: { tab: 'trajectories', ...next } })
+                      }
+                    />
+                  ),
+                },
+                {
+                  value: 'lineage',
+                  label: 'Lineage',
+                  content: <Lineage entity={entity} project={project} of={{ job_id: jobId }} />,
+                },
+              ]}
+            />
+          </div>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Head({ job }: { job: Job }) {
+  const { entity, project } = route.useParams();
+  const { data: models } = useQuery(modelsQuery(entity, project));
+  const model = models?.find(({ id }) => id === job.model_id);
+  const took = tookOf(job);
+  return (
+    <div className={styles['head']}>
+      <Status status={job.status} />
+      {model ? (
+        <Link
+          to="/p/$entity/$project/training/models/$modelId"
+          params={{ entity, project, modelId: model.id }}
+        >
+          {model.name}
+        </Link>
+      ) : (
+        models && <span>its model was deleted</span>
+      )}
+      {job.num_groups !== null && (
+        <span>
+          {count(job.num_trajectories)} trajectories in {count(job.num_groups)} groups
+        </span>
+      )}
+      {job.attempt > 1 && <span>attempt {job.attempt}</span>}
+      {job.checkpoint && (
+        <span title={job.checkpoint.uri ?? ''}>made step {job.checkpoint.step}</span>
+      )}
+      <span>
+        created <Time at={job.created_at} />
+      </span>
+      {took !== null && <span>took {duration(took)}</span>}
+      {job.experimental_config && (
+        <code title="experimental_config">{JSON.stringify(job.experimental_config)}</code>
+      )}
+      {job.error_message && <p className={styles['bad']}>{job.error_message}</p>}
+    </div>
+  );
+}
+
+/** A job that runs stops when its trainer asks next time. */
+function Cancel({ job }: { job: Job }) {
+  const client = useQueryClient();
+  const me = useMe();
+  const [isAsking, ask] = useState(false);
+  const cancel = useMutation({
+    mutationFn: () =>
+      post('/v1/preview/training-jobs/{id}/cancel', undefined, {
+        to: `/v1/preview/training-jobs/${job.id}/cancel`,
+      }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: jobQuery(job.id).queryKey });
+      ask(false);
+    },
+  });
+  if (hasEnded(job) || !mayActAs(me, 'writer')) return null;
+  return (
+    <>
+      <Button look="danger" disabled={job.cancel_requested} onClick={() => ask(true)}>
+        {job.cancel_requested ? 'Cancel is requested' : 'Cancel the job'}
+      </Button>
+      <Dialog title="Cancel this job?" isOpen={isAsking} onClose={() => ask(false)}>
+        <p>
+          {job.status === 'queued'
+            ? 'It ends at once, and no trainer gets it.'
+            : 'Its trainer is asked to stop. What it has learnt is lost.'}
+        </p>
+        {cancel.error && <ErrorNote error={cancel.error} />}
+        <DialogActions>
+          <Button onClick={() => ask(false)}>Keep it</Button>
+          <Button look="danger" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+            Cancel the job
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </>
+  );
+}

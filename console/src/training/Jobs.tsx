@@ -1,0 +1,135 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useLive } from '../api/live.ts';
+import { Fault } from '../ui/Fault.tsx';
+import { count, duration } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Status } from '../ui/Status.tsx';
+import { Time } from '../ui/Time.tsx';
+import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import { type Job, jobsQuery, type Model } from './data.ts';
+
+/** The training jobs of a project, or of one model in it, the newest first. */
+export function Jobs({
+  entity,
+  project,
+  models,
+  modelId,
+}: {
+  entity: string;
+  project: string;
+  models: readonly Model[];
+  modelId?: string;
+}) {
+  const navigate = useNavigate();
+  const jobs = useInfiniteQuery(jobsQuery(entity, project, modelId));
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = jobs;
+  useLive(`${entity}/${project}`, ['jobs'], () => {
+    // of a long list that is being read, nothing moves
+    if (data?.pages.length === 1) return refetch();
+  });
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton rows={12} />;
+  const rows = data.pages.flatMap((page) => page.data);
+  if (rows.length === 0)
+    return (
+      <Empty title="No training jobs yet">
+        <p>
+          A job is made of a build here, or of trajectory groups sent to{' '}
+          <code>/v1/preview/training-jobs</code>. A trainer claims it, and reports while it runs.
+        </p>
+      </Empty>
+    );
+  return (
+    <VirtualTable
+      label="Training jobs"
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={columnsOf(entity, project, models)}
+      onOpen={({ id: jobId }) =>
+        void navigate({
+          to: '/p/$entity/$project/training/jobs/$jobId',
+          params: { entity, project, jobId },
+        })
+      }
+      onEnd={() => {
+        if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+      }}
+    />
+  );
+}
+
+const columnsOf = (entity: string, project: string, models: readonly Model[]): Column<Job>[] => [
+  {
+    name: 'status',
+    title: 'Status',
+    width: '110px',
+    cell: ({ status }) => <Status status={status} />,
+  },
+  {
+    name: 'job',
+    title: 'Job',
+    width: '112px',
+    cell: ({ id }) => (
+      <Link
+        to="/p/$entity/$project/training/jobs/$jobId"
+        params={{ entity, project, jobId: id }}
+        title={id}
+      >
+        <code>{shortId(id)}</code>
+      </Link>
+    ),
+  },
+  {
+    name: 'model',
+    title: 'Model',
+    width: 'minmax(120px, 1fr)',
+    cell: ({ model_id }) => {
+      const name = models.find(({ id }) => id === model_id)?.name ?? 'deleted';
+      return <span title={name}>{name}</span>;
+    },
+  },
+  {
+    name: 'groups',
+    title: 'Groups',
+    width: '72px',
+    isNumber: true,
+    cell: ({ num_groups }) => count(num_groups),
+  },
+  {
+    name: 'trajectories',
+    title: 'Trajectories',
+    width: '96px',
+    isNumber: true,
+    cell: ({ num_trajectories }) => count(num_trajectories),
+  },
+  {
+    name: 'step',
+    title: 'Made step',
+    width: '84px',
+    isNumber: true,
+    cell: ({ checkpoint }) => checkpoint?.step ?? '–',
+  },
+  {
+    name: 'took',
+    title: 'Took',
+    width: '90px',
+    isNumber: true,
+    cell: (job) => duration(tookOf(job)),
+  },
+  {
+    name: 'created',
+    title: 'Created',
+    width: '124px',
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
+];
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+
+/** The end of an id that begins with its time: those of two things made together differ there. Others stay whole. */
+export const shortId = (id: string) => (UUID.test(id) ? id.slice(-12) : id);
+
+/** Milliseconds from the start of training to its end; null of one that has not come so far. */
+export const tookOf = ({ started_at, finished_at }: Job): number | null =>
+  started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;

@@ -1,0 +1,169 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useLive } from '../api/live.ts';
+import { Button } from '../ui/Button.tsx';
+import { CopyButton } from '../ui/CopyButton.tsx';
+import { number } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Table } from '../ui/Table.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import { type Checkpoint, checkpointsQuery, modelsQuery } from './data.ts';
+import { Jobs } from './Jobs.tsx';
+import { MetricCharts } from './MetricCharts.tsx';
+import { chartsOf, type MetricRow, splitsOf } from './metrics.ts';
+import { Trajectories } from './Trajectories.tsx';
+import styles from './training.module.css';
+
+const route = getRouteApi('/p/$entity/$project/training/models/$modelId');
+/** Metrics that have a column; all of them are drawn. */
+const COLUMNS = 5;
+
+/** A model: how its checkpoints got on, the jobs that made them, and the trajectories that were logged. */
+export function ModelPage() {
+  const { entity, project, modelId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const models = useQuery(modelsQuery(entity, project));
+  const checkpoints = useInfiniteQuery(checkpointsQuery(modelId));
+  useLive(`${entity}/${project}`, ['models'], () => {
+    if (checkpoints.data?.pages.length === 1) return checkpoints.refetch();
+  });
+  const rows = useMemo(() => rowsOf(checkpoints.data?.pages), [checkpoints.data]);
+  const model = models.data?.find(({ id }) => id === modelId);
+  const isMissing = models.data !== undefined && !model;
+  const params = { entity, project };
+  return (
+    <Page
+      title={model?.name ?? (isMissing ? 'No such model' : '…')}
+      isFull
+      error={models.error ?? (isMissing ? null : checkpoints.error)}
+      onRetry={() => void Promise.all([models.refetch(), checkpoints.refetch()])}
+      note={
+        <>
+          {model && `of ${model.base_model} · `}
+          <Link to="/p/$entity/$project/training" params={params}>
+            All models
+          </Link>
+        </>
+      }
+      actions={model && <CopyButton label="Copy id" text={modelId} />}
+    >
+      {isMissing && (
+        <Empty title="There is no such model in this project">
+          <p>It may have been deleted, with its checkpoints and its trajectories.</p>
+        </Empty>
+      )}
+      {!model && !isMissing && !models.error && <Skeleton rows={12} />}
+      {model && (
+        <div className={styles['body']}>
+          <Tabs
+            isFull
+            value={search.tab ?? 'checkpoints'}
+            onChange={(tab) => void navigate({ search: tab === 'checkpoints' ? {} : { tab } })}
+            tabs={[
+              {
+                value: 'checkpoints',
+                label: 'Checkpoints',
+                content: rows ? (
+                  <Checkpoints
+                    rows={rows}
+                    onOlder={
+                      checkpoints.hasNextPage ? () => void checkpoints.fetchNextPage() : undefined
+                    }
+                  />
+                ) : (
+                  !checkpoints.error && <Skeleton rows={12} />
+                ),
+              },
+              {
+                value: 'jobs',
+                label: 'Jobs',
+                content: <Jobs {...params} models={models.data ?? []} modelId={modelId} />,
+              },
+              {
+                value: 'trajectories',
+                label: 'Trajectories',
+                content: (
+                  <Trajectories
+                    modelId={modelId}
+                    splits={splitsOf(rows ?? [])}
+                    search={search}
+                    onSearch={(next) => void navigate({ search: { tab: 'trajectories', ...next } })}
+                  />
+                ),
+              },
+            ]}
+          />
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** The checkpoints, the oldest first. */
+const rowsOf = (pages: { data: Checkpoint[] }[] | undefined): MetricRow[] | undefined =>
+  pages
+    ?.flatMap(({ data }) => data)
+    .map(({ step, metrics }) => ({ at: step, metrics }))
+    .toReversed();
+
+function Checkpoints({
+  rows,
+  onOlder,
+}: {
+  rows: readonly MetricRow[];
+  onOlder: (() => void) | undefined;
+}) {
+  const { entity, project, modelId } = route.useParams();
+  const columns = useMemo(
+    () =>
+      chartsOf(rows)
+        .flatMap(({ title, series }) => series.map((one) => ({ title, ...one })))
+        .slice(0, COLUMNS)
+        .map(({ title, label, values }) => ({
+          name: `${label}/${title}`,
+          title: label === 'trainer' ? title : `${label}/${title}`,
+          isNumber: true,
+          cell: (index: number) => number(values[index]),
+        })),
+    [rows],
+  );
+  return (
+    <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Checkpoints">
+      {columns.length > 0 && <MetricCharts name="Step" rows={rows} />}
+      {columns.length === 0 && (
+        <p className={styles['soft']}>
+          No metrics yet. They come with the first job that succeeds, or with trajectories that are
+          logged.
+        </p>
+      )}
+      <Table
+        label="Checkpoints"
+        rows={[...rows.keys()].toReversed()}
+        keyOf={(index) => String(rows[index]!.at)}
+        sort=""
+        onSort={() => undefined}
+        columns={[
+          {
+            name: 'step',
+            title: 'Step',
+            cell: (index) => (
+              <Link
+                to="/p/$entity/$project/training/models/$modelId"
+                params={{ entity, project, modelId }}
+                search={{ tab: 'trajectories', step: rows[index]!.at }}
+                title="The trajectories that came while it was the newest"
+              >
+                {rows[index]!.at}
+              </Link>
+            ),
+          },
+          ...columns,
+        ]}
+      />
+      {onOlder && <Button onClick={onOlder}>Older checkpoints</Button>}
+    </div>
+  );
+}

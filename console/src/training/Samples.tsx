@@ -1,0 +1,58 @@
+import { useState } from 'react';
+import { number } from '../ui/format.ts';
+import { Empty } from '../ui/Notice.tsx';
+import type { Sample, Trajectory } from './data.ts';
+import { Reading } from './Reading.tsx';
+import styles from './training.module.css';
+
+/** Some groups, the rewards in each beside each other, and one trajectory as a conversation. */
+export function Samples({ groups }: { groups: readonly Sample[][] }) {
+  const [place, choose] = useState('0/0');
+  const all = groups.flatMap((samples, group) =>
+    samples.map((sample, n) => ({ ...sample, place: `${group}/${n}` })),
+  );
+  const shown = all.find((one) => one.place === place) ?? all[0];
+  if (!shown)
+    return (
+      <Empty title="No groups">
+        <p>Nothing is left of the units of this recipe: the facts say why.</p>
+      </Empty>
+    );
+  return (
+    <div className={styles['columns']}>
+      <nav aria-label="Sample groups" className={styles['list']}>
+        {groups.map((samples, group) => (
+          <section key={group}>
+            <h2>Group {group + 1}</h2>
+            <ol className={styles['rewards']}>
+              {samples.map(({ trajectory }, n) => (
+                <li key={n}>
+                  <button
+                    type="button"
+                    aria-current={trajectory === shown.trajectory ? 'true' : undefined}
+                    aria-label={`Trajectory ${n + 1} of group ${group + 1}, reward ${rewardOf(trajectory)}`}
+                    onClick={() => choose(`${group}/${n}`)}
+                  >
+                    {rewardOf(trajectory)}
+                  </button>
+                </li>
+              ))}
+            </ol>
+          </section>
+        ))}
+      </nav>
+      <Reading
+        key={shown.place}
+        id={`sample ${shown.place} ${callOf(shown.trajectory)}`}
+        trajectory={shown.trajectory}
+        text={shown.text}
+      />
+    </div>
+  );
+}
+
+const rewardOf = ({ reward }: Trajectory): string =>
+  typeof reward === 'number' ? number(reward) : '–';
+
+const callOf = ({ metadata }: Trajectory): string =>
+  String((metadata as { call_id?: unknown } | undefined)?.call_id);

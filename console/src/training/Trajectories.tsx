@@ -1,0 +1,192 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { send } from '../api/client.ts';
+import { visible } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { inputClass } from '../ui/Field.tsx';
+import { count, number } from '../ui/format.ts';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import type { Trajectory } from './data.ts';
+import { firstWords, Reading } from './Reading.tsx';
+import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
+import styles from './training.module.css';
+
+/** Each may have hundreds of kilobytes. */
+const PAGE = 25;
+
+/** What the service says of a trajectory beside what was sent. */
+interface Kept extends Trajectory {
+  id: string;
+  split: string | null;
+  step: number;
+  group_index: number;
+  trajectory_index: number;
+  num_tokens: number;
+}
+
+interface Row {
+  text: string;
+  kept: Kept;
+}
+
+/** Trajectories of a model or of one of its jobs, and one of them as a conversation. */
+export function Trajectories({
+  modelId,
+  jobId,
+  splits,
+  search,
+  onSearch,
+}: {
+  modelId: string;
+  jobId?: string;
+  splits: readonly string[];
+  search: TrajectoriesSearch;
+  onSearch: (search: TrajectoriesSearch) => void;
+}) {
+  const { split, step, sort, page = 1, read } = search;
+  const { data, error, isPlaceholderData, refetch } = useQuery({
+    queryKey: ['trajectories', modelId, jobId, split, step, sort, page],
+    queryFn: ({ signal }) =>
+      trajectoriesOf({ model_id: modelId, job_id: jobId ?? null }, search, signal),
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
+    gcTime: 60_000,
+  });
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton rows={12} />;
+  const rows = data.slice(0, PAGE);
+  const shown = rows.find(({ kept }) => kept.id === read) ?? rows[0];
+  const choose = (next: TrajectoriesSearch) => {
+    const { page: _, read: _read, ...rest } = { ...search, ...next };
+    onSearch(rest);
+  };
+  return (
+    <div className={styles['columns']}>
+      <nav aria-label="Trajectories" className={styles['list']}>
+        <div className={styles['bar']}>
+          {splits.length > 0 && (
+            <select
+              aria-label="Split"
+              className={inputClass}
+              value={split ?? ''}
+              onChange={({ target }) => {
+                const { split: _, page: _page, read: _read, ...rest } = search;
+                onSearch(target.value === '' ? rest : { ...rest, split: target.value });
+              }}
+            >
+              <option value="">All splits</option>
+              {splits.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+          <select
+            aria-label="Order"
+            className={inputClass}
+            value={sort ?? ''}
+            onChange={({ target }) => {
+              const { sort: _, page: _page, read: _read, ...rest } = search;
+              onSearch(target.value === '' ? rest : { ...rest, sort: target.value as Order });
+            }}
+          >
+            <option value="">By group</option>
+            {Object.entries(ORDERS).map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          {step !== undefined && (
+            <Button
+              title="Show those of all steps"
+              onClick={() => {
+                const { step: _, ...rest } = search;
+                choose(rest);
+              }}
+            >
+              Step {step} ×
+            </Button>
+          )}
+        </div>
+        <ol aria-busy={isPlaceholderData}>
+          {rows.map(({ kept }) => (
+            <li key={kept.id}>
+              <button
+                type="button"
+                aria-current={kept === shown?.kept ? 'true' : undefined}
+                onClick={() => onSearch({ ...search, read: kept.id })}
+              >
+                <strong>{reward(kept)}</strong>
+                <span>
+                  {kept.split && `${visible(kept.split)} · `}group {kept.group_index + 1} · step{' '}
+                  {kept.step}
+                </span>
+                <span>{visible(firstWords(kept))}</span>
+                <span>{kept.num_tokens > 0 && `${count(kept.num_tokens)} tokens`}</span>
+              </button>
+            </li>
+          ))}
+        </ol>
+        {(page > 1 || data.length > PAGE) && (
+          <div className={styles['bar']}>
+            <Button
+              disabled={page <= 1}
+              onClick={() => onSearch({ ...without(search), ...(page > 2 && { page: page - 1 }) })}
+            >
+              Previous
+            </Button>
+            <span>Page {page}</span>
+            <Button
+              disabled={data.length <= PAGE}
+              onClick={() => onSearch({ ...without(search), page: page + 1 })}
+            >
+              Next
+            </Button>
+          </div>
+        )}
+      </nav>
+      {shown ? (
+        <Reading key={shown.kept.id} id={shown.kept.id} trajectory={shown.kept} text={shown.text} />
+      ) : (
+        <Empty title="No trajectories here">
+          <p>
+            They come with training jobs, and with groups sent to{' '}
+            <code>/v1/preview/models/…/log</code>.
+          </p>
+        </Empty>
+      )}
+    </div>
+  );
+}
+
+const reward = ({ reward: value }: Trajectory) => (typeof value === 'number' ? number(value) : '–');
+
+function without(search: TrajectoriesSearch): TrajectoriesSearch {
+  const { page: _, read: _read, ...rest } = search;
+  return rest;
+}
+
+/** One more than a page when there are more. */
+async function trajectoriesOf(
+  of: object,
+  { split, step, sort, page = 1 }: TrajectoriesSearch,
+  signal: AbortSignal,
+): Promise<Row[]> {
+  const body = {
+    ...of,
+    ...(split !== undefined && { split }),
+    ...(step !== undefined && { step }),
+    sort_by: sort
+      ? [{ field: sort.replace('-', ''), direction: sort.startsWith('-') ? 'desc' : 'asc' }]
+      : [
+          { field: 'created_at', direction: 'desc' },
+          { field: 'group_index', direction: 'asc' },
+          { field: 'trajectory_index', direction: 'asc' },
+        ],
+    limit: PAGE + 1,
+    offset: (page - 1) * PAGE,
+  };
+  const response = await send('POST', '/v1/preview/trajectories/query', { body, signal });
+  const lines = (await response.text()).split('\n').slice(0, -1);
+  return lines.map((text) => ({ text, kept: JSON.parse(text) as Kept }));
+}

@@ -1,0 +1,96 @@
+const TABS = ['models', 'jobs', 'builds'] as const;
+export type TrainingTab = (typeof TABS)[number];
+
+/** What stands in the address of the page of all models. */
+export interface TrainingSearch {
+  tab?: TrainingTab;
+}
+
+export function trainingSearch(search: Record<string, unknown>): TrainingSearch {
+  const tab = TABS.find((one) => one === search['tab']);
+  return tab === undefined ? {} : { tab };
+}
+
+export const ORDERS = {
+  '-reward': 'Highest reward first',
+  reward: 'Lowest reward first',
+  '-num_tokens': 'Most tokens first',
+  num_tokens: 'Fewest tokens first',
+} as const;
+export type Order = keyof typeof ORDERS;
+
+/** Which trajectories are read, and in which order. */
+export interface TrajectoriesSearch {
+  split?: string;
+  step?: number;
+  /** By groups when absent, those that came last first. */
+  sort?: Order;
+  page?: number;
+  /** The id of the one that is read; the first one when absent. */
+  read?: string;
+}
+
+export interface ModelSearch extends TrajectoriesSearch {
+  tab?: 'jobs' | 'trajectories';
+}
+
+export interface JobSearch extends TrajectoriesSearch {
+  tab?: 'trajectories' | 'lineage';
+}
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
+
+function trajectoriesSearch(search: Record<string, unknown>): TrajectoriesSearch {
+  const [split, read] = [text(search['split']), text(search['read'])];
+  const { step, page, sort } = search;
+  return {
+    ...(split !== undefined && { split }),
+    ...(isCount(step) && { step }),
+    ...(typeof sort === 'string' && Object.hasOwn(ORDERS, sort) && { sort: sort as Order }),
+    ...(isCount(page) && page > 1 && { page }),
+    ...(read !== undefined && { read }),
+  };
+}
+
+export function modelSearch(search: Record<string, unknown>): ModelSearch {
+  const { tab } = search;
+  return {
+    ...((tab === 'jobs' || tab === 'trajectories') && { tab }),
+    ...trajectoriesSearch(search),
+  };
+}
+
+export function jobSearch(search: Record<string, unknown>): JobSearch {
+  const { tab } = search;
+  return {
+    ...((tab === 'trajectories' || tab === 'lineage') && { tab }),
+    ...trajectoriesSearch(search),
+  };
+}
+
+export interface BuildSearch {
+  tab?: 'samples' | 'lineage';
+}
+
+export function buildSearch({ tab }: Record<string, unknown>): BuildSearch {
+  return tab === 'samples' || tab === 'lineage' ? { tab } : {};
+}
+
+/** The recipe that is tried, and whether on what was not trained yet only. */
+export interface PreviewSearch {
+  recipe?: string;
+  mode?: 'new';
+  tab?: 'samples';
+}
+
+export function previewSearch({ recipe, mode, tab }: Record<string, unknown>): PreviewSearch {
+  return {
+    ...(text(recipe) !== undefined && { recipe: text(recipe)! }),
+    ...(mode === 'new' && { mode }),
+    ...(tab === 'samples' && { tab }),
+  };
+}
