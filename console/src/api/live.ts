@@ -122,6 +122,7 @@ async function readTicks(project: string, signal: AbortSignal): Promise<boolean>
   while (!signal.aborted) {
     try {
       for await (const kinds of ticks(project, signal)) {
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none
         tabs.postMessage({ project, kinds });
         tell(project, kinds);
       }

@@ -4,12 +4,13 @@ import { useMemo } from 'react';
 import { useLive } from '../api/live.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
+import { Fault } from '../ui/Fault.tsx';
 import { number } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table } from '../ui/Table.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import { type Checkpoint, checkpointsQuery, modelsQuery } from './data.ts';
+import { type Checkpoint, checkpointsQuery, type Model, modelsQuery } from './data.ts';
 import { Jobs } from './Jobs.tsx';
 import { MetricCharts } from './MetricCharts.tsx';
 import { chartsOf, type MetricRow, splitsOf } from './metrics.ts';
@@ -23,27 +24,19 @@ const COLUMNS = 5;
 /** A model: how its checkpoints got on, the jobs that made them, and the trajectories that were logged. */
 export function ModelPage() {
   const { entity, project, modelId } = route.useParams();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
   const models = useQuery(modelsQuery(entity, project));
-  const checkpoints = useInfiniteQuery(checkpointsQuery(modelId));
-  useLive(`${entity}/${project}`, ['models'], () => {
-    if (checkpoints.data?.pages.length === 1) return checkpoints.refetch();
-  });
-  const rows = useMemo(() => rowsOf(checkpoints.data?.pages), [checkpoints.data]);
   const model = models.data?.find(({ id }) => id === modelId);
   const isMissing = models.data !== undefined && !model;
-  const params = { entity, project };
   return (
     <Page
       title={model?.name ?? (isMissing ? 'No such model' : '…')}
       isFull
-      error={models.error ?? (isMissing ? null : checkpoints.error)}
-      onRetry={() => void Promise.all([models.refetch(), checkpoints.refetch()])}
+      error={models.error}
+      onRetry={() => void models.refetch()}
       note={
         <>
           {model && `of ${model.base_model} · `}
-          <Link to="/p/$entity/$project/training" params={params}>
+          <Link to="/p/$entity/$project/training" params={{ entity, project }}>
             All models
           </Link>
         </>
@@ -55,50 +48,62 @@ export function ModelPage() {
           <p>It may have been deleted, with its checkpoints and its trajectories.</p>
         </Empty>
       )}
-      {!model && !isMissing && !models.error && <Skeleton rows={12} />}
-      {model && (
-        <div className={styles['body']}>
-          <Tabs
-            isFull
-            value={search.tab ?? 'checkpoints'}
-            onChange={(tab) => void navigate({ search: tab === 'checkpoints' ? {} : { tab } })}
-            tabs={[
-              {
-                value: 'checkpoints',
-                label: 'Checkpoints',
-                content: rows ? (
-                  <Checkpoints
-                    rows={rows}
-                    onOlder={
-                      checkpoints.hasNextPage ? () => void checkpoints.fetchNextPage() : undefined
-                    }
-                  />
-                ) : (
-                  !checkpoints.error && <Skeleton rows={12} />
-                ),
-              },
-              {
-                value: 'jobs',
-                label: 'Jobs',
-                content: <Jobs {...params} models={models.data ?? []} modelId={modelId} />,
-              },
-              {
-                value: 'trajectories',
-                label: 'Trajectories',
-                content: (
-                  <Trajectories
-                    modelId={modelId}
-                    splits={splitsOf(rows ?? [])}
-                    search={search}
-                    onSearch={(next) => void navigate({ search: { tab: 'trajectories', ...next } })}
-                  />
-                ),
-              },
-            ]}
-          />
-        </div>
-      )}
+      {models.isPending && <Skeleton rows={12} />}
+      {model && <Parts models={models.data!} />}
     </Page>
+  );
+}
+
+function Parts({ models }: { models: readonly Model[] }) {
+  const { entity, project, modelId } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, refetch, hasNextPage, fetchNextPage } = useInfiniteQuery(
+    checkpointsQuery(modelId),
+  );
+  useLive(`${entity}/${project}`, ['models'], () => {
+    if (data?.pages.length === 1) return refetch();
+  });
+  const rows = useMemo(() => rowsOf(data?.pages), [data]);
+  const onOlder = hasNextPage ? () => void fetchNextPage() : undefined;
+  return (
+    <div className={styles['body']}>
+      <Tabs
+        isFull
+        value={search.tab ?? 'checkpoints'}
+        onChange={(tab) => void navigate({ search: tab === 'checkpoints' ? {} : { tab } })}
+        tabs={[
+          {
+            value: 'checkpoints',
+            label: 'Checkpoints',
+            content: (
+              <>
+                {error && <Fault error={error} onRetry={() => void refetch()} />}
+                {rows && <Checkpoints rows={rows} onOlder={onOlder} />}
+                {!rows && !error && <Skeleton rows={12} />}
+              </>
+            ),
+          },
+          {
+            value: 'jobs',
+            label: 'Jobs',
+            content: <Jobs entity={entity} project={project} models={models} modelId={modelId} />,
+          },
+          {
+            value: 'trajectories',
+            label: 'Trajectories',
+            content: (
+              <Trajectories
+                modelId={modelId}
+                splits={splitsOf(rows ?? [])}
+                search={search}
+                onSearch={(next) => void navigate({ search: { tab: 'trajectories', ...next } })}
+              />
+            ),
+          },
+        ]}
+      />
+    </div>
   );
 }
 

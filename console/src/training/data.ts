@@ -210,7 +210,7 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
           ...(buildId && { filter: { build_ids: [buildId] } }),
         },
         { signal },
-      )) as unknown as { builds: Build[] };
+      )) as { builds: Build[] };
       return builds;
     },
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
