@@ -40,7 +40,11 @@ export function useLive(
     }
     do {
       state.current = 'busy';
-      await call();
+      try {
+        await call();
+      } catch {
+        // who is called shows what went wrong; the next tick tries again
+      }
     } while ((state.current as string) === 'again');
     state.current = 'idle';
   });

@@ -18,7 +18,7 @@ export function FirstCall({ project }: { project: string }) {
     queryFn: ({ signal }) => newest(project, signal),
   });
   const seen = useRef<string | null>(null);
-  useLive(project, ['calls'], () => void refetch());
+  useLive(project, ['calls'], () => refetch());
   if (error) return <ErrorNote error={error} />;
   if (!data)
     return (

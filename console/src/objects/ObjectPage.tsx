@@ -33,7 +33,7 @@ export function ObjectPage() {
   const query = useInfiniteQuery(versionsQuery(project, { object_ids: [objectId] }, '-created_at'));
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = query;
   useLive(project, ['objects'], () => {
-    if (!isFetching && data?.pages.length === 1) void refetch();
+    if (data?.pages.length === 1) return refetch();
   });
   const versions = data?.pages.flat() ?? [];
   const shown = search.version

@@ -32,7 +32,7 @@ export function ObjectsPage() {
   const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } = objects;
   useLive(project, ['objects'], () => {
     // of a long list that is being read, nothing moves
-    if (!isFetching && data?.pages.length === 1) void refetch();
+    if (data?.pages.length === 1) return refetch();
   });
   const rows = data?.pages.flat() ?? [];
   const set = (next: ObjectsSearch) => void navigate({ search: next });

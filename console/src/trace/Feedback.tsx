@@ -48,7 +48,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
     },
   });
   const again = () => client.invalidateQueries({ queryKey: key });
-  useLive(project, ['feedback'], () => void again());
+  useLive(project, ['feedback'], again);
   const give = useMutation({
     mutationFn: (said: { feedback_type: string; payload: object; annotation_ref?: string }) =>
       post('/feedback/create', { project_id: project, [wire.ref]: ref, ...said } as never),

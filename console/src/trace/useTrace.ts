@@ -65,13 +65,11 @@ export function useTrace(project: string, traceId: string) {
     queryFn: ({ signal }) => read(project, traceId, signal),
     staleTime: Infinity,
   });
-  const { data, isFetching, refetch, dataUpdatedAt } = query;
-  useLive(project, ['calls'], () => {
-    if (!data || isFetching) return;
+  const { data, refetch, dataUpdatedAt } = query;
+  useLive(project, ['calls'], async () => {
+    if (!data) return;
     const isRunning = data.some(({ end }) => end === null);
-    if (isRunning) void refetch();
-    else
-      void hasGrown(project, traceId, data.length).then((grown) => (grown ? refetch() : undefined));
+    if (isRunning || (await hasGrown(project, traceId, data.length))) await refetch();
   });
   const tree = useMemo(
     () => (data ? treeOf(data, dataUpdatedAt) : undefined),

@@ -15,10 +15,8 @@ const MOST = 1000;
 /** The feedback on calls of a project, by their ids; each group, of at most some hundreds, is asked for at once. */
 export function useRemarks(project: string, groups: string[][]): Map<string, Remarks> {
   const client = useQueryClient();
-  useLive(
-    project,
-    ['feedback'],
-    () => void client.invalidateQueries({ queryKey: ['remarks', project] }),
+  useLive(project, ['feedback'], () =>
+    client.invalidateQueries({ queryKey: ['remarks', project] }),
   );
   return useQueries({
     queries: groups

@@ -50,7 +50,7 @@ export function useTraces(
     staleTime: Infinity,
   });
   useLive(isLive ? chosen.project_id : undefined, ['calls'], () => {
-    if (!fresh.isFetching && pages.data) void fresh.refetch();
+    if (pages.data) return fresh.refetch();
   });
 
   return useMemo(() => {
