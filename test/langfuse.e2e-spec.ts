@@ -115,13 +115,14 @@ describe('POST /api/public/ingestion', () => {
       event('dance-create', { id: 'd' }),
       event('span-create', { name: 'no id' }),
       event('span-create', { id: long }),
+      event('trace-create', { id: 'nul\0' }),
       event('span-create', { id: 'b', startTime: 'soon' }),
       event('score-create', { name: 'about nothing', value: 1 }),
       event('sdk-log', { log: 'x' }),
       event('event-create', { id: good, name: 'clicked' }),
     );
     expect(status).toBe(207);
-    expect(body.errors).toHaveLength(7);
+    expect(body.errors).toHaveLength(8);
     for (const error of body.errors)
       expect(error).toMatchObject({ status: 400, message: expect.stringMatching(/\w/) });
     expect(body.successes).toHaveLength(2);
@@ -129,6 +130,28 @@ describe('POST /api/public/ingestion', () => {
       op_name: 'clicked',
       summary: { svc: { status: 'success' } },
     });
+  });
+
+  it('takes thousands of updates of one observation, each of which adds to it', async () => {
+    const id = randomUUID();
+    const value = 'v'.repeat(2500);
+    const { status, body } = await ingest(
+      ...Array.from({ length: 10_000 }, (_, i) =>
+        event('span-update', { id, metadata: { [`k${i}`]: value } }),
+      ),
+    );
+    expect([status, body.errors]).toEqual([207, []]);
+    const { metadata } = (await read(id)).attributes;
+    expect(Object.keys(metadata).length).toBe(10_000);
+  });
+
+  it('updates calls that are large together', async () => {
+    const ids = [1, 2, 3].map(() => randomUUID());
+    const input = 'i'.repeat(9_000_000);
+    for (const id of ids) await ingest(event('span-create', { id, input }));
+    await ingest(...[...ids, ...ids].map((id, i) => event('span-update', { id, name: `n${i}` })));
+    for (const [i, id] of ids.entries())
+      expect(await read(id)).toMatchObject({ op_name: `n${i + 3}`, inputs: { input } });
   });
 
   it('stores scores as feedback, and changes them by their id', async () => {

@@ -431,6 +431,10 @@ export const storedQuery = (projectId: string, ids: readonly string[]): Sql => s
     c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
+export const storedBytesQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+  SELECT c.id, octet_length(concat(c.attributes, c.inputs, c.output, c.summary, c.otel_dump)) AS bytes
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
+
 /** The root of a trace, of several the first. */
 export const rootQuery = (projectId: string, traceId: string): Sql => sql`
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL

@@ -37,6 +37,7 @@ import {
   isMatch,
   tracesQuery,
   rootQuery,
+  storedBytesQuery,
   storedQuery,
   turnRootsQuery,
   updateQuery,
@@ -134,6 +135,15 @@ export class CallsService {
       const documents = { attributes, inputs, output, summary, otel_dump };
       return { call, documents };
     });
+  }
+
+  /** What the documents of calls that are there hold, by their ids, so that few of them are read at a time. */
+  async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.query<{ id: string; bytes: number }>(
+      storedBytesQuery(projectId, ids),
+    );
+    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
   /** The id of the root of a trace, if it is there. */

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
-import { CallsService, type WholeCall } from '../calls/calls.service.js';
+import { CallsService, type StoredCall } from '../calls/calls.service.js';
+import { isId } from '../common/dto.js';
 import { ApiError, ERRORS, invalidRequest, toApiError } from '../common/errors.js';
 import { isObject } from '../common/is-object.js';
 import { elementSpans, memberSpans, textsIn, TooDeep } from '../common/json-text.js';
@@ -11,16 +12,22 @@ import { Database } from '../database/database.js';
 import { FeedbackService } from '../feedback/feedback.service.js';
 import { sql } from '../query/sql.js';
 import type { IngestionAnswerDto } from './langfuse.dto.js';
-import { afterEvent, type Event, InvalidEvent, isObservation, isTrace } from './observation.js';
+import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
 
 const LOCK = 0x6c66;
 /** Each is a statement or two. */
 const MAX_SCORES = 1000;
 
+/** Documents of stored calls that events change, which are read, and written again. */
+const MAX_PART_BYTES = 16 * 1024 * 1024;
+
 interface Placed {
   place: number;
   event: Event;
 }
+
+/** Events by what they say is the id of their call. */
+type Part = Map<unknown, Placed[]>;
 
 @Injectable()
 export class LangfuseService {
@@ -54,9 +61,10 @@ export class LangfuseService {
         outcomes.refuse(place, error);
       }
     }
-    if (observed.length > 0) {
-      const lock = sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${projectId}))`;
-      await this.database.alone(lock, () => this.store(observed, projectId, caller, outcomes));
+    const lock = sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${projectId}))`;
+    for (const part of await this.partsOf(observed, projectId)) {
+      await caller.assertValid();
+      await this.database.alone(lock, () => this.store(part, projectId, caller, outcomes));
     }
     for (const { place, event } of scores) {
       await caller.assertValid();
@@ -69,36 +77,62 @@ export class LangfuseService {
     return outcomes.answer();
   }
 
+  /** Events by the id of their call, in parts whose stored calls can be held in memory. */
+  private async partsOf(observed: readonly Placed[], projectId: string): Promise<Part[]> {
+    const byId: Part = new Map();
+    for (const placed of observed) {
+      const id = placed.event.body['id'];
+      const known = byId.get(id);
+      if (known) known.push(placed);
+      else byId.set(id, [placed]);
+    }
+    const bytes = await this.calls.storedBytes(projectId, [...byId.keys()].filter(isId));
+    const parts: Part[] = [];
+    let room = 0;
+    for (const [id, events] of byId) {
+      const size = bytes.get(id as string) ?? 0;
+      if (parts.length === 0 || room < size) {
+        parts.push(new Map());
+        room = MAX_PART_BYTES;
+      }
+      room -= size;
+      parts.at(-1)!.set(id, events);
+    }
+    return parts;
+  }
+
   private async store(
-    observed: readonly Placed[],
+    part: Part,
     projectId: string,
     caller: Caller,
     outcomes: Outcomes,
   ): Promise<void> {
     const turn = new Turn();
-    const ids = new Set(observed.map(({ event }) => event.body['id']));
-    const stored = await this.calls.stored(
-      projectId,
-      [...ids].filter((id) => typeof id === 'string'),
-    );
-    const calls = new Map(stored.map((one) => [one.call.id, one]));
-    const places = new Map<string, number[]>();
-    for (const { place, event } of observed) {
-      if (turn.isOver) await turn.next();
-      const id = event.body['id'] as string;
-      try {
-        calls.set(id, afterEvent(calls.get(id), event, projectId));
-        places.set(id, [...(places.get(id) ?? []), place]);
-      } catch (error) {
-        outcomes.refuse(place, error);
+    const stored = await this.calls.stored(projectId, [...part.keys()].filter(isId));
+    const known = new Map<unknown, StoredCall>(stored.map((one) => [one.call.id, one]));
+    const changed: { observation: Observation; places: number[] }[] = [];
+    for (const [id, events] of part) {
+      const observation = new Observation(projectId, known.get(id));
+      const places: number[] = [];
+      for (const { place, event } of events) {
+        if (turn.isOver) await turn.next();
+        try {
+          observation.apply(event);
+          places.push(place);
+        } catch (error) {
+          outcomes.refuse(place, error);
+        }
       }
+      if (places.length > 0) changed.push({ observation, places });
     }
-    const changed = [...places.keys()].map((id) => calls.get(id)! as WholeCall);
-    const answers = await this.calls.storeCalls(changed, caller);
-    for (const [i, of] of [...places.values()].entries()) {
+    const answers = await this.calls.storeCalls(
+      changed.map(({ observation }) => observation.stored),
+      caller,
+    );
+    for (const [i, { places }] of changed.entries()) {
       const answer = answers[i]!;
       if ('error' in answer)
-        for (const place of of)
+        for (const place of places)
           outcomes.refuse(place, new ApiError('invalid_request', answer.error.detail));
     }
   }

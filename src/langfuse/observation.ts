@@ -1,4 +1,4 @@
-import type { StoredCall } from '../calls/calls.service.js';
+import type { StoredCall, WholeCall } from '../calls/calls.service.js';
 import { isObject } from '../common/is-object.js';
 import { memberSpans } from '../common/json-text.js';
 
@@ -36,46 +36,90 @@ const FIELDS = new Set([
   'usageDetails',
 ]);
 
+/** Attributes that other things follow from. */
+const READ = ['level', 'statusMessage', 'model'];
+
 const MAX_NAME = 1024;
 
+type Call = Record<string, unknown>;
+/** The texts of the members of an object, and those of the members of its `metadata`, which are merged. */
+type Attributes = Map<string, string | Map<string, string>>;
+
 /**
- * The call after an event: a trace is its root, an observation lies below its parent, else below the trace. What an event leaves
- * out or says is null stays as it was.
- * @throws InvalidEvent
+ * A call that events change: a trace is its root, an observation lies below its parent, else below the trace. What an event
+ * leaves out or says is null stays as it was. Each event costs its own length, however much others have said before.
  */
-export function afterEvent(
-  before: StoredCall | undefined,
-  event: Event,
-  projectId: string,
-): StoredCall {
-  const { body, text } = event;
-  const id = textOf(body, 'id');
-  if (id === undefined) throw new InvalidEvent('body.id is required');
-  const members = memberSpans(text, 0);
-  const raw = (name: string) => {
-    const span = members.get(name);
-    const value = span && text.slice(...span);
-    return value === 'null' ? undefined : value;
-  };
-  const attributes = attributesAfter(before?.documents.attributes, members, text);
-  const input = raw('input');
-  const usage = usageOf(body, attributes);
-  return {
-    call: {
-      ...before?.call,
-      ...(isTrace(event) ? traceFields(before, event, id) : observationFields(before, event, id)),
-      project_id: projectId,
+export class Observation {
+  private call: Call;
+  private readonly documents: StoredCall['documents'];
+  private readonly attributes: Attributes;
+  /** The values of some attributes. */
+  private readonly said: Record<string, unknown> = {};
+
+  constructor(
+    private readonly projectId: string,
+    before?: StoredCall,
+  ) {
+    this.call = before?.call ?? {};
+    this.documents = { ...before?.documents };
+    this.attributes = textsOf(before?.documents.attributes ?? '{}');
+    for (const name of READ)
+      this.said[name] = JSON.parse((this.attributes.get(name) as string | undefined) ?? 'null');
+  }
+
+  /** @throws InvalidEvent */
+  apply(event: Event): void {
+    const { body, text } = event;
+    const id = textOf(body, 'id');
+    if (id === undefined) throw new InvalidEvent('body.id is required');
+    const members = textsOf(text);
+    for (const [name, value] of members) if (value === 'null') members.delete(name);
+    for (const [name, value] of members) if (!FIELDS.has(name)) this.setAttribute(name, value);
+    for (const name of READ) this.said[name] = body[name] ?? this.said[name];
+    this.call = {
+      ...this.call,
+      ...(isTrace(event)
+        ? traceFields(this.call, event, id)
+        : observationFields(this.call, event, id)),
+      project_id: this.projectId,
       id,
-      ...failureOf(attributes),
-    },
-    documents: {
-      ...before?.documents,
-      attributes: objectOf(attributes),
-      ...(input !== undefined && { inputs: inputsOf(input, body['input']) }),
-      ...(raw('output') !== undefined && { output: raw('output')! }),
-      ...(usage && { summary: JSON.stringify(usage) }),
-    },
-  };
+      ...(this.said['level'] === 'ERROR' && {
+        exception: textOf(this.said, 'statusMessage') ?? 'error',
+      }),
+    };
+    this.setDocuments(members, body);
+  }
+
+  /** The call after all events. */
+  get stored(): WholeCall {
+    const { call, documents } = this;
+    return {
+      call,
+      documents: { ...documents, attributes: objectOf(this.attributes) } as WholeCall['documents'],
+    };
+  }
+
+  private setDocuments(members: Map<string, string>, body: Record<string, unknown>): void {
+    const input = members.get('input');
+    if (input !== undefined) this.documents.inputs = inputsOf(input, body['input']);
+    const output = members.get('output');
+    if (output !== undefined) this.documents.output = output;
+    const usage = usageOf(body, this.said['model']);
+    if (usage) this.documents.summary = JSON.stringify(usage);
+  }
+
+  /** Of metadata the members are merged, as Langfuse does. */
+  private setAttribute(name: string, value: string): void {
+    if (name !== 'metadata' || !value.startsWith('{')) {
+      this.attributes.set(name, value);
+      return;
+    }
+    const known = this.attributes.get(name);
+    const members = typeof known === 'string' && known.startsWith('{') ? textsOf(known) : known;
+    if (typeof members === 'object')
+      for (const [member, text] of textsOf(value)) members.set(member, text);
+    this.attributes.set(name, typeof members === 'object' ? members : value);
+  }
 }
 
 const textOf = (body: Record<string, unknown>, name: string): string | undefined => {
@@ -83,28 +127,28 @@ const textOf = (body: Record<string, unknown>, name: string): string | undefined
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-const nameOf = (before: StoredCall | undefined, { type, body }: Event) =>
-  textOf(body, 'name')?.slice(0, MAX_NAME) ?? before?.call['op_name'] ?? type.split('-', 1)[0]!;
+const nameOf = (before: Call, { type, body }: Event) =>
+  textOf(body, 'name')?.slice(0, MAX_NAME) ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
 /** A trace has no end of its own: it ends with the last that is said of it. */
-function traceFields(before: StoredCall | undefined, event: Event, id: string) {
+function traceFields(before: Call, event: Event, id: string) {
   const { body, timestamp } = event;
-  const thread = textOf(body, 'sessionId') ?? before?.call['thread_id'] ?? null;
-  const ended = before?.call['ended_at'];
+  const thread = textOf(body, 'sessionId') ?? before['thread_id'] ?? null;
+  const ended = before['ended_at'] as string | undefined;
   return {
     op_name: nameOf(before, event),
     trace_id: id,
     parent_id: null,
-    started_at: before?.call['started_at'] ?? textOf(body, 'timestamp') ?? timestamp,
+    started_at: before['started_at'] ?? textOf(body, 'timestamp') ?? timestamp,
     ended_at: ended && Date.parse(ended) > Date.parse(timestamp) ? ended : timestamp,
     thread_id: thread,
     turn_id: thread === null ? null : id,
   };
 }
 
-function observationFields(before: StoredCall | undefined, event: Event, id: string) {
+function observationFields(before: Call, event: Event, id: string) {
   const { type, body, timestamp } = event;
-  const said = (member: string, field: string) => textOf(body, member) ?? before?.call[field];
+  const said = (member: string, field: string) => textOf(body, member) ?? before[field];
   const traceId = said('traceId', 'trace_id') ?? id;
   const started = said('startTime', 'started_at') ?? timestamp;
   const ended = said('endTime', 'ended_at') ?? (type === 'event-create' ? started : undefined);
@@ -118,35 +162,11 @@ function observationFields(before: StoredCall | undefined, event: Event, id: str
   };
 }
 
-/** Texts by name. Of metadata the members are merged, as Langfuse does. */
-function attributesAfter(
-  before: string | null | undefined,
-  members: ReturnType<typeof memberSpans>,
-  text: string,
-): Map<string, string> {
-  const attributes = textsOf(before ?? '{}');
-  for (const [name, span] of members) {
-    const value = text.slice(...span);
-    if (FIELDS.has(name) || value === 'null') continue;
-    const known = attributes.get(name);
-    if (name === 'metadata' && known?.startsWith('{') && value.startsWith('{'))
-      attributes.set(name, objectOf(new Map([...textsOf(known), ...textsOf(value)])));
-    else attributes.set(name, value);
-  }
-  return attributes;
-}
-
 const textsOf = (object: string): Map<string, string> =>
   new Map([...memberSpans(object, 0)].map(([name, span]) => [name, object.slice(...span)]));
 
-const objectOf = (members: Map<string, string>): string =>
-  `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
-
-function failureOf(attributes: Map<string, string>) {
-  if (attributes.get('level') !== '"ERROR"') return {};
-  const message: unknown = JSON.parse(attributes.get('statusMessage') ?? '""');
-  return { exception: typeof message === 'string' && message !== '' ? message : 'error' };
-}
+const objectOf = (members: Attributes): string =>
+  `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${typeof text === 'string' ? text : objectOf(text)}`).join(',')}}`;
 
 /** An object is the inputs, a list of messages their member `messages`, any other value their member `input`. */
 function inputsOf(text: string, value: unknown): string {
@@ -168,7 +188,7 @@ const COUNTS: Record<string, readonly string[]> = {
   reasoning_tokens: ['output_reasoning_tokens', 'reasoning_tokens'],
 };
 
-function usageOf(body: Record<string, unknown>, attributes: Map<string, string>) {
+function usageOf(body: Record<string, unknown>, model: unknown) {
   const counts = {
     ...(body['usage'] as object | null),
     ...(body['usageDetails'] as object | null),
@@ -181,7 +201,6 @@ function usageOf(body: Record<string, unknown>, attributes: Map<string, string>)
     if (count !== undefined) usage[member] = count as number;
   }
   if (Object.keys(usage).length === 0) return undefined;
-  const model: unknown = JSON.parse(attributes.get('model') ?? 'null');
   const name = typeof model === 'string' && model !== '' ? model : 'unknown';
   return { usage: { [name]: { requests: 1, ...usage } } };
 }
