@@ -15,7 +15,7 @@ import { afterEvent, type Event, InvalidEvent, isObservation, isTrace } from './
 
 const LOCK = 0x6c66;
 /** Each is a statement or two. */
-const MAX_SCORES = 1000;
+export const MAX_SCORES = 1000;
 
 interface Placed {
   place: number;
