@@ -28,11 +28,14 @@ import { CallLists1765160000000 } from './src/database/migrations/1765160000000-
 import { SummaryMembers1765300000000 } from './src/database/migrations/1765300000000-summary-members.js';
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
 import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
+import { ObjectLabels1765600000000 } from './src/database/migrations/1765600000000-object-labels.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
 import { FileChunk } from './src/objects/file-chunk.entity.js';
 import { File } from './src/objects/file.entity.js';
+import { ObjectAlias } from './src/objects/object-alias.entity.js';
+import { ObjectTag } from './src/objects/object-tag.entity.js';
 import { ObjectVersion } from './src/objects/object-version.entity.js';
 import { TableRow } from './src/objects/table-row.entity.js';
 import { Table } from './src/objects/table.entity.js';
@@ -79,6 +82,8 @@ export function dataSourceOptions(url: string, session = SESSION) {
       Thread,
       ThreadMark,
       ObjectVersion,
+      ObjectTag,
+      ObjectAlias,
       Table,
       TableRow,
       File,
@@ -115,6 +120,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       CallIndexes1765200000000,
       SummaryMembers1765300000000,
       ConsoleSessions1765400000000,
+      ObjectLabels1765600000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -334,6 +334,9 @@ describe('what another project holds', () => {
 
   const probes: Probe[] = [
     ['a call, read', call, inMine('/call/read', (id) => ({ id }))],
+    ['a call, its usage', call, inMine('/trace/usage', (id) => ({ filter: { call_ids: [id] } }))],
+    ['a tag', thread, inMine('/objs/query', (tag) => ({ filter: { tags: [tag] } }))],
+    ['an alias', thread, inMine('/objs/query', (alias) => ({ filter: { aliases: [alias] } }))],
     ['a call, found', call, inMine('/calls/query', (id) => ({ filter: { call_ids: [id] } }))],
     [
       'a call, counted',

@@ -10,7 +10,7 @@ import { Progress } from '../src/backup/progress.js';
 import { openBackup, restore } from '../src/backup/restore.js';
 import { prepareSchema } from '../src/backup/schema.js';
 import { migrate } from '../src/database/migrate.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { basic, linesOf, send, startApp, type TestApp } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { aTrajectory, groupsOf, previewOf } from './support/preview.js';
@@ -36,6 +36,10 @@ async function fill(app: TestApp) {
   }
   const project_id = 'acme/demo';
   await post('/obj/create', { obj: { project_id, object_id: 'o', val: { text: '\n\t\\.' } } });
+  const authorization = basic(key);
+  const put = (path: string, body: object) => send(url + path, body, { authorization }, 'PUT');
+  await put('/objs/o/aliases', { project_id, digest: 'v0', aliases: ['my\\alias'] });
+  await put('/objs/o/versions/v0/tags', { project_id, tags: ['a tag'] });
   await post('/table/create', { table: { project_id, rows: [{ a: 1 }, { a: '\\N' }] } });
   await post('/feedback/create', {
     project_id,
@@ -52,7 +56,6 @@ async function fill(app: TestApp) {
   const form = new FormData();
   form.set('project_id', project_id);
   form.set('file', new Blob([Uint8Array.from({ length: 700_000 }, (_, i) => i % 256)]), 'blob');
-  const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
   await fetch(`${url}/file/create`, { method: 'POST', body: form, headers: { authorization } });
   const preview = previewOf(app);
   const model_id = await preview.aModel();

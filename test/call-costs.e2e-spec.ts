@@ -341,3 +341,106 @@ describe('/cost/explain', () => {
     });
   });
 });
+
+describe('/calls/usage and /trace/usage', () => {
+  const project_id = 'acme/used';
+  const ask = (path: string, body: object) => app.post(path, { project_id, ...body });
+  const entry = (requests: number, prompt: number, completion: number, cached = 0) => ({
+    requests,
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+    total_tokens: prompt + completion + cached,
+  });
+  beforeAll(async () => {
+    await createCosts({ m: price(0.1, '2026-01-01') }, project_id);
+    const begin = (id: string, parent_id: string | null, summary?: object) => {
+      const start = { project_id, id, parent_id, trace_id: 'trace', op_name: 'op' };
+      const at = { started_at: '2026-02-01T00:00:00Z' };
+      return app.post('/call/upsert_batch', {
+        batch: [
+          { mode: 'start', req: { start: { ...start, ...at } } },
+          ...(summary
+            ? [{ mode: 'end', req: { end: { project_id, id, ended_at: at.started_at, summary } } }]
+            : []),
+        ],
+      });
+    };
+    const asked = {
+      prompt_tokens: 10,
+      completion_tokens: 4,
+      prompt_tokens_details: { cached_tokens: 3 },
+    };
+    await begin('root', null);
+    await begin('sdk', 'root', {
+      usage: { m: { requests: 2, prompt_tokens: 20, completion_tokens: 4 } },
+    });
+    await begin('ask', 'sdk', { usage: { m: asked, unheard: { input_tokens: 1 } } });
+    await begin('again', 'sdk', { usage: { m: { prompt_tokens: 10 } } });
+    await begin('deleted', 'root', { usage: { m: { prompt_tokens: 1000 } } });
+    await ask('/calls/delete', { call_ids: ['deleted'] });
+  });
+  const m = entry(2, 17, 4, 3);
+  const unheard = entry(1, 1, 0);
+
+  it('answer calls with their descendants, none of whose tokens counts twice', async () => {
+    const { body } = await ask('/calls/usage', { call_ids: ['root', 'ask', 'nothing'] });
+    expect(body).toEqual({
+      call_usage: { root: { m, unheard }, ask: { m: entry(1, 7, 4, 3), unheard }, nothing: {} },
+      unfinished_call_ids: ['root'],
+    });
+    const all = await ask('/trace/usage', { filter: { trace_ids: ['trace'] } });
+    expect(Object.keys(all.body.call_usage).toSorted()).toEqual(['again', 'ask', 'root', 'sdk']);
+    expect(all.body.call_usage.sdk).toEqual({ m, unheard });
+    const query = { $expr: { $eq: [{ $getField: 'id' }, { $literal: 'again' }] } };
+    expect((await ask('/trace/usage', { query })).body).toEqual({
+      call_usage: { again: { m: entry(1, 10, 0) } },
+      unfinished_call_ids: [],
+    });
+  });
+
+  it('add what they cost when asked, null where that is unknown', async () => {
+    const { text, body } = await ask('/calls/usage', { call_ids: ['root'], include_costs: true });
+    expect(text).toContain('"prompt_tokens_total_cost":1.7,"completion_tokens_total_cost":2');
+    expect(body.call_usage.root.m).toEqual({
+      ...m,
+      prompt_tokens_total_cost: 1.7,
+      completion_tokens_total_cost: 2,
+      cache_read_input_tokens_total_cost: 0.3,
+      cache_creation_input_tokens_total_cost: 0,
+    });
+    expect(body.call_usage.root.unheard.prompt_tokens_total_cost).toBeNull();
+  });
+
+  it('refuse to sum up a part of the calls', async () => {
+    for (const [path, which] of Object.entries({
+      '/calls/usage': { call_ids: ['root'] },
+      '/trace/usage': {},
+    })) {
+      expect((await ask(path, { ...which, limit: 4 })).status).toBe(200);
+      const refused = await ask(path, { ...which, limit: 3 });
+      expect(refused).toMatchObject({
+        status: 413,
+        body: { detail: expect.stringContaining('over 3 calls') },
+      });
+    }
+    expect((await ask('/calls/usage', { call_ids: ['id'], limit: 0 })).body.call_usage).toEqual({
+      id: {},
+    });
+    expect((await ask('/calls/usage', { call_ids: Array(1001).fill('a') })).status).toBe(400);
+  });
+
+  it('refuse a usage of over 1 MiB', async () => {
+    await aCall(
+      'large',
+      { m: { prompt_tokens: 1, note: 'x'.repeat(1024 * 1024) } },
+      { project_id },
+    );
+    const refused = await ask('/calls/usage', { call_ids: ['large'] });
+    expect(refused).toMatchObject({
+      status: 413,
+      body: { detail: expect.stringContaining('call large') },
+    });
+  });
+});

@@ -564,6 +564,130 @@ describe('/feedback/query', () => {
   });
 });
 
+describe('/feedback/stats', () => {
+  const project_id = 'acme/stats';
+  const trigger = 'svc:///acme/stats/object/judge';
+  const ask = (fields: object) =>
+    app.post('/feedback/stats', {
+      project_id,
+      start: '2026-03-01',
+      end: '2026-03-03',
+      granularity: 86_400,
+      ...fields,
+    });
+  beforeAll(async () => {
+    const score = async (day: number, payload: object, more = {}) => {
+      const { id } = (
+        await app.post('/feedback/create', {
+          ...body({ payload, feedback_type: 'score', ...more }),
+          project_id,
+        })
+      ).body;
+      await app.query(`UPDATE feedback SET created_at = $1 WHERE id = $2`, [
+        `2026-03-0${day}T12:00Z`,
+        id,
+      ]);
+    };
+    await score(
+      1,
+      { output: { score: 1, ok: true, label: 'a' } },
+      { trigger_ref: `${trigger}:v0` },
+    );
+    await score(
+      1,
+      { output: { score: 4.5, ok: false, label: 'b' } },
+      { trigger_ref: `${trigger}:v1` },
+    );
+    await score(1, { output: { score: 'no number', ok: true } }, { trigger_ref: `${trigger}2:v0` });
+    await score(2, { output: { score: -2, note: '\u0000' } }, { feedback_type: 'other' });
+    await score(3, { output: { score: 100 } });
+  });
+
+  it('answers numbers, booleans and words by bucket and of the window', async () => {
+    const answer = await ask({
+      metrics: [
+        { json_path: 'output.score', aggregations: ['avg', 'count', 'sum'], percentiles: [50] },
+        { json_path: 'output.ok', value_type: 'boolean' },
+        { json_path: 'output.label', value_type: 'categorical' },
+      ],
+    });
+    const first = { avg: 2.75, count: 2, sum: 5.5, p50: 2.75 };
+    expect(answer.body).toEqual({
+      start: '2026-03-01T00:00:00.000000Z',
+      end: '2026-03-03T00:00:00.000000Z',
+      granularity: 86_400,
+      timezone: 'UTC',
+      buckets: [
+        {
+          timestamp: '2026-03-01T00:00:00.000000Z',
+          count: 3,
+          ...Object.fromEntries(
+            Object.entries(first).map(([name, n]) => [`${name}_output_score`, n]),
+          ),
+          count_true_output_ok: 2,
+          count_false_output_ok: 1,
+          count_output_label: 2,
+        },
+        {
+          timestamp: '2026-03-02T00:00:00.000000Z',
+          count: 1,
+          avg_output_score: -2,
+          count_output_score: 1,
+          sum_output_score: -2,
+          p50_output_score: -2,
+          count_true_output_ok: 0,
+          count_false_output_ok: 0,
+          count_output_label: 0,
+        },
+      ],
+      window_stats: {
+        output_score: { avg: 3.5 / 3, count: 3, sum: 3.5, p50: 1 },
+        output_ok: { count_true: 2, count_false: 1 },
+        output_label: { count: 2 },
+      },
+    });
+  });
+
+  it.each([
+    [20, 'a'],
+    [1, 'a'.repeat(1000)],
+  ])('refuses an answer of too many values, or of too long names: %d', async (count, path) => {
+    const metrics = Array.from({ length: count }, () => ({
+      json_path: path,
+      aggregations: ['sum', 'avg'],
+    }));
+    const window = { start: '2026-01-01', end: '2026-03-01', granularity: 600 };
+    expect(await ask({ ...window, metrics })).toMatchObject({ status: 413 });
+    expect((await ask({ ...window, metrics: [{ json_path: 'a' }] })).status).toBe(200);
+  });
+
+  it('looks at a type, and at a trigger or all of its versions', async () => {
+    const metrics = [{ json_path: 'output.score' }];
+    const window = async (fields: object) =>
+      (await ask({ metrics, ...fields })).body.window_stats.output_score;
+    expect(await window({ feedback_type: 'other' })).toEqual({ avg: -2, min: -2, max: -2 });
+    expect(await window({ trigger_ref: `${trigger}:v1` })).toMatchObject({ max: 4.5, min: 4.5 });
+    expect(await window({ trigger_ref: `${trigger}:*` })).toMatchObject({ max: 4.5, min: 1 });
+    expect(await window({ feedback_type: 'none' })).toEqual({ avg: null, min: null, max: null });
+    const plain = (await ask({ timezone: 'Europe/Berlin' })).body;
+    expect(plain.buckets.map(({ count }: any) => count)).toEqual([3, 1, 0]);
+    expect(plain.window_stats).toEqual({});
+  });
+
+  it.each([
+    [{ end: '2026-03-01' }, 'end'],
+    [{ start: 'yesterday' }, 'start'],
+    [{ timezone: 'Mars/Olympus' }, 'timezone'],
+    [{ metrics: [{ json_path: '' }] }, 'metrics[0].json_path'],
+    [{ metrics: [{ json_path: 'a', value_type: 'text' }] }, 'metrics[0].value_type'],
+    [{ metrics: [{ json_path: 'a', percentiles: [101] }] }, 'metrics[0].percentiles[0]'],
+    [{ metrics: [{ json_path: 'a.'.repeat(70) }] }, 'metrics[0].json_path'],
+  ])('refuses %j', async (sent, path) => {
+    const { status, body: problem } = await ask(sent);
+    expect([status, problem.errors[0].path]).toEqual([400, path]);
+  });
+});
+
 describe('/feedback/purge', () => {
   const purge = (fields: object, options = {}) =>
     app.post('/feedback/purge', { project_id: PROJECT, ...fields }, options);

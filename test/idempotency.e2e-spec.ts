@@ -78,6 +78,15 @@ describe('Idempotency-Key', () => {
   const anObject = async (object_id: string, val: unknown) =>
     (await app.post('/obj/create', { obj: { project_id, object_id, val } })).body;
 
+  /** An object whose version has the tag and the alias `a`. */
+  const labelled = async (name: string) => {
+    await anObject(name, 1);
+    const put = (path: string, body: object) =>
+      send(`${app.url}/objs/${name}/${path}`, body, { authorization: basic(app.key) }, 'PUT');
+    await put('aliases', { project_id, digest: 'latest', aliases: ['a'] });
+    await put('versions/latest/tags', { project_id, tags: ['a'] });
+  };
+
   /** A recipe that makes a build of one rollout. */
   const aRecipeOf = async (id: string) => {
     await record(app, [{ id, score: 1, asks: [{ messages: [user('?')] }] }]);
@@ -141,6 +150,27 @@ describe('Idempotency-Key', () => {
     '/obj/delete': async () => {
       await anObject('gone', 1);
       return { body: { project_id, object_id: 'gone' }, other: { project_id, object_id: 'new' } };
+    },
+    '/objs/:object_id/aliases': async () => {
+      const [{ digest }, other] = [await anObject('named', 1), await anObject('named', 2)];
+      const body = { project_id, digest, aliases: ['production'] };
+      const path = '/objs/named/aliases';
+      return { path, body, other: { ...body, digest: other.digest } };
+    },
+    '/objs/:object_id/aliases/remove': async () => {
+      await labelled('unnamed');
+      const path = '/objs/unnamed/aliases/remove';
+      return { path, body: { project_id, aliases: ['a'] }, other: { project_id, aliases: ['b'] } };
+    },
+    '/objs/:object_id/versions/:digest/tags': async () => {
+      const { digest } = await anObject('tagged', 1);
+      const path = `/objs/tagged/versions/${digest}/tags`;
+      return { path, body: { project_id, tags: ['a'] }, other: { project_id, tags: ['b'] } };
+    },
+    '/objs/:object_id/versions/:digest/tags/remove': async () => {
+      await labelled('untagged');
+      const path = '/objs/untagged/versions/latest/tags/remove';
+      return { path, body: { project_id, tags: ['a'] }, other: { project_id, tags: ['b'] } };
     },
     '/cost/create': async () => ({ body: cost(1), other: cost(2) }),
     '/cost/purge': async () => {

@@ -50,10 +50,15 @@ describe('models', () => {
     const key = await app.aKey('writer', ['umbrella/a', 'umbrella/b']);
     const made = { entity: null, project: 'a', name: 'own', base_model: 'b' };
     expect((await preview.call('POST', '/models', made, { key })).body.entity).toBe('umbrella');
-    const unlimited = await preview.call('POST', '/models', made);
-    expect(unlimited).toMatchObject({ status: 400, body: { errors: [{ path: 'entity' }] } });
-    const two = await app.aKey('writer', ['umbrella/a', 'corp/b']);
-    expect((await preview.call('POST', '/models', made, { key: two })).status).toBe(400);
+    // else one of the name of the user, as SDKs that trace are told
+    const unlimited = await app.aKey('writer', ['*'], 'grace');
+    const answer = await preview.call('POST', '/models', made, { key: unlimited });
+    expect(answer.body.entity).toBe('grace');
+    const two = await app.aKey('writer', ['umbrella/a', 'corp/b'], 'grace');
+    expect((await preview.call('POST', '/models', made, { key: two })).status).toBe(403);
+    const nameless = await app.aKey('writer', ['*'], 'Grace Hopper');
+    const refused = await preview.call('POST', '/models', made, { key: nameless });
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'entity' }] } });
   });
 
   it.each([

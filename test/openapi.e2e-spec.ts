@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
+import { MAX_USAGE_CALLS } from '../src/calls/usage/call-usage.dto.js';
+import { MAX_USAGE_BYTES } from '../src/calls/usage/call-usage.query.js';
+import { MAX_ENTRIES } from '../src/calls/usage/call-usage.service.js';
+import { MAX_EVENTS } from '../src/langfuse/langfuse.dto.js';
+import { MAX_SCORES } from '../src/langfuse/langfuse.service.js';
+import { MAX_TAGS } from '../src/objects/labels.dto.js';
 import { MAX_BATCH } from '../src/calls/calls.dto.js';
 import { MAX_INDEXES, MAX_OF_PROJECT } from '../src/calls/indexes/call-indexes.service.js';
 import { ATTEMPTS } from '../src/auth/failed-attempts.js';
@@ -89,6 +95,13 @@ it('docs/limits.md gives the numbers of the code', () => {
     'items of `/call/upsert_batch`': [MAX_BATCH],
     'rows of a table': [MAX_ROWS],
     'payload of feedback': [MAX_PAYLOAD_BYTES],
+    'tags of a version; aliases of an object': [MAX_TAGS],
+    'events of `/api/public/ingestion`; scores in a list': [MAX_EVENTS, MAX_SCORES],
+    'calls of `/calls/usage` and `/trace/usage`; call and model pairs': [
+      MAX_USAGE_CALLS,
+      MAX_ENTRIES,
+    ],
+    'usage of one of their calls': [MAX_USAGE_BYTES],
     'silence while it comes, and time behind N bytes a second': [HELD_RATE, silence],
     'memory of all bodies of a process, a half for one key': [
       config.bodyBudgetBytes,

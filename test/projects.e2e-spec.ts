@@ -144,6 +144,24 @@ it('says how many bytes are stored, and forgets a project that holds nothing any
     [project],
   );
   expect((await rowOf(project))!.bytes).toBe(published.bytes + 500 + stored!.bytes);
+  await done('/table/create', { table: { project_id: project, rows: [{ a: 1 }, { a: 2 }] } });
+  const sizes = (await app.post('/project/stats', { project_id: project })).body;
+  expect(sizes).toEqual({
+    trace_storage_size_bytes: stored!.bytes,
+    objects_storage_size_bytes: published.bytes,
+    tables_storage_size_bytes: expect.any(Number),
+    files_storage_size_bytes: 500,
+  });
+  expect(sizes.tables_storage_size_bytes).toBeGreaterThan(2 * 43);
+  const some = {
+    project_id: project,
+    include_table_storage_size: false,
+    include_file_storage_size: null,
+  };
+  expect((await app.post('/project/stats', some)).body).toEqual({
+    ...sizes,
+    tables_storage_size_bytes: 0,
+  });
   expect(await isRowThere(project)).toBe(true);
 
   await done('/project/delete', { project_id: project });

@@ -114,7 +114,7 @@ describe('POST /refs/read_batch', () => {
     for (const missing of [
       `svc:///${PROJECT}/object/none:x`,
       `svc:///${PROJECT}/object/there:x`,
-      `svc:///${PROJECT}/object/there:latest`,
+      `svc:///${PROJECT}/object/there:production`,
       ref.replace(PROJECT, 'acme/none'),
     ]) {
       const answer = await read([ref, missing]);

@@ -157,7 +157,9 @@ class Checked:
 
 
 def choices_of(trajectory):
-    """Choices (with the key `message`) are the trainable turns, in the main history and in additional ones."""
+    """Choices (with the key `message`) are the trainable turns: of exchanges, or in the main history and in additional ones."""
+    for exchange in trajectory.get("exchanges", {}).get("chat_completions", []):
+        yield from exchange["response"]["choices"]
     histories = [trajectory] + trajectory.get("additional_histories", [])
     for history in histories:
         for turn in history.get("messages_and_choices", []):

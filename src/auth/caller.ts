@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { PROJECT_PART } from '../common/dto.js';
+import { isProjectId, PROJECT_PART } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
 import type { ApiKey, Role } from './api-key.entity.js';
 
@@ -57,6 +57,11 @@ export class Caller {
   get onlyEntity(): string | null {
     const [entity, ...others] = new Set(this.scopes.map((scope) => scope.split('/')[0]!));
     return entity === undefined || entity === '*' || others.length > 0 ? null : entity;
+  }
+
+  /** The entity of a project that is named without one: `onlyEntity`, else one named after the user; null when that is no name for one. */
+  get ownEntity(): string | null {
+    return this.onlyEntity ?? (isProjectId(`${this.userName}/x`) ? this.userName : null);
   }
 
   reaches(projectId: string): boolean {

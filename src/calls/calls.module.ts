@@ -14,6 +14,8 @@ import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
 import { CallStatsService } from './stats/call-stats.service.js';
+import { CallUsageController } from './usage/call-usage.controller.js';
+import { CallUsageService } from './usage/call-usage.service.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
@@ -23,6 +25,7 @@ import { CallStatsService } from './stats/call-stats.service.js';
     CallsErasingController,
     CallsV2Controller,
     CallStatsController,
+    CallUsageController,
     CallIndexesController,
   ],
   providers: [
@@ -31,6 +34,7 @@ import { CallStatsService } from './stats/call-stats.service.js';
     CallsWriter,
     CallStatsService,
     CallCountsService,
+    CallUsageService,
     CallSlotsRefresher,
     CallIndexesService,
     CallIndexesKeeper,

@@ -220,7 +220,8 @@ export const fieldText = (name: string, path: string): Sql =>
 export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query'>): Sql =>
   allOf(filter && isFiltered(filter), query && compile(query, QUERYABLE));
 
-const visibleIn = (projectId: string) =>
+/** The calls of a project that have started and are not deleted. */
+export const visibleIn = (projectId: string) =>
   sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** The calls of a query, each as JSON text, in the order asked for; by default the oldest first. */

@@ -70,7 +70,7 @@ export const unavailable = (message: string, cause?: unknown) =>
 /** The single place where anything thrown becomes what the client sees. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof HttpException) return fromStatus(error.getStatus(), error.message);
+  if (error instanceof HttpException) return fromNest(error);
   if (error instanceof InvalidQuery)
     return invalidRequest([{ path: error.path, message: error.problem }]);
   if (error instanceof Error && error.name === 'Busy') return unavailable(error.message);
@@ -78,6 +78,16 @@ export function toApiError(error: unknown): ApiError {
     return new ApiError('too_large', error.message);
   if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
   return fromForeign(error);
+}
+
+/** What Nest says where no route is. */
+const NO_ROUTE = /^Cannot ([A-Z]+) (\/[^?]*)/;
+
+function fromNest(error: HttpException): ApiError {
+  const [, method, path] = NO_ROUTE.exec(error.message) ?? [];
+  if (path === undefined) return fromStatus(error.getStatus(), error.message);
+  const detail = `${method} ${path.slice(0, 200)} is not offered by this service: /openapi.json lists what is`;
+  return new ApiError('not_found', detail);
 }
 
 /** What Express, the driver or PostgreSQL throw. */

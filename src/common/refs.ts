@@ -9,14 +9,14 @@ export interface Ref {
   kind: RefKind;
   /** Name of the object or op, or the id of the call or span. */
   name: string;
-  /** Null for a call or span. */
+  /** Or what stands for it: `latest`, `v<n>`, an alias, which may hold single spaces. Null for a call or span. */
   digest: string | null;
   /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
   path: string[];
 }
 
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s]{1,128})((?:/[^/]+)*)|(call|agent_span)/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span)/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
   'u',
 );
 

@@ -31,8 +31,16 @@ import {
 } from './costs.query.js';
 import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
-import { costsJson, pricedUsage, type PriceRecord } from './price.js';
+import {
+  costsJson,
+  KINDS,
+  type PricedUsage,
+  pricedUsage,
+  type PriceRecord,
+  totalOf,
+} from './price.js';
 import { type BookRow, PriceBook } from './price-book.js';
+import type { Tokens } from './usage.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */
@@ -49,12 +57,23 @@ const PRICES = [
   'cache_creation_input_token_cost',
 ] as const;
 
-interface CallUsage {
-  id: string;
-  op_name: string;
+/** The usage of a call as it was sent, and the project's records that price it, as `skein_prices` answers them. */
+export interface Priceable {
   started_at: string;
   usage: unknown;
   records: Record<string, PriceRecord | null> | null;
+}
+
+interface CallUsage extends Priceable {
+  id: string;
+  op_name: string;
+}
+
+/** What a call spent on a model. A cost is null where it is unknown. */
+export interface Spending {
+  requests: number;
+  tokens: Tokens;
+  costs: Record<keyof Tokens, Decimal | null>;
 }
 
 @Injectable()
@@ -132,6 +151,18 @@ export class CostsService {
     );
   }
 
+  /** What a call spent, by model. An entry that does not count its requests is one. */
+  spendings({ usage, records, started_at }: Priceable): Map<string, Spending> {
+    const models = pricedUsage(usage, records ?? {}, new Date(started_at));
+    return new Map(
+      models.map((model) => {
+        const costs = KINDS.map((kind) => [kind[0], costOf(model, kind)]);
+        const { llmId, requests, tokens } = model;
+        return [llmId, { requests: requests ?? 1, tokens, costs: Object.fromEntries(costs) }];
+      }),
+    );
+  }
+
   /** The calls of a stream, as `priced` makes each of them. */
   pricedAll(calls: Readable): Readable {
     const pricing = new Transform({
@@ -154,6 +185,10 @@ export class CostsService {
     return priced(call);
   }
 }
+
+/** As `totalOf`, but no tokens cost nothing, whether they have a price or not. */
+const costOf = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
+  model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0]) ? Decimal.zero : totalOf(model, kind);
 
 function explained({ id, op_name, started_at, usage, records }: CallUsage): string {
   const priced = pricedUsage(usage, records ?? {}, new Date(started_at));

@@ -27,6 +27,8 @@ import {
   FeedbackReplaceDto,
 } from './feedback.dto.js';
 import { FeedbackService } from './feedback.service.js';
+import { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
+import { FeedbackStatsService } from './feedback-stats.service.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -34,7 +36,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 @BasicAuth()
 @Controller('feedback')
 export class FeedbackController {
-  constructor(private readonly feedback: FeedbackService) {}
+  constructor(
+    private readonly feedback: FeedbackService,
+    private readonly feedbackStats: FeedbackStatsService,
+  ) {}
 
   /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
   @Post('create')
@@ -67,6 +72,14 @@ export class FeedbackController {
     const texts = elementSpans(list, 0).map((span) => list.slice(...span));
     const created = await this.feedback.createAll(batch, texts, caller);
     return `{"res":[${created.join(',')}]}`;
+  }
+
+  /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
+  @Post('stats')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  stats(@Body() body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
+    return this.feedbackStats.stats(body);
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { ObjectsModule } from '../objects/objects.module.js';
 import { FeedbackController } from './feedback.controller.js';
+import { FeedbackStatsService } from './feedback-stats.service.js';
 import { FeedbackService } from './feedback.service.js';
 
 /** What people and programs say about objects, ops and calls. */
 @Module({
   imports: [ObjectsModule],
   controllers: [FeedbackController],
-  providers: [FeedbackService],
+  providers: [FeedbackService, FeedbackStatsService],
   exports: [FeedbackService],
 })
 export class FeedbackModule {}

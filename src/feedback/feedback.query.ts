@@ -15,7 +15,7 @@ import { compile } from '../query/expression.js';
 import { allOf, identifier, join, sql, type Sql } from '../query/sql.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
-const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
+export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
 const FEEDBACK: Columns = {
   id: column.text(sql`f.id`, { isNotNull: true }),

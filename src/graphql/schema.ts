@@ -45,11 +45,11 @@ interface ProjectName {
 /** Answers the schema for a caller. Projects need no creation: those the key reaches are there. */
 export function rootOf(caller: Caller) {
   const projectId = ({ name, entityName }: ProjectName) =>
-    `${entityName ?? defaultEntity(caller)}/${name}`;
+    `${entityName ?? caller.ownEntity}/${name}`;
   return {
     viewer: () => {
-      const entity = defaultEntity(caller);
-      return { username: caller.userName, defaultEntity: entity && { name: entity } };
+      const { userName, ownEntity } = caller;
+      return { username: userName, defaultEntity: ownEntity && { name: ownEntity } };
     },
     project: (project: ProjectName) => {
       const id = projectId(project);
@@ -63,9 +63,4 @@ export function rootOf(caller: Caller) {
       return { model: input };
     },
   };
-}
-
-/** The one entity that the key's scopes name, else one named after the user; null when that is no name for one. */
-function defaultEntity({ onlyEntity, userName }: Caller): string | null {
-  return onlyEntity ?? (isProjectId(`${userName}/x`) ? userName : null);
 }

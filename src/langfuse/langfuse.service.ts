@@ -16,7 +16,7 @@ import { type Event, InvalidEvent, isObservation, isTrace, Observation } from '.
 
 const LOCK = 0x6c66;
 /** Each is a statement or two. */
-const MAX_SCORES = 1000;
+export const MAX_SCORES = 1000;
 
 /** Documents of stored calls that events change, which are read, and written again. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;

@@ -7,7 +7,9 @@ const named = (projectId: string, objectId: string) =>
 export const versionsMeant = (projectId: string, objectId: string, words: string[]): Sql => sql`
   SELECT w.word, v.version_index FROM unnest(${words}::text[]) AS w (word)
   LEFT JOIN object_versions v ON ${named(projectId, objectId)}
-    AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest))`;
+    AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest)
+      OR v.version_index = (SELECT a.version_index FROM object_aliases a
+        WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.alias = w.word))`;
 
 export const allVersions = (projectId: string, objectId: string): Sql =>
   sql`SELECT v.version_index FROM object_versions v WHERE ${named(projectId, objectId)}`;

@@ -5,6 +5,7 @@ import { Database } from '../database/database.js';
 import type { ErasingRow } from '../erasing/erasings.query.js';
 import { ErasingsService, type Step } from '../erasing/erasings.service.js';
 import { feedbackErase, MAX_FEEDBACK, refsOf } from '../erasing/feedback.query.js';
+import { labelsDelete } from './labels.query.js';
 import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';
 import type { ObjectsPurgeDto } from './objects.dto.js';
 import { lockQuery, promoteQuery } from './objects.query.js';
@@ -82,6 +83,7 @@ export class ObjectsErasingService {
     ).length;
     if (feedback === MAX_FEEDBACK) return { cursor: { at }, counts: { feedback } };
     const { length } = await this.database.query(versionsErase(project_id, object_id, indexes));
+    await this.database.query(labelsDelete(project_id, object_id, indexes));
     await this.database.query(promoteQuery(project_id, object_id));
     return { cursor: { at: at + indexes.length }, counts: { object_versions: length, feedback } };
   }

@@ -62,10 +62,12 @@ export class ObjectCreatedDto {
 export class ObjectReadDto {
   @IsProjectId() project_id!: string;
   @IsText(256) object_id!: string;
-  /** The digest of the version, `v<version_index>`, or `latest`. */
+  /** The digest of the version, `v<version_index>`, `latest`, or an alias. */
   @IsText(256) digest!: string;
   /** Leaves the value unread; `val` is `{}` then. */
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
+  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
 }
 
 export class ObjectDeleteDto {
@@ -95,6 +97,10 @@ export class ObjectsFilterDto {
   @IsOptional() @IsTexts() base_object_classes?: string[] | null;
   @IsOptional() @IsTexts() exclude_base_object_classes?: string[] | null;
   @IsOptional() @IsTexts() leaf_object_classes?: string[] | null;
+  /** Versions that have one of these tags. */
+  @IsOptional() @IsTexts() tags?: string[] | null;
+  /** Versions that have one of these aliases; `latest` is one. */
+  @IsOptional() @IsTexts() aliases?: string[] | null;
 }
 
 export class ObjectsQueryDto extends PageDto {
@@ -110,6 +116,8 @@ export class ObjectsQueryDto extends PageDto {
   @IsOptional() @IsBoolean() metadata_only?: boolean | null;
   /** Adds `size_bytes`, the length of the stored JSON text of `val`. */
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
+  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
 }
 
 /** A version as it is answered. */
@@ -127,6 +135,8 @@ export class ObjectVersionDto {
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
   @ApiProperty({ type: 'integer', required: false }) size_bytes?: number;
+  tags?: string[];
+  aliases?: string[];
 }
 
 export class ObjectAnswerDto {

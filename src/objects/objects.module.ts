@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { FilesController } from './files.controller.js';
 import { FilesService } from './files.service.js';
+import { LabelsController } from './labels.controller.js';
+import { LabelsService } from './labels.service.js';
 import { ObjectsErasingController } from './objects-erasing.controller.js';
 import { ObjectsErasingService } from './objects-erasing.service.js';
 import { ObjectsController } from './objects.controller.js';
@@ -11,8 +13,21 @@ import { TablesService } from './tables.service.js';
 
 /** What SDKs publish before they trace: versions of objects and ops, the tables and files that these refer to. */
 @Module({
-  controllers: [ObjectsController, ObjectsErasingController, TablesController, FilesController],
-  providers: [ObjectsService, ObjectsErasingService, RefsService, TablesService, FilesService],
+  controllers: [
+    ObjectsController,
+    ObjectsErasingController,
+    LabelsController,
+    TablesController,
+    FilesController,
+  ],
+  providers: [
+    ObjectsService,
+    ObjectsErasingService,
+    LabelsService,
+    RefsService,
+    TablesService,
+    FilesService,
+  ],
   exports: [ObjectsService],
 })
 export class ObjectsModule {}

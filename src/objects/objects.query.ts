@@ -1,11 +1,15 @@
 import { WIRE } from '../common/wire.js';
 import { isAfter } from '../query/after.js';
 import { column, type Columns, orderBy, select } from '../query/columns.js';
-import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
+import { versionWord } from './version-word.js';
 
 const NEVER = sql`FALSE`;
+/** Which versions words may mean, and which of them `latest` means. */
+const LIVE = { isMeant: sql`v.deleted_at IS NULL`, isLatest: sql`v.is_latest` };
+const DELETED = { isMeant: sql`v.deleted_at IS NOT NULL`, isLatest: sql`TRUE` };
 
 /** A version as it is answered. */
 const VERSION: Columns = {
@@ -24,15 +28,31 @@ const VERSION: Columns = {
 };
 const WITHOUT_VAL: Columns = { ...VERSION, val: column.json(sql`'{}'::json`, NEVER) };
 const SIZE: Columns = { size_bytes: column.number(sql`v.size_bytes`) };
+const LABELS: Columns = {
+  tags: column.json(
+    sql`to_json(ARRAY(SELECT t.tag FROM object_tags t
+      WHERE t.project_id = v.project_id AND t.object_id = v.object_id AND t.version_index = v.version_index ORDER BY t.tag))`,
+    NEVER,
+  ),
+  aliases: column.json(
+    sql`to_json(CASE WHEN v.is_latest THEN ARRAY['latest'] ELSE '{}' END || ARRAY(SELECT a.alias FROM object_aliases a
+      WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.version_index = v.version_index ORDER BY a.alias))`,
+    NEVER,
+  ),
+};
 
 interface Parts {
   metadata_only?: boolean | null;
   include_storage_size?: boolean | null;
+  include_tags_and_aliases?: boolean | null;
 }
 
-function selected({ metadata_only, include_storage_size }: Parts): Sql {
-  const columns = metadata_only ? WITHOUT_VAL : VERSION;
-  const all = include_storage_size ? { ...columns, ...SIZE } : columns;
+function selected(parts: Parts): Sql {
+  const all = {
+    ...(parts.metadata_only ? WITHOUT_VAL : VERSION),
+    ...(parts.include_storage_size && SIZE),
+    ...(parts.include_tags_and_aliases && LABELS),
+  };
   return select(all, Object.keys(all));
 }
 
@@ -63,15 +83,55 @@ function filtered(filter: ObjectsFilterDto): Sql {
     (filter.exclude_base_object_classes?.length ?? 0) > 0 &&
       sql`(v.base_object_class <> ALL(${filter.exclude_base_object_classes}) OR v.base_object_class IS NULL)`,
     isOneOf(sql`v.leaf_object_class`, filter.leaf_object_classes),
+    hasTag(filter.tags),
+    hasAlias(filter.aliases),
   );
 }
 
-/** The versions that a client's word for one means: `latest`, `v<version_index>` or a digest. */
+const hasTag = (tags: readonly string[] | null | undefined) =>
+  tags?.length
+    ? sql`EXISTS (SELECT FROM object_tags t WHERE t.project_id = v.project_id AND t.object_id = v.object_id
+        AND t.version_index = v.version_index AND t.tag = ANY(${tags}::text[]))`
+    : null;
+
+const hasAlias = (aliases: readonly string[] | null | undefined) =>
+  aliases?.length
+    ? sql`(${aliases.includes('latest') ? sql`v.is_latest` : NEVER} OR EXISTS (
+        SELECT FROM object_aliases a WHERE a.project_id = v.project_id AND a.object_id = v.object_id
+          AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
+    : null;
+
+/** The versions that a client's word for one means. */
 function called(word: string): Sql {
-  if (word === 'latest') return sql`v.is_latest`;
-  const index = /^v(0|[1-9]\d{0,8})$/.exec(word)?.[1];
-  return index === undefined ? sql`v.digest = ${word}` : sql`v.version_index = ${Number(index)}`;
+  const means = versionWord(word);
+  if (means === 'latest') return sql`v.is_latest`;
+  if ('index' in means) return sql`v.version_index = ${means.index}`;
+  if ('digest' in means) return sql`v.digest = ${means.digest}`;
+  return sql`v.version_index = (SELECT a.version_index FROM object_aliases a
+    WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.alias = ${means.alias})`;
 }
+
+/**
+ * The same for a word `r.word` about the object `r.object_id`, of many: a part for each kind of word, so that each is found by
+ * its index.
+ */
+const versionsCalled = (projectId: string, { isMeant, isLatest }: typeof LIVE): Sql => {
+  const found = (isCalled: Sql) => sql`
+    SELECT v.digest, v.version_index, v.size_bytes FROM object_versions v
+    WHERE v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant} AND ${isCalled}`;
+  return join(
+    [
+      found(sql`v.digest = r.word`),
+      found(
+        sql`v.version_index = CASE WHEN r.word ~ '^v(0|[1-9][0-9]{0,8})$' THEN substr(r.word, 2)::int END`,
+      ),
+      found(sql`r.word = 'latest' AND ${isLatest}`),
+      found(sql`v.version_index = (SELECT a.version_index FROM object_aliases a
+        WHERE a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.word)`),
+    ],
+    ' UNION ALL ',
+  );
+};
 
 const named = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
@@ -157,9 +217,12 @@ export const deleteQuery = (
 
 /** What each word means: the index of a live version, or null. */
 export const meantQuery = (projectId: string, objectId: string, words: string[]): Sql => sql`
-  SELECT w.word, v.version_index FROM unnest(${words}::text[]) AS w(word)
-  LEFT JOIN object_versions v ON ${named(projectId, objectId)} AND v.deleted_at IS NULL
-    AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest))`;
+  SELECT r.word, v.version_index FROM (SELECT ${objectId}::text AS object_id, unnest(${words}::text[]) AS word) r
+  LEFT JOIN LATERAL (${versionsCalled(projectId, LIVE)}) v ON TRUE`;
+
+/** A row when a version of the name is live. */
+export const nameQuery = (projectId: string, objectId: string): Sql =>
+  sql`SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest`;
 
 /** When no version is the latest, the newest live one becomes it. */
 export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
@@ -171,18 +234,16 @@ export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
     ORDER BY v.version_index DESC LIMIT 1)`;
 
 /** The live versions that refs into a project name. */
-export const referredQuery = (projectId: string, names: string[], digests: string[]): Sql => sql`
-  SELECT v.object_id, v.digest, v.version_index, v.size_bytes
-  FROM unnest(${names}::text[], ${digests}::text[]) AS r(object_id, digest)
-  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
-    AND v.digest = r.digest AND v.deleted_at IS NULL`;
+export const referredQuery = (projectId: string, names: string[], words: string[]): Sql => sql`
+  SELECT r.object_id, r.word, v.version_index, v.size_bytes
+  FROM unnest(${names}::text[], ${words}::text[]) AS r(object_id, word)
+  CROSS JOIN LATERAL (${versionsCalled(projectId, LIVE)}) v`;
 
-/** Those of the names and digests that were published once and deleted since. */
-export const deletedQuery = (projectId: string, names: string[], digests: string[]): Sql => sql`
-  SELECT DISTINCT v.object_id, v.digest
-  FROM unnest(${names}::text[], ${digests}::text[]) AS r(object_id, digest)
-  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
-    AND v.digest = r.digest AND v.deleted_at IS NOT NULL`;
+/** Those of the names and words that meant a version once, which is deleted. */
+export const deletedQuery = (projectId: string, names: string[], words: string[]): Sql => sql`
+  SELECT r.object_id, r.word
+  FROM unnest(${names}::text[], ${words}::text[]) AS r(object_id, word)
+  WHERE EXISTS (${versionsCalled(projectId, DELETED)})`;
 
 /** Texts of values, by object and index. */
 export const valuesQuery = (projectId: string, names: string[], indexes: number[]): Sql => sql`

@@ -5,6 +5,7 @@ import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { assertExpected, objectDigest } from './digest.js';
+import { labelsDelete } from './labels.query.js';
 import { isLarge, largeDigest } from './large-digest.js';
 import { objectClass } from './object-class.js';
 import type {
@@ -34,7 +35,7 @@ interface Index {
   version_index: number;
 }
 
-/** Values differ in size by a factor of a million, so a batch is judged badly by the one before it. */
+/** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
 const VALUES_AT_ONCE = 8;
 
 @Injectable()
@@ -101,7 +102,7 @@ export class ObjectsService {
   stream(query: ObjectsQueryDto): Promise<Readable> {
     return this.database.stream(
       objectsQuery(query),
-      query.metadata_only ? {} : { maxBatch: VALUES_AT_ONCE },
+      query.metadata_only && !query.include_tags_and_aliases ? {} : { maxBatch: VALUES_AT_ONCE },
     );
   }
 
@@ -113,9 +114,11 @@ export class ObjectsService {
     return this.database.alone(lockQuery(project_id, object_id), async () => {
       await caller.assertValid();
       const meant = digests ? await this.meant(project_id, object_id, digests) : null;
-      const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
+      const deleted = await this.database.query<Index>(deleteQuery(project_id, object_id, meant));
       if (!digests && deleted.length === 0)
         throw new ApiError('not_found', `there is no object ${object_id}`);
+      const indexes = deleted.map(({ version_index }) => version_index);
+      await this.database.query(labelsDelete(project_id, object_id, indexes));
       await this.database.query(promoteQuery(project_id, object_id));
       this.database.note(project_id, 'objects');
       const detail = { ...(digests && { digests }), num_deleted: deleted.length };

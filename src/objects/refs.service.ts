@@ -26,7 +26,8 @@ interface Step {
 interface Target {
   projectId: string;
   objectId: string;
-  digest: string;
+  /** What stands for the version. */
+  word: string;
   steps: Step[];
   /** Null for a deleted version. */
   version: { index: number; sizeBytes: number } | null;
@@ -56,11 +57,11 @@ export class RefsService {
   private async resolve(projectId: string, targets: Target[]): Promise<void> {
     const live = await this.database.query<{
       object_id: string;
-      digest: string;
+      word: string;
       version_index: number;
       size_bytes: number;
     }>(referredQuery(projectId, ...columns(targets)));
-    const versions = new Map(live.map((row) => [`${row.object_id}:${row.digest}`, row]));
+    const versions = new Map(live.map((row) => [`${row.object_id}:${row.word}`, row]));
     const others: Target[] = [];
     for (const target of targets) {
       const row = versions.get(nameOf(target));
@@ -68,10 +69,10 @@ export class RefsService {
       else others.push(target);
     }
     if (others.length === 0) return;
-    const rows = await this.database.query<{ object_id: string; digest: string }>(
+    const rows = await this.database.query<{ object_id: string; word: string }>(
       deletedQuery(projectId, ...columns(others)),
     );
-    const deleted = new Set(rows.map(({ object_id, digest }) => `${object_id}:${digest}`));
+    const deleted = new Set(rows.map(({ object_id, word }) => `${object_id}:${word}`));
     const missing = others.find((target) => !deleted.has(nameOf(target)));
     if (missing)
       throw new ApiError('not_found', `there is no object ${nameOf(missing)} in ${projectId}`);
@@ -165,7 +166,13 @@ function target(ref: string, path: string): Target {
   if (!parsed || parsed.digest === null)
     throw invalidRequest([{ path, message: `must be an object or op ref: ${SHAPE}` }]);
   const { projectId, name, digest } = parsed;
-  return { projectId, objectId: name, digest, steps: stepsOf(parsed.path, path), version: null };
+  return {
+    projectId,
+    objectId: name,
+    word: digest,
+    steps: stepsOf(parsed.path, path),
+    version: null,
+  };
 }
 
 const SHAPE = `${WIRE.scheme}:///<entity>/<project>/object/<name>:<digest>`;
@@ -196,12 +203,12 @@ function unquoted(word: string): string {
   }
 }
 
-const nameOf = ({ objectId, digest }: Target) => `${objectId}:${digest}`;
+const nameOf = ({ objectId, word }: Target) => `${objectId}:${word}`;
 const versionKey = ({ objectId, version }: Target) => `${objectId}:v${version!.index}`;
 
-const columns = (targets: readonly Target[]): [names: string[], digests: string[]] => {
+const columns = (targets: readonly Target[]): [names: string[], words: string[]] => {
   const distinct = [...new Map(targets.map((target) => [nameOf(target), target])).values()];
-  return [distinct.map(({ objectId }) => objectId), distinct.map(({ digest }) => digest)];
+  return [distinct.map(({ objectId }) => objectId), distinct.map(({ word }) => word)];
 };
 
 /** Neighbours of one project; a value more is added to a group as long as its values have not `FETCHED_BYTES` together. */

@@ -17,7 +17,7 @@ const PART = new RegExp(`^${PROJECT_PART}$`);
 const PART_MESSAGE = 'must be 1 to 128 letters, digits, "_", "." or "-"';
 
 export class ModelCreateDto {
-  /** The key's own when absent: that of its scopes, if they name one only. */
+  /** The key's own when absent: that of its scopes, if they name one only, else its user's name. */
   @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string | null;
   @Matches(PART, { message: PART_MESSAGE }) project!: string;
   @IsId() name!: string;

@@ -48,7 +48,7 @@ export class ModelsService {
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
     const { project, name, base_model, return_existing } = body;
-    const projectId = `${body.entity ?? ownEntity(caller)}/${project}`;
+    const projectId = `${body.entity ?? entityOf(caller)}/${project}`;
     caller.assertReaches(projectId);
     return this.database.transaction(async () => {
       const [created] = await this.database.query<ModelRow>(
@@ -210,13 +210,10 @@ function checkedSplit(value: unknown): string {
 }
 
 /** The one entity that the scopes of a key name. */
-function ownEntity({ scopes }: Caller): string {
-  const entities = new Set(scopes.map((scope) => scope.split('/')[0]!));
-  const [entity] = entities;
-  if (entities.size === 1 && entity !== undefined && entity !== '*') return entity;
-  throw invalidRequest([
-    { path: 'entity', message: 'is required, since the key is not limited to one entity' },
-  ]);
+function entityOf({ ownEntity }: Caller): string {
+  if (ownEntity !== null) return ownEntity;
+  const message = 'is required, since neither the scopes of the key nor its user name one';
+  throw invalidRequest([{ path: 'entity', message }]);
 }
 
 function modelDto({ project_id, id, name, base_model }: ModelRow): ModelDto {

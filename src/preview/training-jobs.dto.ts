@@ -60,6 +60,8 @@ export class TrajectoryDto {
   /** Chat messages, and whole choices (with the key `message`), in any order. */
   @ApiPropertyOptional({ type: 'array', items: { type: 'object' }, default: [] })
   messages_and_choices?: object[];
+  /** Instead of the former: `chat_completions`, each with its `request` and the `response` whose `choices` are the trainable turns. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) exchanges?: object;
   @ApiPropertyOptional({ type: 'number', nullable: true, default: 0 }) reward?: number | null;
   @ApiPropertyOptional({ type: 'array', items: { type: 'object' }, nullable: true })
   tools?: object[] | null;

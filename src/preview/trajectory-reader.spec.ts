@@ -123,11 +123,22 @@ describe('TrajectoryReader', () => {
               additional_histories: [{ messages_and_choices: [turn(5)] }],
             },
             { messages_and_choices: [{ message: { role: 'a' }, logprobs: null }] },
+            {
+              exchanges: {
+                chat_completions: [
+                  { request: { messages: [{ role: 'u' }] }, response: { choices: [turn(6)] } },
+                  { response: { choices: [turn(2), turn(1)] }, model: 'm' },
+                ],
+                messages: [{ response: { content: [] } }],
+              },
+            },
           ],
         },
       ]),
     );
-    expect(rows.map(({ numTokens }) => numTokens)).toEqual([12, 0]);
+    expect(rows.map(({ numTokens }) => numTokens)).toEqual([12, 0, 9]);
+    expect(rows[2]!.document).not.toContain('logprobs');
+    expect(JSON.parse(rows[2]!.document).exchanges.chat_completions[1].model).toBe('m');
   });
 
   it('flags what PostgreSQL cannot take apart', () => {

@@ -47,6 +47,10 @@ type Kind =
   | 'trajectory'
   | 'histories'
   | 'history'
+  | 'exchanges'
+  | 'chats'
+  | 'chat'
+  | 'response'
   | 'turns'
   | 'turn'
   | 'logprobs'
@@ -61,11 +65,16 @@ const INSIDE = new Map<string, Kind>([
   ['trajectory.additional_histories', 'histories'],
   ['histories.*', 'history'],
   ['history.messages_and_choices', 'turns'],
+  ['trajectory.exchanges', 'exchanges'],
+  ['exchanges.chat_completions', 'chats'],
+  ['chats.*', 'chat'],
+  ['chat.response', 'response'],
+  ['response.choices', 'turns'],
   ['turns.*', 'turn'],
   ['turn.logprobs', 'logprobs'],
   ['logprobs.content', 'tokens'],
 ]);
-const LISTS = new Set<Kind>(['groups', 'trajectories', 'histories', 'turns', 'tokens']);
+const LISTS = new Set<Kind>(['groups', 'trajectories', 'histories', 'chats', 'turns', 'tokens']);
 /** These are refused at once when they are of another type; the others are judged when their text is parsed. */
 const TYPED = new Set<Kind>(['groups', 'group', 'trajectory']);
 
@@ -357,7 +366,7 @@ export class TrajectoryReader implements ScanListener {
 }
 
 function withDefaults(text: string, trajectory: Trajectory, receivedAt: string): string {
-  const defaults: Required<Trajectory> = {
+  const defaults: Required<Omit<Trajectory, 'exchanges'>> = {
     messages_and_choices: [],
     reward: 0,
     tools: null,

@@ -10,6 +10,7 @@ import { isObject } from '../common/is-object.js';
 /** A trajectory without the logprobs of its choices, as it was sent. */
 export interface Trajectory {
   messages_and_choices?: object[];
+  exchanges?: { chat_completions?: object[] };
   reward?: number | null;
   tools?: unknown[] | null;
   additional_histories?: { messages_and_choices?: object[] }[];
@@ -123,8 +124,15 @@ const TURNS = list((value, path) =>
 
 const HISTORY = object({ messages_and_choices: TURNS, tools: ANY_LIST_OR_NULL });
 
+/** A request to a model, and its response with the choices: other protocols than this one are kept unread. */
+const CHAT = object({
+  request: object({ messages: list(MESSAGE), tools: ANY_LIST_OR_NULL }),
+  response: object({ choices: list(CHOICE) }),
+});
+
 const TRAJECTORY = object({
   messages_and_choices: TURNS,
+  exchanges: object({ chat_completions: list(CHAT) }),
   reward: NUMBER_OR_NULL,
   tools: ANY_LIST_OR_NULL,
   additional_histories: list(HISTORY),

@@ -1,8 +1,13 @@
 import { Body, Controller, Header, HttpCode, HttpStatus, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Allow, EitherAuth } from '../auth/access.js';
+import { Allow, BasicAuth, EitherAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
-import { ProjectsAnswerDto, ProjectsQueryDto } from './projects.dto.js';
+import {
+  ProjectsAnswerDto,
+  ProjectsQueryDto,
+  ProjectStatsAnswerDto,
+  ProjectStatsDto,
+} from './projects.dto.js';
 import { ProjectsService } from './projects.service.js';
 
 @ApiTags('projects')
@@ -19,5 +24,23 @@ export class ProjectsController {
   @ApiOkResponse({ type: ProjectsAnswerDto })
   query(@Body() body: ProjectsQueryDto, @CallerParam() caller: Caller): Promise<string> {
     return this.projects.query(caller.scopes, body);
+  }
+}
+
+/** What the published clients ask about projects. */
+@ApiTags('projects')
+@BasicAuth()
+@Controller()
+export class ProjectStatsController {
+  constructor(private readonly projects: ProjectsService) {}
+
+  /** Bytes of what a project stores: calls, objects, tables, files. */
+  @Post('project/stats')
+  @HttpCode(HttpStatus.OK)
+  @Allow('reader')
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @ApiOkResponse({ type: ProjectStatsAnswerDto })
+  stats(@Body() body: ProjectStatsDto): Promise<string> {
+    return this.projects.sizes(body);
   }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { MAX_INT, SortBy } from '../common/dto.js';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsProjectId, MAX_INT, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
 
 export const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
@@ -31,4 +31,23 @@ export class ProjectDto {
 
 export class ProjectsAnswerDto {
   @ApiProperty({ type: [ProjectDto] }) projects!: ProjectDto[];
+}
+
+/** What is left out is not looked at, and answered as 0. */
+export class ProjectStatsDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @IsBoolean() include_trace_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_object_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_table_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_file_storage_size?: boolean | null;
+}
+
+export class ProjectStatsAnswerDto {
+  /** Calls as they are stored, compressed, up to some minutes late. */
+  @ApiProperty({ type: 'integer' }) trace_storage_size_bytes!: number;
+  /** Values of all versions. */
+  @ApiProperty({ type: 'integer' }) objects_storage_size_bytes!: number;
+  /** Tables and rows as they are stored. */
+  @ApiProperty({ type: 'integer' }) tables_storage_size_bytes!: number;
+  @ApiProperty({ type: 'integer' }) files_storage_size_bytes!: number;
 }

@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { ProjectsController } from './projects.controller.js';
+import { ProjectsController, ProjectStatsController } from './projects.controller.js';
 import { ProjectsRefresher } from './projects.refresher.js';
 import { ProjectsService } from './projects.service.js';
 
 /** What projects hold, counted as it is written. */
 @Module({
-  controllers: [ProjectsController],
+  controllers: [ProjectsController, ProjectStatsController],
   providers: [ProjectsService, ProjectsRefresher],
   exports: [ProjectsService],
 })

@@ -1,7 +1,7 @@
 import type { Marked } from '../database/marks-refresher.js';
 import { column, type Columns, orderBy, select } from '../query/columns.js';
 import { join, sql, type Sql } from '../query/sql.js';
-import type { ProjectsQueryDto } from './projects.dto.js';
+import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
 
 const PROJECT: Columns = {
   project_id: column.text(sql`t.project_id`, { isNotNull: true }),
@@ -95,3 +95,21 @@ export interface Added {
 export const markInsert = (projectId: string, { calls, bytes, at }: Added): Sql => sql`
   INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
   VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;
+
+/** Bytes of what a project stores, by kind. Columns are summed that say how long a value is; no value is read. */
+export function sizesQuery(asked: ProjectStatsDto): Sql {
+  const { project_id } = asked;
+  const sum = (isAsked: boolean | null | undefined, bytes: Sql, table: Sql) =>
+    isAsked === false
+      ? sql`0`
+      : sql`(SELECT coalesce(sum(${bytes}), 0)::bigint FROM ${table} t WHERE t.project_id = ${project_id})`;
+  const { include_table_storage_size: hasTables } = asked;
+  const tables = sum(hasTables, sql`pg_column_size(t.row_digests)`, sql`tables`);
+  const rows = sum(hasTables, sql`pg_column_size(t.val)`, sql`table_rows`);
+  return sql`
+    SELECT row_to_json(s)::text AS json FROM (SELECT
+      ${sum(asked.include_trace_storage_size, sql`t.bytes`, sql`call_slots`)} AS trace_storage_size_bytes,
+      ${sum(asked.include_object_storage_size, sql`t.size_bytes`, sql`object_versions`)} AS objects_storage_size_bytes,
+      ${tables} + ${rows} AS tables_storage_size_bytes,
+      ${sum(asked.include_file_storage_size, sql`t.size_bytes`, sql`files`)} AS files_storage_size_bytes) s`;
+}

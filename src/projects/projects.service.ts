@@ -1,7 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
-import type { ProjectsQueryDto } from './projects.dto.js';
-import { type Added, callCountQuery, markInsert, projectsQuery } from './projects.query.js';
+import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
+import {
+  type Added,
+  callCountQuery,
+  markInsert,
+  projectsQuery,
+  sizesQuery,
+} from './projects.query.js';
 
 @Injectable()
 export class ProjectsService {
@@ -21,6 +27,14 @@ export class ProjectsService {
       this.database.query<{ count: string }>(callCountQuery(projectId)),
     );
     return Number(row!.count);
+  }
+
+  /** Bytes of what a project stores, as the JSON text of the answer. */
+  async sizes(asked: ProjectStatsDto): Promise<string> {
+    const [row] = await this.database.long(() =>
+      this.database.query<{ json: string }>(sizesQuery(asked)),
+    );
+    return row!.json;
   }
 
   /** Adds calls, and bytes of calls, to what a project holds. */

@@ -153,6 +153,12 @@ const spans: Build = ({ project }) => ({
   body: { resourceSpans: [spansOf({})] },
 });
 
+/** Tags of the planted version of an object. */
+const ofVersion: Build = ({ project, objectDigest }) => ({
+  params: { object_id: OBJECT, digest: objectDigest },
+  body: { project_id: project, tags: [fresh()] },
+});
+
 const createFile: Build = ({ project }) => ({ body: aFileForm(project, fresh()) });
 const readFile = withBody(({ fileDigest }) => ({ digest: fileDigest }));
 const ofTable = withBody(({ tableDigest }) => ({ digest: tableDigest }));
@@ -202,6 +208,7 @@ export const OPERATIONS: Record<string, Operation> = {
     schemes: ['basic', 'bearer'],
     elsewhere: 200,
   }),
+  'POST /project/stats': counts(onlyProject),
   // it has no end: its head is all that is looked at
   'GET /events': counts(({ project }) => ({ query: `?project_id=${project}` }), {
     schemes: ['basic', 'bearer'],
@@ -258,6 +265,12 @@ export const OPERATIONS: Record<string, Operation> = {
       group_by: ['op_name'],
     })),
   ),
+  'POST /calls/usage': reads(
+    withBody(({ callId }) => ({ call_ids: [callId], include_costs: true })),
+  ),
+  'POST /trace/usage': reads(
+    withBody(({ traceId }) => ({ filter: { trace_ids: [traceId] }, include_costs: true })),
+  ),
   'POST /calls/delete': writes(async (planted, app) => ({
     body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
   })),
@@ -282,6 +295,18 @@ export const OPERATIONS: Record<string, Operation> = {
     return { body: { project_id: project, object_id: obj.object_id } };
   }),
   'POST /objs/query': reads(onlyProject),
+  'PUT /objs/:object_id/aliases': writes(({ project, objectDigest }) => ({
+    params: { object_id: OBJECT },
+    body: { project_id: project, digest: objectDigest, aliases: [fresh()] },
+  })),
+  'POST /objs/:object_id/aliases/remove': writes(({ project }) => ({
+    params: { object_id: OBJECT },
+    body: { project_id: project, aliases: [fresh()] },
+  })),
+  'PUT /objs/:object_id/versions/:digest/tags': writes(ofVersion),
+  'POST /objs/:object_id/versions/:digest/tags/remove': writes(ofVersion),
+  'GET /tags': reads(({ project }) => ({ query: `?project_id=${project}` })),
+  'GET /aliases': reads(({ project }) => ({ query: `?project_id=${project}` })),
   'POST /refs/read_batch': reads(({ project, objectDigest }) => ({
     body: { refs: [refOf(project, `object/${OBJECT}:${objectDigest}`)] },
   })),
@@ -323,6 +348,9 @@ export const OPERATIONS: Record<string, Operation> = {
     elsewhere: 200,
   }),
   'POST /feedback/query': reads(onlyProject),
+  'POST /feedback/stats': counts(
+    withBody(() => ({ start: '2020-01-01', end: '2030-01-01', metrics: [{ json_path: 'says' }] })),
+  ),
   'POST /feedback/purge': writes(async (planted, app) => {
     const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
     return { body: { project_id: planted.project, query: where('id', id) } };

@@ -79,6 +79,17 @@ export async function plant(app: TestApp, project: string): Promise<Planted> {
   const tableRef = refOf(project, `table/${table.digest}`);
   const object = { project_id: project, object_id: OBJECT, val: { marker, rows: tableRef } };
   const { digest: objectDigest } = await post('/obj/create', { obj: object });
+  const label = async (path: string, body: object) =>
+    done(
+      await send(
+        `${app.url}/objs/${OBJECT}/${path}`,
+        { project_id: project, ...body },
+        { authorization: basic(app.key) },
+        'PUT',
+      ),
+    );
+  await label('aliases', { digest: objectDigest, aliases: [marker] });
+  await label(`versions/${objectDigest}/tags`, { tags: [marker] });
   const form = new Response(aFileForm(project, fileContentOf({ marker })));
   const file = done(
     await send(`${app.url}/file/create`, new Uint8Array(await form.arrayBuffer()), {

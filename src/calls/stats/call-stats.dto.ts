@@ -1,4 +1,3 @@
-import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -7,17 +6,15 @@ import {
   IsArray,
   IsIn,
   IsInt,
-  IsNumber,
   IsOptional,
   Max,
   Min,
-  ValidateBy,
   ValidateNested,
 } from 'class-validator';
+import { type Aggregation, IsAggregations, IsPercentiles, IsZone } from '../../common/stats.dto.js';
 import { IsDateTime, IsJsonObject, IsProjectId, MAX_INT } from '../../common/dto.js';
 import { WIRE } from '../../common/wire.js';
 import { CallsFilterDto } from '../calls.dto.js';
-import { isZone } from './buckets.js';
 
 export const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
 export const USAGE_METRICS = [
@@ -30,40 +27,10 @@ export const USAGE_METRICS = [
   'output_cost',
   'total_cost',
 ] as const;
-export const AGGREGATIONS = [
-  'sum',
-  'avg',
-  'min',
-  'max',
-  'count',
-  'count_true',
-  'count_false',
-] as const;
 export const GROUPS = ['op_name', WIRE.userId, 'status'];
 
 export type CallMetric = (typeof CALL_METRICS)[number];
 export type UsageMetric = (typeof USAGE_METRICS)[number];
-export type Aggregation = (typeof AGGREGATIONS)[number];
-
-const IsAggregations = () =>
-  applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(AGGREGATIONS.length),
-    IsIn(AGGREGATIONS, { each: true }),
-    ApiProperty({ enum: AGGREGATIONS, isArray: true, required: false, nullable: true }),
-  );
-
-const IsPercentiles = () =>
-  applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(20),
-    IsNumber({}, { each: true }),
-    Min(0, { each: true }),
-    Max(100, { each: true }),
-    ApiProperty({ type: 'number', isArray: true, required: false, nullable: true }),
-  );
 
 /** Without aggregations and percentiles, the sum. */
 export class CallMetricDto {
@@ -80,18 +47,6 @@ export class UsageMetricDto {
   /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
   @IsPercentiles() percentiles?: number[] | null;
 }
-
-const IsZone = () =>
-  applyDecorators(
-    ValidateBy({
-      name: 'isZone',
-      validator: {
-        validate: isZone,
-        defaultMessage: () => 'must be the name of a time zone such as Europe/Berlin',
-      },
-    }),
-    ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
-  );
 
 /** The calls that started within a window. */
 export class CallStatsDto {

@@ -7,7 +7,7 @@ import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../database/database.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
 import { isMatch } from '../calls.query.js';
-import { bucketStarts, granularityOf } from './buckets.js';
+import { bucketStarts, granularityOf } from '../../common/buckets.js';
 import { SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';

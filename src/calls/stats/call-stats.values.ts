@@ -1,6 +1,6 @@
 import { Decimal } from '../../common/decimal.js';
 import { ApiError } from '../../common/errors.js';
-import type { Aggregation } from './call-stats.dto.js';
+import type { Aggregation } from '../../common/stats.dto.js';
 
 /** What is known of the values of a bucket; null where it is not. */
 export interface Values {

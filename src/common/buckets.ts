@@ -1,4 +1,4 @@
-import { Turn } from '../../common/turn.js';
+import { Turn } from './turn.js';
 
 const SECOND_MS = 1000;
 const DAY_S = 86_400;

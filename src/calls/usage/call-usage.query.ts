@@ -1,0 +1,38 @@
+import { wireTime } from '../../query/columns.js';
+import { allOf, sql, type Sql } from '../../query/sql.js';
+import { familyOf, isMatch, visibleIn } from '../calls.query.js';
+import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
+
+/** Bytes of the usage of a call that is read. */
+export const MAX_USAGE_BYTES = 1024 * 1024;
+
+/** Calls and their descendants, at most `limit` of them. */
+export function familyUsage(request: CallsUsageDto, limit: number): Sql {
+  const { project_id, call_ids } = request;
+  const isVisible = visibleIn(project_id);
+  return usageOf(
+    sql`
+      WITH ${familyOf(call_ids, isVisible)}
+      SELECT c.* FROM calls c
+      WHERE ${isVisible} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
+    request,
+  );
+}
+
+/** Calls that match, at most `limit` of them. */
+export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
+  usageOf(
+    sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint`,
+    request,
+  );
+
+/** What is read of each call, as JSON text. */
+const usageOf = (calls: Sql, { include_costs }: { include_costs?: boolean | null }): Sql => sql`
+  SELECT row_to_json(t)::text FROM (
+    SELECT c.id, c.parent_id, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+      u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,
+      ${include_costs ? sql`(SELECT p.records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p)` : sql`NULL`} AS records
+    FROM (${calls}) c CROSS JOIN LATERAL (
+      SELECT s.usage, octet_length(s.usage::text) AS size FROM (
+        SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  ) t`;
