@@ -491,14 +491,15 @@ describe('trainers', () => {
   });
 
   it('are watched by one replica at a time', async () => {
-    const { job } = await leased();
-    await expire(job);
     const other = new Client(app.databaseUrl);
     await other.connect();
     await other.query('SELECT pg_advisory_lock(495555340655)');
+    const { job } = await leased();
+    await expire(job); // under the lock: the app sweeps by itself too
     await queue.sweep();
-    expect(await statusOf(job)).toBe('leased');
+    const status = await statusOf(job);
     await other.end();
+    expect(status).toBe('leased');
     await until(async () => {
       await queue.sweep();
       return (await statusOf(job)) === 'queued';
