@@ -145,7 +145,7 @@ describe('the budget of bodies', () => {
     expect(first).toMatchObject({
       status: 503,
       headers: { 'retry-after': '1' },
-      body: { code: 'unavailable', detail: 'the memory for request bodies is in use' },
+      body: { code: 'unavailable', detail: 'the memory for bodies is in use' },
     });
     for (const sent of requests) sent.destroy();
     await nothingIsHeld();

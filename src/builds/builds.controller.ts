@@ -12,6 +12,7 @@ import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { heldAnswer } from '../common/body-budget.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import { BuildOutputsService } from './build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
@@ -47,8 +48,8 @@ export class BuildsController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: BuildPreviewedDto })
-  preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
-    return this.builds.preview(body, request);
+  async preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.builds.preview(body, request));
   }
 
   /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */

@@ -13,6 +13,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
@@ -82,8 +83,8 @@ export class CallsController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ schema: { example: { call: null } } })
-  async read(@Body() query: CallReadDto): Promise<string> {
-    return `{"call":${(await this.calls.read(query)) ?? 'null'}}`;
+  async read(@Body() query: CallReadDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, `{"call":${(await this.calls.read(query)) ?? 'null'}}`);
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */

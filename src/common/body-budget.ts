@@ -178,13 +178,31 @@ export class BodyBudget {
   }
 }
 
-const busy = () => unavailable('the memory for request bodies is in use');
+const busy = () => unavailable('the memory for bodies is in use');
 
 export const bodyBudget = new BodyBudget(config.bodyBudgetBytes);
 
 /** What the body of an authenticated request holds. It is given back with the answer: `endHold`. */
 export const holdOf = (request: Request): Hold =>
   (request.hold ??= bodyBudget.hold((request.user as { keyId: string }).keyId));
+
+/** A client that takes nothing of an answer for so long is cut, as a stream's is. */
+const UNREAD_MS = 60_000;
+
+/**
+ * An answer that waits in memory for its client is held until that has taken it: one connection after the other could leave
+ * a large one unread. It is there already, so it does not wait for room.
+ * @throws ApiError `unavailable` when there is none
+ */
+export function heldAnswer(request: Request, answer: string): string {
+  if (answer.length <= SMALL_BYTES) return answer;
+  const hold = holdOf(request);
+  const bytes = Math.min(answer.length, bodyBudget.large.size / 4); // one larger than the budget must pass too
+  if (!hold.moved(hold.bytes + bytes)) throw busy();
+  const response = request.res!;
+  response.setTimeout(UNREAD_MS, () => response.destroy());
+  return answer;
+}
 
 const LOOK_AGAIN_MS = 250;
 const MAX_LOOKS = 240;

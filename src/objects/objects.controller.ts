@@ -13,6 +13,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { valueAt } from '../common/json-text.js';
@@ -59,8 +60,8 @@ export class ObjectsController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: ObjectAnswerDto })
-  async readObject(@Body() query: ObjectReadDto): Promise<string> {
-    return `{"obj":${await this.objects.read(query)}}`;
+  async readObject(@Body() query: ObjectReadDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, `{"obj":${await this.objects.read(query)}}`);
   }
 
   /** Deletes versions of an object: all that are named, or none; without names, all of them. */

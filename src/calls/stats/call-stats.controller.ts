@@ -2,7 +2,7 @@ import { Body, Controller, Header, HttpCode, HttpStatus, Post, Req } from '@nest
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../../auth/access.js';
-import { holdOf } from '../../common/body-budget.js';
+import { heldAnswer } from '../../common/body-budget.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { CallCountsService } from './call-counts.service.js';
 import { CallStatsAnswerDto, CallStatsDto } from './call-stats.dto.js';
@@ -32,8 +32,6 @@ export class CallStatsController {
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: CallStatsAnswerDto })
   async stats(@Body() body: CallStatsDto, @Req() request: Request): Promise<string> {
-    const answer = await this.callStats.stats(body);
-    await holdOf(request).add(answer.length); // until the client has read it
-    return answer;
+    return heldAnswer(request, await this.callStats.stats(body));
   }
 }
