@@ -38,6 +38,8 @@ export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) 
     /** A count, a list or a batch of a stream may keep the database busy for this long. */
     readTimeoutSeconds: integer(setting, 'READ_TIMEOUT_SECONDS', 60, [1, 3600]),
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
+    /** With which commands talk to a running service. */
+    apiKey: setting('SKEIN_API_KEY'),
     wireDialect: oneOf(setting, 'WIRE_DIALECT', ['svc', 'weave']),
     /** Limit of an inflated request body. */
     maxBodyBytes,

@@ -29,7 +29,7 @@ const HARMLESS: Record<string, string> = {
   '/v1/logs': 'stores nothing',
   '/otel/v1/logs': 'stores nothing',
   '/api/public/ingestion': 'is an upsert by the ids that the events name',
-  '/api/public/scores': 'replaces the score with the id, which SDKs send with each',
+  '/api/public/scores': 'replaces the score with the id, which SDKs send with each: ADR 55',
   '/table/create': 'stores rows by their digests',
   '/table/update': 'stores rows by their digests, and leaves the table it starts from as it is',
   '/table/create_from_digests': 'stores a table by its digest',

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Format, importFile } from '../src/import/import.js';
+import { Service } from '../src/import/service.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
+import { aFolder, watched } from './support/server.js';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -225,4 +230,238 @@ it('answers what SDKs ask at start', async () => {
   expect(await projects.json()).toMatchObject({ data: [{ id: project_id, name: 'demo' }] });
   const health = await fetch(`${app.url}/api/public/health`);
   expect(await health.json()).toMatchObject({ status: 'OK' });
+});
+
+describe('npm run import', () => {
+  const folder = aFolder();
+  afterAll(() => folder.remove());
+  let files = 0;
+  /** A file with a text, or with JSON. */
+  const fileOf = (content: unknown) => {
+    const path = join(folder.path, `${++files}.json`);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+    return path;
+  };
+  const linesOf = (...records: unknown[]) =>
+    records.map((record) => JSON.stringify(record)).join('\n');
+  const fixture = (name: string) => `test/fixtures/import/${name}`;
+
+  async function load(format: Format, file: string, project: string, key = app.key) {
+    const said: string[] = [];
+    const say = (line: string) => void said.push(line);
+    const service = new Service(app.url, key, project);
+    const tally = await importFile(file, format, service, { say, everyMs: Infinity });
+    return { summary: tally.summary(), said };
+  }
+  const callsOf = async (project: string) =>
+    (await app.post('/calls/query', { project_id: project })).body.calls as any[];
+  const byName = (calls: any[], name: string) => calls.find(({ op_name }) => op_name === name);
+
+  it('takes a trace of Langfuse with its observations and scores, any number of times', async () => {
+    const project = 'acme/import';
+    const exported = {
+      trace: {
+        id: 't1',
+        projectId: 'theirs',
+        name: 'answer',
+        timestamp: '2026-01-31T12:00:00.123Z',
+        sessionId: 'talk',
+        userId: 'u',
+        tags: ['a'],
+        release: null,
+        input: JSON.stringify(JSON.stringify({ question: 1.5 })),
+        output: '"Sunny."',
+        metadata: '{"plan":"pro"}',
+        latency: 9,
+        scores: [{ id: 's1', name: 'accuracy', value: 0.9, comment: 'fine', observationId: null }],
+      },
+      observations: [
+        {
+          id: 'o1',
+          traceId: 't1',
+          type: 'GENERATION',
+          name: 'llm',
+          startTime: '2026-01-31T12:00:01.000Z',
+          endTime: '2026-01-31T12:00:03.500Z',
+          parentObservationId: null,
+          input: [{ role: 'user', content: 'hi' }],
+          output: { n: 12345678901234567890n.toString() },
+          model: 'gpt-4o-mini',
+          usageDetails: { input: 20, output: 8, 'prompt_details.cache_read': 4 },
+          costDetails: {},
+          level: 'DEFAULT',
+        },
+      ],
+    };
+    for (let times = 0; times < 2; times++)
+      expect(await load('langfuse', fileOf(exported), project)).toEqual({
+        summary: '1 traces, 1 observations, 1 scores',
+        said: [],
+      });
+    const calls = await callsOf(project);
+    expect(calls).toHaveLength(2);
+    expect(byName(calls, 'answer')).toMatchObject({
+      id: 't1',
+      thread_id: 'talk',
+      started_at: '2026-01-31T12:00:00.123000Z',
+      ended_at: '2026-01-31T12:00:03.500000Z',
+      inputs: { question: 1.5 },
+      output: 'Sunny.',
+      attributes: { userId: 'u', tags: ['a'], metadata: { plan: 'pro' } },
+    });
+    expect(byName(calls, 'llm')).toMatchObject({
+      parent_id: 't1',
+      inputs: { messages: [{ role: 'user', content: 'hi' }] },
+      attributes: { model: 'gpt-4o-mini' },
+      summary: { usage: { 'gpt-4o-mini': { prompt_tokens: 20, cache_read_input_tokens: 4 } } },
+    });
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result).toMatchObject([{ feedback_type: 'accuracy', payload: { value: 0.9 } }]);
+  });
+
+  it('takes lists of Langfuse, in the names of its API and of its blob storage', async () => {
+    const project = 'acme/import-lists';
+    const trace = { id: 't2', name: 'old', timestamp: '2026-01-31 12:00:00.000', latency: 2.5 };
+    const observation = {
+      id: 'o2',
+      trace_id: 't2',
+      type: 'EVENT',
+      name: 'clicked',
+      start_time: '2026-01-31 12:00:01.000',
+      provided_model_name: 'm',
+      prompt_tokens: 3,
+    };
+    const score = {
+      id: 's2',
+      name: 'style',
+      string_value: 'short',
+      trace_id: 't2',
+      observation_id: 'o2',
+    };
+    expect(
+      (await load('langfuse', fileOf(linesOf(trace, observation, score)), project)).said,
+    ).toEqual([]);
+    const page = { data: [{ ...observation, id: 'o3', name: 'paged' }], meta: { page: 1 } };
+    await load('langfuse', fileOf(page), project);
+    const calls = await callsOf(project);
+    expect(byName(calls, 'old')).toMatchObject({ ended_at: '2026-01-31T12:00:02.500000Z' });
+    expect(byName(calls, 'clicked')).toMatchObject({
+      parent_id: 't2',
+      summary: { usage: { m: { prompt_tokens: 3 } } },
+    });
+    expect(byName(calls, 'paged').parent_id).toBe('t2');
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result[0]).toMatchObject({ feedback_type: 'style', payload: { value: 'short' } });
+  });
+
+  it('takes spans and annotations of Phoenix, by its API and of its data frame', async () => {
+    const project = 'acme/import-phoenix';
+    for (const name of ['phoenix-dataframe.jsonl', 'phoenix-spans.json'])
+      expect(await load('phoenix', fixture(name), project)).toEqual({
+        summary: '3 spans',
+        said: [],
+      });
+    await load('phoenix', fixture('phoenix-annotations.json'), project);
+    const calls = await callsOf(project);
+    expect(calls.map(({ op_name, inputs }) => [op_name, inputs])).toEqual([
+      ['agent', { input: 'How is it?' }],
+      [
+        'ChatCompletion',
+        expect.objectContaining({ messages: [{ role: 'user', content: 'How is it?' }] }),
+      ],
+      ['search', { city: 'Rome' }],
+    ]);
+    const [agent, llm, search] = calls;
+    expect(agent).toMatchObject({
+      thread_id: 'talk',
+      turn_id: agent.id,
+      started_at: '2026-11-22T13:12:04.235688Z',
+      attributes: { 'user.id': 'u', 'tag.tags': ['a', 'b'], 'metadata.plan': 'pro' },
+    });
+    expect(llm).toMatchObject({
+      parent_id: agent.id,
+      summary: { usage: { 'gpt-4o-mini-2024-07-18': { prompt_tokens: 20, completion_tokens: 8 } } },
+    });
+    expect(search.exception).toContain('no network');
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result).toMatchObject([
+      {
+        feedback_type: 'accuracy',
+        svc_ref: `svc:///${project}/call/${agent.id}`,
+        payload: { value: 0.9, label: 'good', comment: 'fine' },
+      },
+    ]);
+  });
+
+  it('takes OTLP/JSON line by line, and names the line of a span that is refused', async () => {
+    const project = 'acme/import-otlp';
+    const span = (spanId: string, more: object = {}) => ({
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      spanId,
+      name: 'work',
+      startTimeUnixNano: '1767225600123456789',
+      attributes: [{ key: 'n', value: { intValue: '1234567890123456789' } }],
+      ...more,
+    });
+    const request = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+    const file = fileOf(
+      linesOf(
+        request(span('1111111111111111'), span('2222222222222222')),
+        request(span('33', {}), span('4444444444444444')),
+        request(span('5555555555555555')),
+      ),
+    );
+    const { summary, said } = await load('otlp-json', file, project);
+    expect(summary).toBe('5 spans, 1 of them refused');
+    expect(said).toEqual([
+      expect.stringMatching(/^line 2: a span of this line is refused: spanId/),
+    ]);
+    expect((await callsOf(project)).map(({ id }) => id[0])).toEqual(['1', '2', '4', '5']);
+  });
+
+  it.each<[Format, string, RegExp]>([
+    ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":', /:2: the file ends within/],
+    ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":,}', /:2: .*JSON/],
+    ['langfuse', '{"name":"skein"}', /:1: is no trace, observation or score/],
+    ['phoenix', '\n{"name":"a"}', /:2: is no span or annotation/],
+    [
+      'phoenix',
+      '{"context.span_id":"a","context.trace_id":"b","start_time":"noon"}',
+      /:1: "noon" is no time/,
+    ],
+    ['otlp-json', '{"resourceMetrics":[]}', /:1: .*resourceSpans is missing/],
+  ])('names the line of %s that it cannot read: %j', async (format, text, message) => {
+    await expect(load(format, fileOf(text), project_id)).rejects.toThrow(message);
+  });
+
+  it('says what the service refuses, and ends where it refuses everything', async () => {
+    const file = fileOf(
+      linesOf({ id: 't3', timestamp: 'noon' }, { id: 't4', timestamp: '2026-01-31' }),
+    );
+    const { summary, said } = await load('langfuse', file, 'acme/import-odd');
+    expect(summary).toBe('2 traces, 1 of them refused');
+    expect(said).toEqual([expect.stringMatching(/^line 1: trace t3 is refused: started_at must/)]);
+    await expect(load('langfuse', file, 'acme/import-odd', 'none')).rejects.toThrow(/key/);
+    const reader = await app.aKey('reader');
+    await expect(load('langfuse', file, 'acme/import-odd', reader)).rejects.toThrow(/role/);
+  });
+
+  it('is a command', async () => {
+    const run = (args: string[], env = {}) =>
+      watched(process.execPath, ['dist/src/import/import.cli.js', ...args], env);
+    const where = ['--project', 'acme/import-command', '--url', app.url];
+    const done = run(['phoenix', fixture('phoenix-spans.json'), ...where], {
+      SKEIN_API_KEY: app.key,
+    });
+    const failed = run(['phoenix', fixture('phoenix-spans.json'), ...where]);
+    expect([await done.exit, done.output()]).toEqual([
+      0,
+      expect.stringMatching(/phoenix-spans.json: 3 spans into acme\/import-command in [\d.]+ s/),
+    ]);
+    expect([await failed.exit, failed.output()]).toEqual([
+      1,
+      expect.stringContaining('SKEIN_API_KEY'),
+    ]);
+    expect(await callsOf('acme/import-command')).toHaveLength(3);
+  });
 });

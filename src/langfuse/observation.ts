@@ -183,9 +183,19 @@ const COUNTS: Record<string, readonly string[]> = {
   prompt_tokens: ['input', 'promptTokens', 'prompt_tokens', 'input_tokens'],
   completion_tokens: ['output', 'completionTokens', 'completion_tokens', 'output_tokens'],
   total_tokens: ['total', 'totalTokens', 'total_tokens'],
-  cache_read_input_tokens: ['input_cached_tokens', 'cache_read_input_tokens'],
+  cache_read_input_tokens: [
+    'input_cached_tokens',
+    'cache_read_input_tokens',
+    'input_cache_read',
+    'prompt_details.cache_read',
+  ],
   cache_creation_input_tokens: ['input_cache_creation', 'cache_creation_input_tokens'],
-  reasoning_tokens: ['output_reasoning_tokens', 'reasoning_tokens'],
+  reasoning_tokens: [
+    'output_reasoning_tokens',
+    'reasoning_tokens',
+    'output_reasoning',
+    'completion_details.reasoning',
+  ],
 };
 
 function usageOf(body: Record<string, unknown>, model: unknown) {

@@ -1,0 +1,38 @@
+import { parseArgs } from 'node:util';
+import { command } from '../command.js';
+import { isProjectId } from '../common/dto.js';
+import { addressAt, config } from '../config.js';
+import { type Format, FORMATS, importFile } from './import.js';
+import { Service } from './service.js';
+
+const USAGE = `npm run import -- langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]
+
+Sends what another tool has exported to a running service, with the key that SKEIN_API_KEY holds. FILE is JSON or JSONL, .gz is unpacked.
+May be repeated: what has the same ids is stored once.`;
+
+const EVERY_MS = process.stderr.isTTY ? 1000 : 10_000;
+
+function parse() {
+  try {
+    const options = { project: { type: 'string' }, url: { type: 'string' } } as const;
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    throw new Error((error as Error).message, { cause: error }); // a mistake at the keyboard needs no stack
+  }
+}
+
+await command(async () => {
+  const { values, positionals } = parse();
+  const [format = '', file, ...others] = positionals;
+  if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);
+  const { project, url = addressAt(config.port) } = values;
+  if (!isProjectId(project)) throw new Error('--project must be <entity>/<project>');
+  if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
+  const service = new Service(url, config.apiKey, project);
+  const began = performance.now();
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  const tally = await importFile(file, format as Format, service, { say, everyMs: EVERY_MS });
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  process.stdout.write(`${file}: ${tally.summary()} into ${project} in ${seconds} s\n`);
+  if (tally.refused > 0) process.exitCode = 1;
+});

@@ -1,0 +1,62 @@
+import { LangfuseImport } from './langfuse.js';
+import { OtlpImport } from './otlp-json.js';
+import { PhoenixImport } from './phoenix.js';
+import { type FileRecord, recordsOf, sizeOf } from './records.js';
+import { type Importer, Tally, WrongRecord } from './sending.js';
+import type { Service } from './service.js';
+
+export const FORMATS = {
+  langfuse: LangfuseImport,
+  phoenix: PhoenixImport,
+  'otlp-json': OtlpImport,
+};
+export type Format = keyof typeof FORMATS;
+
+const MIB = 1024 * 1024;
+
+/** What is told meanwhile: refusals, and how far it is. */
+interface Telling {
+  say: (line: string) => void;
+  /** A line of progress is said this often. */
+  everyMs: number;
+}
+
+/**
+ * Sends what a file holds, record by record. What the service refuses is told with its line, and the rest goes on.
+ * @throws Error naming the line of what cannot be read
+ */
+export async function importFile(
+  file: string,
+  format: Format,
+  service: Service,
+  { say, everyMs }: Telling,
+): Promise<Tally> {
+  const tally = new Tally(say);
+  const importer = new FORMATS[format](service, tally);
+  const total = await sizeOf(file);
+  const began = performance.now();
+  let said = began;
+  let read = 0;
+  for await (const record of recordsOf(file, (bytes) => (read += bytes))) {
+    await add(importer, record, file);
+    if (performance.now() - said < everyMs) continue;
+    said = performance.now();
+    const rate = (read / MIB / ((said - began) / 1000)).toFixed(1);
+    say(`import: ${Math.floor((100 * read) / total)} % read, ${tally.summary()}, ${rate} MiB/s`);
+  }
+  await importer.flush();
+  return tally;
+}
+
+async function add(importer: Importer, { text, line }: FileRecord, file: string): Promise<void> {
+  const wrong = (cause: unknown) =>
+    new Error(`${file}:${line}: ${(cause as Error).message}`, { cause });
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    throw wrong(error);
+  }
+  await importer.add({ text, line }).catch((error: unknown) => {
+    throw error instanceof WrongRecord ? wrong(error) : error;
+  });
+}
