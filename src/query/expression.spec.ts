@@ -37,7 +37,11 @@ it.each<[unknown, string, unknown[]]>([
   [{ $lt: [get('started_at'), is('2023-02-29')] }, '(c.started_at < $1::timestamptz)', [null]],
   [{ $lt: [get('started_at'), is('0000-01-01')] }, '(c.started_at < $1::timestamptz)', [null]],
   [{ $gt: [get('inputs.a'), is(2)] }, `(skein_number(${X}) > $2::numeric)`, [['a'], '2']],
-  [{ $eq: [get('inputs.a'), is('2')] }, `(${X} = $2::text)`, [['a'], '2']],
+  [
+    { $eq: [get('inputs.a'), is('2')] },
+    `(hashtextextended(${X}, 0) = hashtextextended($2::text, 0) AND CASE ${X} = $2::text WHEN TRUE THEN TRUE WHEN FALSE THEN FALSE END)`,
+    [['a'], '2'],
+  ],
   [{ $in: [get('id'), ['x', 'y'].map(is)] }, '(c.id = ANY($1::text[]))', [['x', 'y']]],
   [{ $in: [get('id'), []] }, 'FALSE', []],
   [

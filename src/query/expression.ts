@@ -211,11 +211,12 @@ function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
     }
   }
   const as = operands.isLiteral(value) ? castsOnce(value) : () => value;
-  const arrays = Array.from(
-    literals,
-    ([type, list]) =>
-      sql`${operands.cast(as(type), type)} = ANY(${operands.boundArray(list, type)})`,
-  );
+  const arrays = Array.from(literals, ([type, list]) => {
+    const [found, wanted] = [operands.cast(as(type), type), operands.boundArray(list, type)];
+    return type === 'text' && operands.typeOf(value) === 'json'
+      ? operands.anyText(found, wanted)
+      : sql`${found} = ANY(${wanted})`;
+  });
   return [
     ...arrays,
     ...rest.map((item) => operands.compare('$eq', as(operands.typeOf(item)), item)),

@@ -165,7 +165,25 @@ export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const symbol = SYMBOLS[comparison];
   if (type === 'json')
     return sql`(skein_compare(${cast(a, 'text')}, ${cast(b, 'text')}) ${symbol} 0)`;
-  const left = cast(a, type);
-  return sql`(${type === 'text' && !isEquality ? byCodePoint(left) : left} ${symbol} ${cast(b, type)})`;
+  const [left, right] = [cast(a, type), cast(b, type)];
+  if (comparison === '$eq' && type === 'text') {
+    if (typeOf(a) === 'json' && isLiteral(b)) return equalText(left, right);
+    if (typeOf(b) === 'json' && isLiteral(a)) return equalText(right, left);
+  }
+  return sql`(${type === 'text' && !isEquality ? byCodePoint(left) : left} ${symbol} ${right})`;
 }
+
+/** What an index of kind `text` holds of a value: a text of any length, in eight bytes. */
+export const textKey = (text: Sql) => sql`hashtextextended(${text}, 0)`;
+
+/**
+ * Two texts are equal when their keys are and they are. `CASE` changes nothing, but has PostgreSQL expect that it mostly
+ * holds: the key says already how few rows there are.
+ */
+const equalText = (value: Sql, text: Sql) =>
+  sql`(${textKey(value)} = ${textKey(text)} AND ${mostly(sql`${value} = ${text}`)})`;
+export const anyText = (value: Sql, texts: Sql) =>
+  sql`(${textKey(value)} = ANY(ARRAY(SELECT ${textKey(sql`t.text`)} FROM unnest(${texts}) t (text))) AND ${mostly(sql`${value} = ANY(${texts})`)})`;
+const mostly = (condition: Sql) =>
+  sql`CASE ${condition} WHEN TRUE THEN TRUE WHEN FALSE THEN FALSE END`;
 export const isNull = (value: Value) => isLiteral(value) && value.literal === null;

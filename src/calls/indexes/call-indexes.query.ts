@@ -11,6 +11,7 @@ import {
   toNumber,
   wireTime,
 } from '../../query/columns.js';
+import { textKey } from '../../query/operands.js';
 import { join, sql, type Sql } from '../../query/sql.js';
 import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
 
@@ -27,11 +28,12 @@ const DOCUMENTS: Columns = {
 };
 
 /**
- * Equality of texts by a hash index: it holds four bytes of each value, so no text is too long for it, as one of 2,704
- * bytes would be for a B-tree. A number has at most 400 characters (`skein_number`). Parts of texts by their trigrams.
+ * Equality of texts by their keys of eight bytes: a text of over 2,704 is too long for a B-tree, and a hash index takes longer
+ * for each call the more calls have the same value. A number has at most 400 characters (`skein_number`). Parts of texts by
+ * their trigrams.
  */
 const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
-  text: { name: 'hash' },
+  text: { name: 'btree' },
   number: { name: 'btree' },
   substring: { name: 'gin', operators: 'gin_trgm_ops' },
 };
@@ -58,7 +60,8 @@ export function wantedIndex(projectId: string, field: string, kind: IndexKind): 
 
 function keyOf(field: string, kind: IndexKind): Sql {
   const value = resolve(DOCUMENTS, field, 'field', nameBytes()).sql;
-  return kind === 'number' ? toNumber(value) : value;
+  if (kind === 'substring') return value;
+  return kind === 'number' ? toNumber(value) : textKey(value);
 }
 
 /** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
