@@ -76,7 +76,7 @@ describeAll('PyPI weave', () => {
   );
 
   it(
-    'tags and names versions, reads by the names, and sums up usage, sizes and feedback',
+    'tags and names versions, sums up usage, sizes and feedback, shows views, exports spans',
     async () => {
       const seen = await runClient(
         python,
@@ -103,8 +103,14 @@ describeAll('PyPI weave', () => {
         sizes: true,
         feedback: { output_score: { avg: 0.5, min: 0.5, max: 0.5 } },
         'not offered': expect.stringContaining('/completions/create is not offered'),
+        'sizes of calls': true,
+        // the client's own member of that name, beside those of the service
+        summary: { views: { report: expect.anything() }, status: 'success' },
         deleted: 1,
       });
+      // weave.init exports the spans of the process by OpenTelemetry
+      const names = (await server.callsOf('acme/objects')).map((call) => call.op_name);
+      expect(names).toContain('own span');
     },
     PATIENCE_MS,
   );
