@@ -1,35 +1,93 @@
-// Runs the tests of the clients for Python, in a virtual environment of their own. Where Python 3.11 or its package
-// registry is missing, says so and passes: these tests need more than Node.
+// Runs the tests of the published clients, and prints as a table what was run with which version. With --write the table goes
+// into docs/clients/README.md. The clients for Python get a virtual environment of their own; where Python 3.11 or its package
+// registry is missing, says so and runs the others: these tests need more than Node. PYTHON names another Python,
+// SKEIN_CLIENTS_VENV an environment that has all packages already.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 
-const VENV = resolve('node_modules/.cache/skein-clients');
-const python = process.env.PYTHON ?? 'python3';
+const given = process.env.SKEIN_CLIENTS_VENV;
+const VENV = given ?? resolve('node_modules/.cache/skein-clients');
+const PAGE = 'docs/clients/README.md';
+const inVenv = `${VENV}/bin/python`;
+/** What several versions of one package want is kept apart from the others. */
+const APART = { 'langfuse 2': ['langfuse-2', 'langfuse==2.60.10'] };
 
 const run = (command, args, options = {}) =>
   spawnSync(command, args, { stdio: 'inherit', ...options }).status === 0;
-const skip = (why) => {
-  console.log(`test:clients skipped: ${why}`);
-  process.exit(0);
-};
+const python = process.env.PYTHON ?? 'python3';
+const why = given ? null : pythonProblem();
+if (why) console.log(`the clients for Python are skipped: ${why}`);
 
-if (
-  !run(python, ['-c', 'import sys, venv; sys.exit(sys.version_info < (3, 11))'], {
-    stdio: 'ignore',
-  })
-)
-  skip(`${python} is not Python 3.11 or later (PYTHON names another)`);
-if (!existsSync(VENV) && !run(python, ['-m', 'venv', VENV]))
-  skip('no virtual environment can be made');
-const pip = ['-m', 'pip', 'install', '--quiet', '-r', 'test/clients/requirements.txt'];
-if (!run(`${VENV}/bin/python`, pip)) skip('the packages cannot be installed');
-// what is used of TRL needs no PyTorch, which it would bring along
-const trl = ['-m', 'pip', 'install', '--quiet', '--no-deps', 'trl==1.16.0'];
-if (!run(`${VENV}/bin/python`, trl)) skip('TRL cannot be installed');
+function pythonProblem() {
+  const isNew = 'import sys, venv; sys.exit(sys.version_info < (3, 11))';
+  if (!run(python, ['-c', isNew], { stdio: 'ignore' }))
+    return `${python} is not Python 3.11 or later`;
+  if (!existsSync(VENV) && !run(python, ['-m', 'venv', VENV]))
+    return 'no virtual environment can be made';
+  const pip = (...args) => run(inVenv, ['-m', 'pip', 'install', '--quiet', ...args]);
+  if (!pip('-r', 'test/clients/requirements.txt')) return 'the packages cannot be installed';
+  // what is used of TRL needs no PyTorch, which it would bring along
+  if (!pip('--no-deps', 'trl==1.16.0')) return 'TRL cannot be installed';
+  for (const [folder, wanted] of Object.values(APART))
+    if (!existsSync(join(VENV, folder)) && !pip('--target', join(VENV, folder), wanted))
+      return `${wanted} cannot be installed`;
+  return null;
+}
 
+const folder = mkdtempSync(join(tmpdir(), 'skein-clients-'));
+const results = join(folder, 'results.json');
 const jest = ['node_modules/jest/bin/jest.js', '--selectProjects', 'e2e', '--testPathPatterns'];
-const isGreen = run(process.execPath, [...jest, 'test/clients/python'], {
-  env: { ...process.env, SKEIN_CLIENTS_VENV: VENV },
-});
+const isGreen = run(
+  process.execPath,
+  [...jest, 'test/clients', '--json', '--outputFile', results],
+  {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, ...(!why && { SKEIN_CLIENTS_VENV: VENV }) },
+  },
+);
+const { testResults } = JSON.parse(readFileSync(results, 'utf8'));
+rmSync(folder, { recursive: true });
+
+/** `PyPI weave`, `npm weave`, `PyPI langfuse 2`: the name of a group of tests. */
+function versionOf(client) {
+  const [registry, name] = [client.split(' ', 1)[0], client.split(' ').slice(1).join(' ')];
+  if (registry === 'npm')
+    return JSON.parse(readFileSync(`node_modules/${name.split(' ')[0]}/package.json`, 'utf8'))
+      .version;
+  if (registry !== 'PyPI') return '';
+  const [apart] = APART[name] ?? [];
+  const code = `from importlib.metadata import version; print(version('${name.split(' ')[0]}'))`;
+  const env = { ...process.env, ...(apart && { PYTHONPATH: join(VENV, apart) }) };
+  return spawnSync(inVenv, ['-c', code], { env, encoding: 'utf8' }).stdout.trim();
+}
+
+const OUTCOMES = { passed: 'passed', failed: 'FAILED', pending: 'not run' };
+const rows = testResults
+  .flatMap(({ assertionResults }) => assertionResults)
+  .filter(({ status }) => status in OUTCOMES)
+  .map(({ ancestorTitles: [client], title, status }) => [
+    client,
+    status === 'pending' ? '' : versionOf(client),
+    title,
+    OUTCOMES[status],
+  ])
+  .toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+const head = ['client', 'version', 'what was run', 'result'];
+const widths = head.map((_, i) => Math.max(...[head, ...rows].map((row) => row[i].length)));
+const line = (cells) => `| ${cells.map((cell, i) => cell.padEnd(widths[i])).join(' | ')} |`;
+const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join(
+  '\n',
+);
+console.log(table);
+
+if (process.argv.includes('--write')) {
+  const page = readFileSync(PAGE, 'utf8');
+  const [before, after] = [
+    /^[^]*<!-- matrix -->\n/.exec(page)[0],
+    /\n<!-- end of matrix -->[^]*$/.exec(page)[0],
+  ];
+  writeFileSync(PAGE, `${before}\n${table}\n${after}`);
+}
 process.exit(isGreen ? 0 : 1);

@@ -1,7 +1,7 @@
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
 /** The published npm package, unmodified, in a process of its own. */
-describe('the npm package langfuse', () => {
+describe('npm langfuse', () => {
   let server: WeaveServer;
   beforeAll(async () => {
     server = await startWeaveServer();

@@ -2,7 +2,10 @@ import { basic } from '../support/app.js';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
 /** The published SDK and exporters, unmodified, in a process of their own. */
-describe.each(['json', 'protobuf'])('the OpenTelemetry SDK with its %s exporter', (form) => {
+describe.each([
+  ['http', 'json'],
+  ['proto', 'protobuf'],
+])('npm @opentelemetry/exporter-trace-otlp-%s', (_, form) => {
   let server: WeaveServer;
   beforeAll(async () => {
     server = await startWeaveServer();

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
-import { linesOf } from '../support/app.js';
+import { linesOf, send } from '../support/app.js';
 import { openTestDatabase } from '../support/database.js';
 import { aFolder, startServer, watched } from '../support/server.js';
 
@@ -8,18 +9,37 @@ import { aFolder, startServer, watched } from '../support/server.js';
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const python = join(folder ?? '', 'bin/python');
 
-(folder ? describe : describe.skip)('published packages for Python', () => {
-  let server: WeaveServer;
-  beforeAll(async () => {
-    server = await startWeaveServer();
-  });
-  afterAll(() => server.close());
-  const project_id = 'acme/demo';
-  // the packages are slow to load, and look for servers of their makers first
-  const PATIENCE_MS = 120_000;
+/** The name of a group is the package: `scripts/test-clients.mjs` makes the table of docs/clients/README.md of them. */
+const describeAll = folder ? describe : describe.skip;
+let server: WeaveServer;
+const project_id = 'acme/demo';
+// the packages are slow to load, and look for servers of their makers first
+const PATIENCE_MS = 300_000;
 
+beforeAll(async () => {
+  if (folder) server = await startWeaveServer();
+});
+afterAll(() => server?.close());
+
+const skein = () => ({ SKEIN_URL: server.url, SKEIN_API_KEY: server.key });
+const langfuse = (project: string) => ({
+  LANGFUSE_HOST: server.url,
+  LANGFUSE_BASE_URL: server.url,
+  LANGFUSE_PUBLIC_KEY: project,
+  LANGFUSE_SECRET_KEY: server.key,
+});
+const scoresOf = async (project: string) =>
+  (await server.post('/feedback/query', { project_id: project })).body.result
+    .map(({ weave_ref, feedback_type, payload }: any) => [
+      weave_ref.split('/').at(-1),
+      feedback_type,
+      payload.value,
+    ])
+    .toSorted();
+
+describeAll('PyPI weave', () => {
   it(
-    'weave traces, fails, saves, judges and reads back what it did',
+    'traces, fails, saves, judges and reads back what it did',
     async () => {
       const seen = await runClient(python, ['test/clients/weave.program.py'], server.settings);
       expect(seen).toMatchObject({
@@ -56,26 +76,109 @@ const python = join(folder ?? '', 'bin/python');
   );
 
   it(
-    'openpipe-art registers a model, logs, and trains to the end with the example trainer',
+    'tags and names versions, sums up usage, sizes and feedback, shows views, exports spans',
     async () => {
-      const checkpoints = aFolder();
-      const settings = { SKEIN_URL: server.url, SKEIN_API_KEY: server.key };
-      const once = ['--once', '--wait', '30', '--checkpoints', checkpoints.path];
-      const [seen] = await Promise.all([
-        runClient(python, ['test/clients/art.program.py'], settings),
-        runClient(python, ['examples/trainer/trainer.py', ...once], settings),
-      ]);
-      expect(seen.step).toBe(1);
-      checkpoints.remove();
+      const seen = await runClient(
+        python,
+        ['test/clients/weave-objects.program.py'],
+        server.settings,
+      );
+      expect(seen).toMatchObject({
+        first: [['draft'], ['latest', 'production']],
+        second: [
+          ['reviewed', 'under review'],
+          ['latest', 'my deploy.v2', 'production', 'staging'],
+        ],
+        'first after': [['draft'], []],
+        read: { production: 'second', latest: 'second', v0: 'first', 'my deploy.v2': 'second' },
+        lists: [
+          ['draft', 'under review'],
+          ['my deploy.v2', 'production'],
+        ],
+        nowhere: expect.stringContaining('prompt:staging'),
+        usage: {
+          'our-model': { requests: 2, prompt_tokens: 20, completion_tokens: 4, total_tokens: 24 },
+        },
+        'usage of trace': [12, 12, 24],
+        sizes: true,
+        feedback: { output_score: { avg: 0.5, min: 0.5, max: 0.5 } },
+        'not offered': expect.stringContaining('/completions/create is not offered'),
+        'sizes of calls': true,
+        // the client's own member of that name, beside those of the service
+        summary: { views: { report: expect.anything() }, status: 'success' },
+        deleted: 1,
+      });
+      // weave.init exports the spans of the process by OpenTelemetry
+      const names = (await server.callsOf('acme/objects')).map((call) => call.op_name);
+      expect(names).toContain('own span');
     },
     PATIENCE_MS,
   );
 
   it(
-    'openpipe-art and TRL read the exports of a build',
+    'records rollouts from which a policy learns',
     async () => {
-      const settings = { SKEIN_URL: server.url, SKEIN_API_KEY: server.key };
-      const seen = await runClient(python, ['test/clients/exports.program.py'], settings);
+      const settings = { ...server.settings, ...skein() };
+      const { means } = await runClient(python, ['test/clients/loop.program.py'], settings);
+      expect(means[0]).toBeLessThan(0.3);
+      expect(means.at(-1)).toBeGreaterThanOrEqual(0.8);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describeAll('PyPI openpipe-art', () => {
+  it(
+    'registers a model, logs, and trains to the end with the example trainer, also by captured exchanges',
+    async () => {
+      const checkpoints = aFolder();
+      const once = ['--once', '--wait', '30', '--checkpoints', checkpoints.path];
+      const [seen] = await Promise.all([
+        runClient(python, ['test/clients/art.program.py'], skein()),
+        runClient('python3', ['examples/trainer/trainer.py', ...once], skein()),
+      ]);
+      checkpoints.remove();
+      // the user of the key, since its scopes name no entity
+      expect(seen).toMatchObject({ step: 1, entity: 'admin' });
+      const asked = { model_id: seen.model };
+      const answer = await send(`${server.url}/v1/preview/trajectories/query`, asked, {
+        authorization: `Bearer ${server.key}`,
+      });
+      const ofSplit = (split: string) =>
+        linesOf(answer)
+          .filter((one: any) => one.split === split)
+          .map((one: any) => one.num_tokens)
+          .toSorted();
+      const captured = seen.groups === 2 ? [2, 2] : [];
+      expect(ofSplit('val')).toEqual([1, 1, ...captured]);
+      // of each sequence a step: the mean of them
+      const sampled = seen.groups === 2 ? 1.5 : 1;
+      expect(seen.metrics).toMatchObject({ num_tokens: sampled });
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'runs the example of its page',
+    async () => {
+      const page = readFileSync('docs/clients/art.md', 'utf8');
+      const example = /```python\n([^]*?)```/.exec(page)![1]!;
+      const program = example
+        .replace('skn_…', server.key)
+        .replace('http://127.0.0.1:3000', server.url);
+      const { output, exit } = watched(python, ['-c', program], {});
+      expect([await exit, output()]).toEqual([
+        0,
+        expect.stringMatching(/acme demo [0-9a-f-]{36}\s*$/),
+      ]);
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'reads the exports of a build, as TRL does',
+    async () => {
+      const seen = await runClient(python, ['test/clients/exports.program.py'], skein());
       expect(seen.art).toEqual({
         groups: 8,
         trajectories: 64,
@@ -99,20 +202,70 @@ const python = join(folder ?? '', 'bin/python');
     },
     PATIENCE_MS,
   );
+});
 
+describeAll('PyPI langfuse 2', () => {
   it(
-    'weave records rollouts from which a policy learns',
+    'traces, ends what it began in earlier requests, and scores',
     async () => {
-      const settings = { ...server.settings, SKEIN_URL: server.url, SKEIN_API_KEY: server.key };
-      const { means } = await runClient(python, ['test/clients/loop.program.py'], settings);
-      expect(means[0]).toBeLessThan(0.3);
-      expect(means.at(-1)).toBeGreaterThanOrEqual(0.8);
+      const settings = { ...langfuse('acme/two'), PYTHONPATH: join(folder!, 'langfuse-2') };
+      const seen = await runClient(python, ['test/clients/langfuse2.program.py'], settings);
+      expect(seen.auth).toBe(true);
+      const calls = await server.callsOf('acme/two');
+      expect(callTree(calls)).toEqual([
+        [
+          'answer',
+          'success',
+          [
+            ['search', 'success', [['llm', 'success', []]]],
+            ['clicked', 'success', []],
+          ],
+        ],
+      ]);
+      const llm = calls.find(({ id }) => id === seen.generation);
+      expect(llm).toMatchObject({ output: 'Sunny.' });
+      expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
+      expect(calls.find(({ id }) => id === seen.trace)).toMatchObject({ thread_id: 'talk' });
+      expect(await scoresOf('acme/two')).toEqual(
+        [
+          [seen.trace, 'accuracy', 0.9],
+          [seen.generation, 'style', 'short'],
+        ].toSorted(),
+      );
     },
     PATIENCE_MS,
   );
+});
 
+describeAll('PyPI langfuse', () => {
   it(
-    'the example of the loop learns, and nothing from the scores of others',
+    'traces by OpenTelemetry, and scores',
+    async () => {
+      const seen = await runClient(
+        python,
+        ['test/clients/langfuse5.program.py'],
+        langfuse('acme/five'),
+      );
+      expect(seen.auth).toBe(true);
+      const calls = await server.callsOf('acme/five');
+      expect(callTree(calls)).toEqual([['answer', 'success', [['llm', 'success', []]]]]);
+      const llm = calls.find(({ id }) => id === seen.generation);
+      expect(llm).toMatchObject({ output: 'Sunny.', thread_id: 'talk' });
+      expect(llm.summary.weave.costs['gpt-4o-mini']).toMatchObject({ prompt_tokens: 20 });
+      const scores = new Map(
+        (await scoresOf('acme/five')).map(([on, ...said]: string[]) => [on, said]),
+      );
+      expect(scores.get(seen.generation)).toEqual(['style', 'short']);
+      // the score of a trace goes to its root, unless it comes before it
+      expect(scores.get(seen.root) ?? scores.get(seen.trace)).toEqual(['accuracy', 0.9]);
+    },
+    PATIENCE_MS,
+  );
+});
+
+describeAll('examples/loop in plain Python', () => {
+  it(
+    'learns, and nothing from the scores of others',
     async () => {
       const database = await openTestDatabase();
       const plain = await startServer({ DATABASE_URL: database.url });

@@ -1,7 +1,7 @@
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 
 /** The published npm package, unmodified, in a process of its own. */
-describe('the npm package weave', () => {
+describe('npm weave', () => {
   let server: WeaveServer;
   beforeAll(async () => {
     server = await startWeaveServer();

@@ -1,8 +1,9 @@
-"""Tags and aliases of what a user of weave for Python publishes, and the sums that its client can ask for."""
+"""Tags and aliases of what a user of weave for Python publishes, the sums that its client can ask for, views and spans."""
 
 import json
 
 import weave
+from opentelemetry import trace
 
 client = weave.init("acme/objects")
 
@@ -57,5 +58,19 @@ try:
     client.server.completions_create({"project_id": project_id, "inputs": {"model": "m", "messages": []}})
 except Exception as error:
     seen["not offered"] = str(error)
+
+
+@weave.op
+def viewed():
+    weave.set_view("report", "# All is well", extension="md")
+
+
+with trace.get_tracer("mine").start_as_current_span("own span"):
+    _, shown = viewed.call()
+client.flush()
+trace.get_tracer_provider().force_flush()
+[read] = client.get_calls(filter={"call_ids": [shown.id]}, include_storage_size=True)
+seen["sizes of calls"] = read.storage_size_bytes > 0
+seen["summary"] = json.loads(json.dumps(read.summary["weave"], default=str))
 seen["deleted"] = client.delete_object_versions("prompt", ["production"])
 print(json.dumps(seen))
