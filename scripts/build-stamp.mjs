@@ -25,4 +25,7 @@ for (const file of [
 const digest = hash.digest('hex');
 
 if (process.argv.includes('--write')) writeFileSync(STAMP, digest);
-else process.exit(existsSync(STAMP) && readFileSync(STAMP, 'utf8') === digest ? 0 : 1);
+else if (!existsSync(STAMP) || readFileSync(STAMP, 'utf8') !== digest) {
+  console.error('Skein is built from its sources first, which takes half a minute or so …');
+  process.exit(1);
+}

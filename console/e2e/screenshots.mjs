@@ -1,14 +1,23 @@
-// Takes pictures of the console with the demo data, in both themes and two widths: node console/e2e/screenshots.mjs
-// <folder> [<words of a picture's name>]. Needs a built service (npm run build).
+// Takes pictures of the console with the demo data. Needs a built service (npm run build).
+//   node console/e2e/screenshots.mjs                                       those of the README, into docs/pictures
+//   node console/e2e/screenshots.mjs <folder> [<words of a picture's name>]   all, in both themes and two widths
+// Those that begin with `long` show a project of long names and odd sizes, those with `error` what a failing service leaves.
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
+import { newPage, openBrowser, signIn } from '../../bench/browser.mjs';
 import { newSecret } from '../../dist/src/auth/secret.js';
 
-const [, , folder = 'pictures', wanted = ''] = process.argv;
+const [, , folder, wanted = ''] = process.argv;
+const README = {
+  folder: 'docs/pictures',
+  names: ['traces', 'trace-json', 'metrics', 'training-job'],
+};
+const DARK = ['trace-json', 'training-job'];
 const PROJECT = '/p/demo/support';
+const LONG = 'a-name-that-somebody-has-made-longer-than-anybody-can-read-at-once-'.repeat(3);
+const LONG_PROJECT = `acme/${LONG.slice(0, 120)}`;
 
 /** What to do before the page is opened, and before the picture is taken, where there is something. */
 const PICTURES = [
@@ -74,13 +83,47 @@ const PICTURES = [
       await page.getByRole('tab', { name: tab }).click();
     },
   })),
-  { name: 'training-empty', path: '/p/acme/empty/training?tab=builds' },
+  ...['traces', 'threads', 'metrics', 'objects', 'training?tab=builds'].map((page) => ({
+    name: `empty-${page.split('?')[0]}`,
+    path: `/p/acme/empty/${page}`,
+  })),
+  ...[
+    'traces',
+    'traces/long-0',
+    'threads',
+    `threads/${LONG}`,
+    'metrics',
+    'objects',
+    'training',
+  ].map((page) => ({
+    name: `long-${page.replace('/', '-').slice(0, 12)}`,
+    path: `/p/${LONG_PROJECT}/${page}`,
+  })),
+  ...[
+    'traces',
+    'traces/demo-003',
+    'threads',
+    'metrics',
+    'objects',
+    'training',
+    '../../../keys',
+  ].map((page) => ({
+    name: `error-${page.split('/').at(-1)}`,
+    path: `${PROJECT}/${page}`,
+    before: (opened) =>
+      opened.route(/(query|stats|read|list|models\?.*)$/, (route) =>
+        route.fulfill({
+          status: 500,
+          headers: { 'x-request-id': '01a2-33' },
+          json: { code: 'internal', detail: 'the database cannot be reached: '.repeat(9) },
+        }),
+      ),
+  })),
 ];
 
 const root = mkdtempSync(join(tmpdir(), 'skein-pictures-'));
 chmodSync(root, 0o755);
-mkdirSync(folder, { recursive: true });
-process.env.TMPDIR = root;
+if (folder) mkdirSync(folder, { recursive: true });
 const key = newSecret();
 const server = spawn(process.execPath, ['dist/src/main.js'], {
   env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: join(root, 'data'), BOOTSTRAP_API_KEY: key },
@@ -94,49 +137,83 @@ const url = await new Promise((resolve) => {
   });
 });
 
-async function executable() {
-  if (process.env.CHROMIUM) return process.env.CHROMIUM;
-  return (await import('@sparticuz/chromium')).default.executablePath();
+const { browser, close } = await openBrowser();
+
+async function signedIn(look) {
+  const { page } = await newPage(browser, look);
+  await signIn(page, url, key);
+  return page;
 }
 
-const browser = await chromium.launch({
-  executablePath: await executable(),
-  args: ['--no-sandbox'],
-});
-
-async function signedIn(width, theme) {
-  const context = await browser.newContext({
-    viewport: { width, height: 900 },
-    colorScheme: theme,
-    timezoneId: 'Europe/Berlin',
-    locale: 'en-GB',
-  });
-  await context.request.post(`${url}/console/login`, {
-    headers: { 'x-skein-console': '1', authorization: `Bearer ${key}` },
-  });
-  return context.newPage();
+async function post(path, body) {
+  const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
+  const headers = { 'content-type': 'application/json', authorization };
+  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
 }
 
-const first = await signedIn(1440, 'light');
+const first = await signedIn();
 await first.goto(`${url}/console/connect`);
 await first.getByRole('button', { name: 'Load demo data' }).click();
 await first.waitForURL(/traces/);
 
-for (const theme of ['light', 'dark'])
-  for (const width of [1440, 1024])
-    for (const { name, path, before, prepare } of PICTURES) {
-      if (!name.includes(wanted)) continue;
-      const page = await signedIn(width, theme);
-      await before?.(page);
-      await page.goto(`${url}/console${path}`);
-      await page.waitForTimeout(800);
-      await prepare?.(page);
-      await page.waitForTimeout(300);
-      await page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
+/** Calls in a chain, whose names and numbers are as long as they may be. */
+const began = Date.now() - 3_600_000;
+const long = Array.from({ length: 40 }, (_, n) => ({
+  project_id: LONG_PROJECT,
+  id: `long-${n}`,
+  trace_id: n < 20 ? 'long-0' : `long-${n}`,
+  ...(n > 0 && n < 20 && { parent_id: `long-${n - 1}` }),
+  ...(n % 4 === 0 && { thread_id: LONG, turn_id: `long-${n}` }),
+  op_name: `${n}-${LONG}`,
+  started_at: new Date(began + n).toISOString(),
+  ended_at: new Date(began + n * 1e7).toISOString(),
+  inputs: { messages: [{ role: 'user', content: LONG.repeat(9) }], [LONG]: LONG },
+  output: { [LONG]: 1e300 },
+  attributes: {},
+  ...(n % 7 === 3 && { exception: LONG.repeat(5) }),
+  summary: {
+    usage: { [`${LONG}${n % 9}`]: { prompt_tokens: 10 ** (n % 12), completion_tokens: 987654321 } },
+  },
+}));
+await post(`/v2/${LONG_PROJECT}/calls/complete`, { batch: long });
+await post('/obj/create', {
+  obj: { project_id: LONG_PROJECT, object_id: LONG.slice(0, 128), val: { [LONG]: LONG } },
+});
+
+async function opened({ path, before, prepare }, look) {
+  const page = await signedIn(look);
+  await before?.(page);
+  await page.goto(`${url}/console${path}`);
+  await page.waitForTimeout(800);
+  await prepare?.(page);
+  await page.waitForTimeout(300);
+  return page;
+}
+
+if (folder) {
+  const looks = ['light', 'dark'].flatMap((theme) =>
+    [1440, 1024].map((width) => ({ theme, width })),
+  );
+  for (const look of looks)
+    for (const picture of PICTURES.filter(({ name }) => name.includes(wanted))) {
+      const page = await opened(picture, look);
+      await page.screenshot({
+        path: join(folder, `${picture.name}-${look.width}-${look.theme}.png`),
+      });
       await page.context().close();
     }
+} else
+  for (const picture of PICTURES.filter(({ name }) => README.names.includes(name))) {
+    const page = await opened(picture, { theme: DARK.includes(picture.name) ? 'dark' : 'light' });
+    const devtools = await page.context().newCDPSession(page);
+    const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
+    writeFileSync(join(README.folder, `${picture.name}.webp`), Buffer.from(data, 'base64'));
+    await page.context().close();
+  }
 
-await browser.close();
+await close();
 server.kill('SIGTERM');
 await new Promise((resolve) => server.once('exit', resolve));
 rmSync(root, { recursive: true, force: true });

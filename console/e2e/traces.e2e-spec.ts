@@ -158,6 +158,19 @@ describeConsole('the page of traces', () => {
     await record('acme/tabs', [call('two')]);
     await Promise.all(others.map((page) => row(page, 'two').waitFor()));
     expect(streams).toBe(2);
+    const show = (state: DocumentVisibilityState) =>
+      Promise.all(
+        others.map((page) =>
+          page.evaluate((value) => {
+            Object.defineProperty(document, 'visibilityState', { value, configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));
+          }, state),
+        ),
+      );
+    await show('hidden'); // nobody has a stream
+    await record('acme/tabs', [call('three')]);
+    await show('visible');
+    await Promise.all(others.map((page) => row(page, 'three').waitFor()));
     await context.close();
   });
 

@@ -22,8 +22,8 @@ tabs.addEventListener('message', ({ data }: MessageEvent<{ project: string; kind
 
 /**
  * Calls `onTick` when something of these kinds may have changed in the project, at most four times a second. A tick also
- * comes at first, after an interruption, and once a minute. While a promise that it answers is pending, it is not called;
- * afterwards once, when there was a tick meanwhile.
+ * comes after an interruption, when the tab is seen again, and once a minute. While a promise that it answers is pending, it is
+ * not called; afterwards once, when there was a tick meanwhile.
  */
 export function useLive(
   project: string | undefined,
@@ -81,29 +81,28 @@ function listen(project: string, listener: Listener): () => void {
  */
 async function watch(project: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const isSeen = AbortSignal.any([signal, whenSeenIs(false)]);
-    const isRefused = await inTurn(project, isSeen, () => readTicks(project, isSeen));
+    const hidden = whenSeenIs(false, signal);
+    const isRefused = await inTurn(project, hidden, () => readTicks(project, hidden));
     if (isRefused) {
       watched.delete(project); // the next one that listens asks again
       return;
     }
-    const end = AbortSignal.any([signal, whenSeenIs(true)]);
-    if (!end.aborted) await new Promise((resolve) => end.addEventListener('abort', resolve));
+    const seen = whenSeenIs(true, signal);
+    if (!seen.aborted) await new Promise((resolve) => seen.addEventListener('abort', resolve));
     if (!signal.aborted) tell(project, KINDS);
   }
 }
 
-/** Aborts when the tab is seen, or is no more; at once when it is so. */
-function whenSeenIs(seen: boolean): AbortSignal {
+/** Aborts when the tab is seen, or is no more, at once when it is so; and with `signal`. */
+function whenSeenIs(seen: boolean, signal: AbortSignal): AbortSignal {
   const changed = new AbortController();
   const check = () => {
-    if ((document.visibilityState === 'visible') !== seen) return;
-    document.removeEventListener('visibilitychange', check);
-    changed.abort();
+    if ((document.visibilityState === 'visible') === seen) changed.abort();
   };
-  document.addEventListener('visibilitychange', check);
+  const either = AbortSignal.any([signal, changed.signal]);
+  document.addEventListener('visibilitychange', check, { signal: either });
   check();
-  return changed.signal;
+  return either;
 }
 
 /** When no other tab has the stream of the project. Without TLS, other hosts than this one have no locks: each tab is by itself there. */

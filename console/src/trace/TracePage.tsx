@@ -3,7 +3,8 @@ import { type KeyboardEvent, useMemo, useRef, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { count, duration } from '../ui/format.ts';
-import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
 import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { CallPane } from './CallPane.tsx';
@@ -19,14 +20,22 @@ export function TracePage() {
   const { entity, project: name, traceId } = route.useParams();
   const project = `${entity}/${name}`;
   const { tree, error, isPending, refetch } = useTrace(project, traceId);
-  if (error)
+  if (!tree)
     return (
-      <div className={styles['state']}>
-        <ErrorNote error={error} />
-        <Button onClick={() => void refetch()}>Try again</Button>
-      </div>
+      <Page
+        title="Trace"
+        isFull
+        error={error}
+        onRetry={() => void refetch()}
+        note={
+          <Link to="/p/$entity/$project/traces" params={{ entity, project: name }}>
+            All traces
+          </Link>
+        }
+      >
+        {isPending && <Skeleton rows={24} />}
+      </Page>
     );
-  if (isPending || !tree) return <Skeleton rows={26} />;
   if (tree.spans.length === 0)
     return (
       <Empty title="No such trace">

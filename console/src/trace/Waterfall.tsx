@@ -8,7 +8,7 @@ import type { TraceSpan } from './useTrace.ts';
 
 const ROW_HEIGHT = 26;
 /** Deeper calls are indented no further: their names must stay in sight. */
-const MOST_INDENT = 16;
+const MOST_INDENT = 10;
 const INDENT_PX = 14;
 const MARKS = [0, 0.5, 1];
 
