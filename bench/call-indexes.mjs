@@ -130,7 +130,7 @@ try {
       if (round > 0) (rates[project] ??= []).push(rate); // the first one warms up
     }
   for (let n = 0; n < 18; n++)
-    await index(`bench/other${n}`, ...[1, 2, 3, 4, 5].map((i) => [`inputs.field${i}`, 'text']));
+    await index(`other${n}/p`, ...[1, 2, 3, 4, 5].map((i) => [`inputs.field${i}`, 'text']));
   for (let round = 0; round < Number(options.rounds); round++)
     (rates['bench/none beside 98 indexes of others'] ??= []).push(await written('bench/none'));
   const table = {};

@@ -165,13 +165,22 @@ export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const symbol = SYMBOLS[comparison];
   if (type === 'json')
     return sql`(skein_compare(${cast(a, 'text')}, ${cast(b, 'text')}) ${symbol} 0)`;
-  const [left, right] = [cast(a, type), cast(b, type)];
-  if (comparison === '$eq' && type === 'text') {
-    if (typeOf(a) === 'json' && isLiteral(b)) return equalText(left, right);
-    if (typeOf(b) === 'json' && isLiteral(a)) return equalText(right, left);
-  }
-  return sql`(${type === 'text' && !isEquality ? byCodePoint(left) : left} ${symbol} ${right})`;
+  if (type === 'text') return compareTexts(comparison, a, b);
+  return sql`(${cast(a, type)} ${symbol} ${cast(b, type)})`;
 }
+
+function compareTexts(comparison: Comparison, a: Value, b: Value): Sql {
+  const [left, right] = [cast(a, 'text'), cast(b, 'text')];
+  if (comparison === '$eq') return byKey(a, b) ?? byKey(b, a) ?? sql`(${left} = ${right})`;
+  return comparison === '$ne'
+    ? sql`(${left} <> ${right})`
+    : sql`(${byCodePoint(left)} ${SYMBOLS[comparison]} ${right})`;
+}
+
+const byKey = (value: Value, text: Value): Sql | undefined =>
+  typeOf(value) === 'json' && isLiteral(text)
+    ? equalText(cast(value, 'text'), cast(text, 'text'))
+    : undefined;
 
 /** What an index of kind `text` holds of a value: a text of any length, in eight bytes. */
 export const textKey = (text: Sql) => sql`hashtextextended(${text}, 0)`;
