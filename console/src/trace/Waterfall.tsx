@@ -7,9 +7,9 @@ import type { Tree } from './tree.ts';
 import type { TraceSpan } from './useTrace.ts';
 
 const ROW_HEIGHT = 26;
-/** Deeper calls are indented no further: their names must stay in sight. */
-const MOST_INDENT = 10;
 const INDENT_PX = 14;
+/** Deeper calls are indented no further: their names must stay in sight. */
+const MOST_INDENT = '45%';
 const MARKS = [0, 0.5, 1];
 
 /** The tree, and beside each call when it ran. Only the rows in sight are in the document. */
@@ -91,7 +91,7 @@ export function Waterfall({
               >
                 <span
                   className={styles['name']}
-                  style={{ paddingLeft: Math.min(depth, MOST_INDENT) * INDENT_PX }}
+                  style={{ paddingLeft: `min(${depth * INDENT_PX}px, ${MOST_INDENT})` }}
                 >
                   <i
                     className={styles['twist']}
