@@ -25,7 +25,8 @@ import {
   tagsQuery,
   type Version,
 } from './labels.query.js';
-import { lockQuery, meantQuery, nameQuery } from './objects.query.js';
+import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
+import { spelledOut } from './spelled-out.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
 @Injectable()
@@ -95,13 +96,12 @@ export class LabelsService {
   ): Promise<void> {
     return this.database.alone(lockQuery(projectId, objectId), async () => {
       await caller.assertValid();
-      const [meant] = await this.database.query<{ version_index: number | null }>(
-        meantQuery(projectId, objectId, [digest]),
+      const word = await spelledOut(this.database, projectId, [objectId], [digest]);
+      const [meant] = await this.database.query<{ version_index: number }>(
+        referredQuery(projectId, [objectId], word),
       );
-      const index = meant!.version_index;
-      if (index === null)
-        throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
-      await change({ projectId, objectId, index });
+      if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
+      await change({ projectId, objectId, index: meant.version_index });
       this.database.note(projectId, 'objects');
     });
   }

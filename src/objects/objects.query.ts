@@ -112,26 +112,36 @@ function called(word: string): Sql {
 }
 
 /**
- * The same for a word `r.word` about the object `r.object_id`, of many: a part for each kind of word, so that each is found by
- * its index.
+ * The versions that words without aliases mean, each for the object of the name beside it, as (object_id, word, version_index, size_bytes).
+ * A part for each kind of word: one condition for all kinds would read all versions of a name for each word.
  */
-const versionsCalled = (projectId: string, { isMeant, isLatest }: typeof LIVE): Sql => {
-  const found = (isCalled: Sql) => sql`
-    SELECT v.digest, v.version_index, v.size_bytes FROM object_versions v
-    WHERE v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant} AND ${isCalled}`;
+function versionsCalled(
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+  { isMeant, isLatest }: typeof LIVE,
+): Sql {
+  const said = words.map((word, i) => ({ name: names[i]!, word, means: versionWord(word) }));
+  const of = (kind: string) => {
+    const list = said.filter(({ means }) =>
+      typeof means === 'string' ? means === kind : kind in means,
+    );
+    return sql`unnest(${list.map(({ name }) => name)}::text[], ${list.map(({ word }) => word)}::text[]) AS r (object_id, word)`;
+  };
+  const version = sql`v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant}`;
+  const part = (from: Sql) =>
+    sql`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
   return join(
     [
-      found(sql`v.digest = r.word`),
-      found(
-        sql`v.version_index = CASE WHEN r.word ~ '^v(0|[1-9][0-9]{0,8})$' THEN substr(r.word, 2)::int END`,
+      part(sql`${of('digest')} JOIN object_versions v ON ${version} AND v.digest = r.word`),
+      part(
+        sql`${of('index')} JOIN object_versions v ON ${version} AND v.version_index = substr(r.word, 2)::int`,
       ),
-      found(sql`r.word = 'latest' AND ${isLatest}`),
-      found(sql`v.version_index = (SELECT a.version_index FROM object_aliases a
-        WHERE a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.word)`),
+      part(sql`${of('latest')} JOIN object_versions v ON ${version} AND ${isLatest}`),
     ],
     ' UNION ALL ',
   );
-};
+}
 
 const named = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
@@ -215,11 +225,6 @@ export const deleteQuery = (
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
 
-/** What each word means: the index of a live version, or null. */
-export const meantQuery = (projectId: string, objectId: string, words: string[]): Sql => sql`
-  SELECT r.word, v.version_index FROM (SELECT ${objectId}::text AS object_id, unnest(${words}::text[]) AS word) r
-  LEFT JOIN LATERAL (${versionsCalled(projectId, LIVE)}) v ON TRUE`;
-
 /** A row when a version of the name is live. */
 export const nameQuery = (projectId: string, objectId: string): Sql =>
   sql`SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest`;
@@ -233,17 +238,20 @@ export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
       AND NOT EXISTS (SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest)
     ORDER BY v.version_index DESC LIMIT 1)`;
 
-/** The live versions that refs into a project name. */
-export const referredQuery = (projectId: string, names: string[], words: string[]): Sql => sql`
-  SELECT r.object_id, r.word, v.version_index, v.size_bytes
-  FROM unnest(${names}::text[], ${words}::text[]) AS r(object_id, word)
-  CROSS JOIN LATERAL (${versionsCalled(projectId, LIVE)}) v`;
+/** The live versions that words mean, each for the object of the name beside it. */
+export const referredQuery = (
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+): Sql => versionsCalled(projectId, names, words, LIVE);
 
 /** Those of the names and words that meant a version once, which is deleted. */
-export const deletedQuery = (projectId: string, names: string[], words: string[]): Sql => sql`
-  SELECT r.object_id, r.word
-  FROM unnest(${names}::text[], ${words}::text[]) AS r(object_id, word)
-  WHERE EXISTS (${versionsCalled(projectId, DELETED)})`;
+export const deletedQuery = (
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+): Sql =>
+  sql`SELECT DISTINCT d.object_id, d.word FROM (${versionsCalled(projectId, names, words, DELETED)}) d`;
 
 /** Texts of values, by object and index. */
 export const valuesQuery = (projectId: string, names: string[], indexes: number[]): Sql => sql`

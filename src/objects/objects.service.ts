@@ -22,14 +22,15 @@ import {
   demoteQuery,
   latestIndexQuery,
   lockQuery,
-  meantQuery,
   type NewVersion,
   objectsQuery,
   promoteQuery,
   publishQuery,
+  referredQuery,
   smallValueQuery,
   versionQuery,
 } from './objects.query.js';
+import { spelledOut } from './spelled-out.js';
 
 interface Index {
   version_index: number;
@@ -136,13 +137,17 @@ export class ObjectsService {
   }
 
   private async meant(projectId: string, objectId: string, words: string[]): Promise<number[]> {
-    const rows = await this.database.query<{ word: string; version_index: number | null }>(
-      meantQuery(projectId, objectId, words),
+    const names = words.map(() => objectId);
+    const spelled = await spelledOut(this.database, projectId, names, words);
+    const rows = await this.database.query<Index & { word: string }>(
+      referredQuery(projectId, names, spelled),
     );
-    return rows.map(({ word, version_index }) => {
-      if (version_index === null)
+    const indexes = new Map(rows.map(({ word, version_index }) => [word, version_index]));
+    return words.map((word, i) => {
+      const index = indexes.get(spelled[i]!);
+      if (index === undefined)
         throw new ApiError('not_found', `there is no object ${objectId}:${word}`);
-      return version_index;
+      return index;
     });
   }
 }

@@ -10,6 +10,7 @@ import { Database } from '../database/database.js';
 import { JsonNode } from './json-node.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';
+import { spelledOut } from './spelled-out.js';
 import { rowQuery } from './tables.query.js';
 
 /** Values are fetched for so many refs that they have about this size together. */
@@ -55,6 +56,10 @@ export class RefsService {
   }
 
   private async resolve(projectId: string, targets: Target[]): Promise<void> {
+    const names = targets.map(({ objectId }) => objectId);
+    const words = targets.map(({ word }) => word);
+    const spelled = await spelledOut(this.database, projectId, names, words);
+    for (const [i, target] of targets.entries()) target.word = spelled[i]!;
     const live = await this.database.query<{
       object_id: string;
       word: string;
