@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { config } from '../config.js';
+import { Counts } from './counts.js';
 import { ApiError, unavailable } from './errors.js';
 
 declare module 'http' {
@@ -27,7 +28,7 @@ const MAX_WAITING = 64;
  */
 class Pool {
   held = 0;
-  private readonly heldBy = new Map<string, number>();
+  private readonly heldBy = new Counts();
 
   constructor(readonly size: number) {}
 
@@ -35,18 +36,12 @@ class Pool {
   fits(owner: string, own: number, wanted: number): boolean {
     const free = this.size - this.held + own - wanted;
     if (free < 0) return false;
-    return wanted <= own || this.held === own || this.of(owner) - own + wanted <= free;
+    return wanted <= own || this.held === own || this.heldBy.of(owner) - own + wanted <= free;
   }
 
   add(owner: string, bytes: number): void {
     this.held += bytes;
-    const sum = this.of(owner) + bytes;
-    if (sum === 0) this.heldBy.delete(owner);
-    else this.heldBy.set(owner, sum);
-  }
-
-  private of(owner: string): number {
-    return this.heldBy.get(owner) ?? 0;
+    this.heldBy.add(owner, bytes);
   }
 }
 

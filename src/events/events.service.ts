@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import type { Caller } from '../auth/caller.js';
+import { Counts } from '../common/counts.js';
 import { lastAnswers, metrics } from '../common/edge.js';
 import { Busy } from '../database/busy.js';
 import { CHANGES, changesIn, KINDS } from '../database/changes.js';
@@ -35,7 +36,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** By project. */
   private readonly streams = new Map<string, Set<EventStream>>();
   /** Streams by key, and by entity, which ends in a slash here. */
-  private readonly counts = new Map<string, number>();
+  private readonly counts = new Counts();
   private count = 0;
   private listening: Promise<unknown> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -82,13 +83,12 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   private assertRoom(projectId: string, { keyId }: Caller): void {
-    const has = (name: string) => this.counts.get(name) ?? 0;
     const free = MAX_STREAMS - this.count;
     if (free === 0)
       throw new Busy(`the process has ${MAX_STREAMS} streams of events, which is its limit`);
-    if (has(keyId) >= MAX_STREAMS_OF_KEY)
+    if (this.counts.of(keyId) >= MAX_STREAMS_OF_KEY)
       throw new Busy(`the key has ${MAX_STREAMS_OF_KEY} streams of events, which is its limit`);
-    if (has(entityOf(projectId)) >= free)
+    if (this.counts.of(entityOf(projectId)) >= free)
       throw new Busy('the entity has as many streams of events as are left for others');
   }
 
@@ -112,11 +112,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
 
   private addTo(projectId: string, { caller }: EventStream, change: 1 | -1): void {
     this.count += change;
-    for (const name of [caller.keyId, entityOf(projectId)]) {
-      const count = (this.counts.get(name) ?? 0) + change;
-      if (count === 0) this.counts.delete(name);
-      else this.counts.set(name, count);
-    }
+    for (const name of [caller.keyId, entityOf(projectId)]) this.counts.add(name, change);
   }
 
   private take(notice: string | null): void {
