@@ -503,8 +503,30 @@ describe('POST /calls/stats', () => {
     expect([answer.status, answer.body.code]).toEqual([413, 'too_large']);
   });
 
-  it('counts an answer that is not read as memory of its key', async () => {
-    const answer = await fetch(`${app.url}/calls/stats`, {
+  const EVERY = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'];
+  it.each([
+    [
+      '/calls/stats',
+      {
+        call_metrics: ['call_count', 'error_count', 'latency_ms'].map((metric) => ({
+          metric,
+          aggregations: EVERY,
+        })),
+      },
+    ],
+    [
+      '/feedback/stats',
+      {
+        metrics: ['a', 'b', 'c']
+          .map((name) => name.repeat(50))
+          .map((json_path) => ({
+            json_path,
+            aggregations: EVERY,
+          })),
+      },
+    ],
+  ])('counts an answer of %s that is not read as memory of its key', async (path, asked) => {
+    const answer = await fetch(app.url + path, {
       method: 'POST',
       headers: {
         authorization: `Basic ${btoa(`a:${app.key}`)}`,
@@ -515,10 +537,7 @@ describe('POST /calls/stats', () => {
         start: '2026-01-01T00:00:00Z',
         end: '2026-01-07T22:00:00Z',
         granularity: 60,
-        call_metrics: ['call_count', 'error_count', 'latency_ms'].map((metric) => ({
-          metric,
-          aggregations: ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'],
-        })),
+        ...asked,
       }),
     });
     const length = Number(answer.headers.get('content-length'));

@@ -4,6 +4,7 @@ import {
   ArrayMaxSize,
   IsArray,
   IsIn,
+  IsInt,
   IsNumber,
   IsOptional,
   Max,
@@ -11,6 +12,7 @@ import {
   ValidateBy,
 } from 'class-validator';
 import { isZone } from './buckets.js';
+import { IsDateTime, IsProjectId, MAX_INT } from './dto.js';
 
 export const AGGREGATIONS = [
   'sum',
@@ -43,7 +45,7 @@ export const IsPercentiles = () =>
     ApiProperty({ type: 'number', isArray: true, required: false, nullable: true }),
   );
 
-export const IsZone = () =>
+const IsZone = () =>
   applyDecorators(
     ValidateBy({
       name: 'isZone',
@@ -54,3 +56,25 @@ export const IsZone = () =>
     }),
     ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
   );
+
+/** What statistics over time are asked for. */
+export class StatsWindowDto {
+  @IsProjectId() project_id!: string;
+  /** Inclusive. */
+  @IsDateTime() start!: string;
+  /** Exclusive; now when absent. */
+  @IsOptional() @IsDateTime() end?: string | null;
+  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
+  /** Buckets are aligned to its clocks; UTC when absent. */
+  @IsOptional() @IsZone() timezone?: string | null;
+}
+
+export class StatsAnswerDto {
+  /** As it was understood, in UTC. */
+  start!: string;
+  end!: string;
+  /** Seconds. */
+  granularity!: number;
+  timezone!: string;
+}

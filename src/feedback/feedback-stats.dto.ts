@@ -1,17 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { IsText } from '../common/dto.js';
 import {
-  ArrayMaxSize,
-  IsArray,
-  IsIn,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
-import { IsDateTime, IsProjectId, IsText, MAX_INT } from '../common/dto.js';
-import { type Aggregation, IsAggregations, IsPercentiles, IsZone } from '../common/stats.dto.js';
+  type Aggregation,
+  IsAggregations,
+  IsPercentiles,
+  StatsAnswerDto,
+  StatsWindowDto,
+} from '../common/stats.dto.js';
 
 const VALUE_TYPES = ['numeric', 'boolean', 'categorical'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
@@ -31,19 +28,10 @@ export class FeedbackMetricDto {
 }
 
 /** The feedback that was created within a window. */
-export class FeedbackStatsDto {
-  @IsProjectId() project_id!: string;
-  /** Inclusive. */
-  @IsDateTime() start!: string;
-  /** Exclusive; now when absent. */
-  @IsOptional() @IsDateTime() end?: string | null;
+export class FeedbackStatsDto extends StatsWindowDto {
   @IsOptional() @IsText(255) feedback_type?: string | null;
   /** Exact; a `:*` at its end stands for every version. */
   @IsOptional() @IsText(2048) trigger_ref?: string | null;
-  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
-  @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
-  /** Buckets are aligned to its clocks; UTC when absent. */
-  @IsOptional() @IsZone() timezone?: string | null;
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(20)
@@ -52,13 +40,7 @@ export class FeedbackStatsDto {
   metrics?: FeedbackMetricDto[] | null;
 }
 
-export class FeedbackStatsAnswerDto {
-  /** As it was understood, in UTC. */
-  start!: string;
-  end!: string;
-  /** Seconds. */
-  granularity!: number;
-  timezone!: string;
+export class FeedbackStatsAnswerDto extends StatsAnswerDto {
   /** `timestamp`, `count`, and `<aggregation>_<path with _>` for what was asked; those without feedback too. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   buckets!: object[];

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { bucketStarts, granularityOf } from '../common/buckets.js';
-import { dateOf } from '../common/dto.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
+import { bucketStarts } from '../common/buckets.js';
+import { ApiError } from '../common/errors.js';
+import { frameOf, microseconds, windowOf } from '../common/stats-window.js';
 import { Database } from '../database/database.js';
 import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
 import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-stats.query.js';
@@ -16,26 +16,21 @@ export class FeedbackStatsService {
   constructor(private readonly database: Database) {}
 
   async stats(body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
-    const end = body.end ?? new Date().toISOString();
-    const [from, to] = [dateOf(body.start), dateOf(end)];
-    if (to <= from) throw invalidRequest([{ path: 'end', message: 'must be after start' }]);
-    const timezone = body.timezone ?? 'UTC';
-    const granularity = granularityOf(body.granularity, from, to);
-    const times = await bucketStarts(from, to, granularity, timezone);
-    const starts = times.map((at) => at.toISOString());
+    const window = windowOf(body);
+    const { from, to, end, granularity, timezone } = window;
     const metrics = (body.metrics ?? []).map(wantedOf);
-    assertFew(starts.length, metrics);
-    const rows = await this.database.long(() =>
-      this.database.query<StatsRow>(statsQuery(body, { end, starts }, metrics)),
-    );
+    // zones take long too, so they are asked in the slot, which one key has few of
+    const { starts, rows } = await this.database.long(async () => {
+      const times = await bucketStarts(from, to, granularity, timezone);
+      assertFew(times.length, metrics);
+      const query = statsQuery(body, { end, starts: times.map((at) => at.toISOString()) }, metrics);
+      return { starts: times, rows: await this.database.query<StatsRow>(query) };
+    });
     const byBucket = new Map(rows.map((row) => [row.bucket, row]));
     return {
-      start: microseconds(from.toISOString()),
-      end: microseconds(to.toISOString()),
-      granularity,
-      timezone,
+      ...frameOf(window),
       buckets: starts.map((at, i) => bucketOf(at, byBucket.get(i), metrics)),
-      window_stats: windowOf(byBucket.get(null)!, metrics),
+      window_stats: wholeOf(byBucket.get(null)!, metrics),
     };
   }
 }
@@ -53,16 +48,14 @@ function assertFew(buckets: number, metrics: readonly Wanted[]): void {
   );
 }
 
-const microseconds = (at: string) => at.replace('Z', '000Z');
-
-function bucketOf(at: string, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
+function bucketOf(at: Date, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
   const members = metrics.flatMap((metric, i) =>
     membersOf(metric, row?.[`m${i}`]).map(([name, value]) => [`${name}_${metric.slug}`, value]),
   );
   return { timestamp: microseconds(at), count: row?.count ?? 0, ...Object.fromEntries(members) };
 }
 
-function windowOf(row: StatsRow, metrics: readonly Wanted[]): object {
+function wholeOf(row: StatsRow, metrics: readonly Wanted[]): object {
   const bySlug = new Map<string, object>();
   for (const [i, metric] of metrics.entries())
     bySlug.set(metric.slug, {

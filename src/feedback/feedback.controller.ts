@@ -13,6 +13,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementSpans, valueAt } from '../common/json-text.js';
@@ -78,8 +79,10 @@ export class FeedbackController {
   @Post('stats')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
-  stats(@Body() body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
-    return this.feedbackStats.stats(body);
+  @Header('Content-Type', JSON_TYPE)
+  @ApiOkResponse({ type: FeedbackStatsAnswerDto })
+  async stats(@Body() body: FeedbackStatsDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, JSON.stringify(await this.feedbackStats.stats(body)));
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */

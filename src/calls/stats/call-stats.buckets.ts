@@ -1,4 +1,5 @@
 import { Decimal, printed } from '../../common/decimal.js';
+import { microseconds } from '../../common/stats-window.js';
 import { inTurns } from '../../common/turn.js';
 import type { CostsService } from '../../costs/costs.service.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
@@ -20,8 +21,7 @@ interface Frame {
   groups: readonly string[];
 }
 
-const timestamp = ({ starts }: Frame, bucket: number) =>
-  starts[bucket]!.toISOString().replace('Z', '000Z');
+const timestamp = ({ starts }: Frame, bucket: number) => microseconds(starts[bucket]!);
 
 const groupsOf = ({ groups }: Frame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));

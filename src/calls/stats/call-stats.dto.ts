@@ -5,14 +5,17 @@ import {
   ArrayUnique,
   IsArray,
   IsIn,
-  IsInt,
   IsOptional,
-  Max,
-  Min,
   ValidateNested,
 } from 'class-validator';
-import { type Aggregation, IsAggregations, IsPercentiles, IsZone } from '../../common/stats.dto.js';
-import { IsDateTime, IsJsonObject, IsProjectId, MAX_INT } from '../../common/dto.js';
+import { IsJsonObject } from '../../common/dto.js';
+import {
+  type Aggregation,
+  IsAggregations,
+  IsPercentiles,
+  StatsAnswerDto,
+  StatsWindowDto,
+} from '../../common/stats.dto.js';
 import { WIRE } from '../../common/wire.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
@@ -49,16 +52,7 @@ export class UsageMetricDto {
 }
 
 /** The calls that started within a window. */
-export class CallStatsDto {
-  @IsProjectId() project_id!: string;
-  /** Inclusive. */
-  @IsDateTime() start!: string;
-  /** Exclusive; now when absent. */
-  @IsOptional() @IsDateTime() end?: string | null;
-  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
-  @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
-  /** Buckets are aligned to its clocks; UTC when absent. */
-  @IsOptional() @IsZone() timezone?: string | null;
+export class CallStatsDto extends StatsWindowDto {
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
@@ -83,13 +77,7 @@ export class CallStatsDto {
   group_by?: string[] | null;
 }
 
-export class CallStatsAnswerDto {
-  /** As it was understood, in UTC. */
-  start!: string;
-  end!: string;
-  /** Seconds. */
-  granularity!: number;
-  timezone!: string;
+export class CallStatsAnswerDto extends StatsAnswerDto {
   /** `timestamp`, `count`, and `<aggregation>_<metric>` for what was asked. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
   call_buckets!: object[];

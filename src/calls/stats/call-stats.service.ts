@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { bucketStarts } from '../../common/buckets.js';
 import { dateOf } from '../../common/dto.js';
-import { invalidRequest } from '../../common/errors.js';
 import { printed } from '../../common/decimal.js';
+import { frameOf, microseconds, windowOf } from '../../common/stats-window.js';
 import { inTurns, Turn } from '../../common/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../database/database.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
 import { isMatch } from '../calls.query.js';
-import { bucketStarts, granularityOf } from '../../common/buckets.js';
 import { SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
@@ -65,22 +65,18 @@ export class CallStatsService {
 
   /** The answer as JSON text, so that sums keep all their digits. */
   async stats(body: CallStatsDto): Promise<string> {
-    const end = body.end ?? new Date().toISOString();
-    const [from, to] = [dateOf(body.start), dateOf(end)];
-    if (to <= from) throw invalidRequest([{ path: 'end', message: 'must be after start' }]);
-    const timezone = body.timezone ?? 'UTC';
-    const granularity = granularityOf(body.granularity, from, to);
+    const window = windowOf(body);
+    const { from, to, granularity, timezone } = window;
     const { filter, query } = body;
     const condition = isMatch({ filter, query });
     const groups = body.group_by ?? [];
-    const frame = { start: microseconds(from), end: microseconds(to), granularity, timezone };
     // all that takes long has a slot, which one key has few of
     const { calls, usage } = await this.database.long(async () => {
       await this.database.query(SNAPSHOT);
       const starts = await bucketStarts(from, to, granularity, timezone);
       return this.read({
         projectId: body.project_id,
-        window: { since: body.start, until: end },
+        window: { since: body.start, until: window.end },
         starts,
         condition,
         groups,
@@ -89,7 +85,7 @@ export class CallStatsService {
         isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
       });
     });
-    return `${printed(frame).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
+    return `${printed(frameOf(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
   /** The buckets as JSON texts. */
@@ -282,9 +278,6 @@ const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`
 type Book = Awaited<ReturnType<CostsService['priceBook']>>;
 
 const iso = (ms: number) => new Date(ms).toISOString();
-
-/** As PostgreSQL prints an instant of milliseconds. */
-const microseconds = (at: Date) => at.toISOString().replace('Z', '000Z');
 
 /** The next whole millisecond. */
 const ceilingOf = (time: string) => new Date(+dateOf(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));

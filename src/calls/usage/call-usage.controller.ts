@@ -1,6 +1,8 @@
-import { Body, Controller, Header, HttpCode, HttpStatus, Post } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { Allow, BasicAuth } from '../../auth/access.js';
+import { heldAnswer } from '../../common/body-budget.js';
 import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
 import { CallUsageService } from './call-usage.service.js';
 
@@ -16,8 +18,8 @@ export class CallUsageController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: UsageAnswerDto })
-  ofCalls(@Body() body: CallsUsageDto): Promise<string> {
-    return this.usage.ofCalls(body);
+  async ofCalls(@Body() body: CallsUsageDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.usage.ofCalls(body));
   }
 
   /** The same for each of the calls that match, such as those of a trace; descendants that do not match are left out. */
@@ -26,7 +28,7 @@ export class CallUsageController {
   @Allow('reader')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: UsageAnswerDto })
-  ofMatching(@Body() body: TraceUsageDto): Promise<string> {
-    return this.usage.ofMatching(body);
+  async ofMatching(@Body() body: TraceUsageDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.usage.ofMatching(body));
   }
 }
