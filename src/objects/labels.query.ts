@@ -36,6 +36,15 @@ export const aliasesDelete = (projectId: string, objectId: string, aliases: stri
 export const aliasCount = ({ projectId, objectId }: Version): Sql => sql`
   SELECT count(*)::int AS count FROM object_aliases WHERE project_id = ${projectId} AND object_id = ${objectId}`;
 
+/** The versions that aliases mean, each of the object of the name beside it. */
+export const meantByAliases = (
+  projectId: string,
+  aliases: readonly { name: string; word: string }[],
+): Sql => sql`
+  SELECT a.object_id, a.alias, a.version_index
+  FROM unnest(${aliases.map(({ name }) => name)}::text[], ${aliases.map(({ word }) => word)}::text[]) AS r (object_id, alias)
+  JOIN object_aliases a ON a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.alias`;
+
 /** Takes tags and aliases from versions that are no more. */
 export const labelsDelete = (projectId: string, objectId: string, indexes: number[]): Sql => sql`
   WITH tags AS (

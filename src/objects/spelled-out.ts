@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.js';
-import { sql } from '../query/sql.js';
+import { meantByAliases } from './labels.query.js';
 import { versionWord } from './version-word.js';
 
 /**
@@ -12,21 +12,18 @@ export async function spelledOut(
   names: readonly string[],
   words: readonly string[],
 ): Promise<string[]> {
-  const isAlias = words.map(
-    (word) => typeof versionWord(word) === 'object' && 'alias' in (versionWord(word) as object),
+  const pairs = words.map((word, i) => ({ name: names[i]!, word }));
+  const aliases = pairs.filter(({ word }) => {
+    const means = versionWord(word);
+    return typeof means === 'object' && 'alias' in means;
+  });
+  if (aliases.length === 0) return [...words];
+  const rows = await database.query<{ object_id: string; alias: string; version_index: number }>(
+    meantByAliases(projectId, aliases),
   );
-  if (!isAlias.includes(true)) return [...words];
-  const rows = await database.query<{
-    object_id: string;
-    alias: string;
-    version_index: number;
-  }>(sql`
-    SELECT a.object_id, a.alias, a.version_index
-    FROM unnest(${names.filter((_, i) => isAlias[i])}::text[], ${words.filter((_, i) => isAlias[i])}::text[]) AS r (object_id, alias)
-    JOIN object_aliases a ON a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.alias`);
   const indexes = new Map(rows.map((row) => [`${row.object_id}:${row.alias}`, row.version_index]));
-  return words.map((word, i) => {
-    const index = indexes.get(`${names[i]!}:${word}`);
+  return pairs.map(({ name, word }) => {
+    const index = indexes.get(`${name}:${word}`);
     return index === undefined ? word : `v${index}`;
   });
 }
