@@ -78,6 +78,14 @@ export function memberSpans(text: string, at: number, depth = 1): Map<string, Sp
   return spans;
 }
 
+/** The texts of the members of an object, by name. */
+export const memberTexts = (object: string): Map<string, string> =>
+  new Map([...memberSpans(object, 0)].map(([name, span]) => [name, object.slice(...span)]));
+
+/** The text of the object that has these members. */
+export const objectText = (members: Iterable<[name: string, text: string]>): string =>
+  `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+
 /** The elements of the array at `at`. */
 export function elementSpans(text: string, at: number, depth = 1): Span[] {
   const spans: Span[] = [];

@@ -1,5 +1,5 @@
 import { isObject } from '../common/is-object.js';
-import { elementSpans, memberSpans } from '../common/json-text.js';
+import { elementSpans, memberTexts, objectText } from '../common/json-text.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';
@@ -81,7 +81,7 @@ export class LangfuseImport implements Importer {
   async add({ text, line }: FileRecord): Promise<void> {
     for (const { kind, texts, at } of entitiesOf(text)) {
       const id = texts.get('id') ?? 'null';
-      const body = objectOf(sentOf(kind, texts));
+      const body = objectText(sentOf(kind, texts));
       const type = kind === 'observation' ? typeOf(texts) : kind;
       const event = { type: `${type}-create`, timestamp: at };
       this.tally.count(`${kind}s`);
@@ -155,22 +155,17 @@ function childOf(kind: Kind, text: string, trace: Texts): Entity {
 /** Members by name as texts, `trace_id` as `traceId`; those that are null are left out. */
 function membersOf(text: string): Texts {
   const members: Texts = new Map();
-  for (const [name, [start, end]] of memberSpans(text, 0)) {
-    const value = text.slice(start, end);
+  for (const [name, value] of memberTexts(text))
     if (value !== 'null')
       members.set(
         name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
         value,
       );
-  }
   return members;
 }
 
 const listOf = (text: string): string[] =>
   text.startsWith('[') ? elementSpans(text, 0).map((span) => text.slice(...span)) : [];
-
-const objectOf = (members: Texts): string =>
-  `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 
 function stringOf(texts: Texts, name: string): string | undefined {
   const text = texts.get(name);

@@ -1,4 +1,4 @@
-import { elementSpans, memberSpans } from '../common/json-text.js';
+import { elementSpans, memberTexts } from '../common/json-text.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';
@@ -29,9 +29,9 @@ export class OtlpImport implements Importer {
   }
 
   async add({ text, line }: FileRecord): Promise<void> {
-    const list = memberSpans(text, 0).get('resourceSpans');
-    if (!list) throw new WrongRecord('is no request of spans: resourceSpans is missing');
-    const groups = text.slice(...list);
+    const groups = memberTexts(text).get('resourceSpans');
+    if (groups === undefined)
+      throw new WrongRecord('is no request of spans: resourceSpans is missing');
     if (!groups.startsWith('[')) throw new WrongRecord('resourceSpans must be a list');
     for (const [start, end] of elementSpans(groups, 0)) {
       const item: Item = { line, what: 'a span of this line', text: groups.slice(start, end) };

@@ -1,5 +1,5 @@
 import { isObject } from '../common/is-object.js';
-import { elementSpans, memberSpans } from '../common/json-text.js';
+import { elementSpans, memberTexts } from '../common/json-text.js';
 import { SpansBatch } from './otlp-json.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Tally, WrongRecord } from './sending.js';
@@ -30,8 +30,7 @@ export class PhoenixImport implements Importer {
   }
 
   async add({ text, line }: FileRecord): Promise<void> {
-    const page = memberSpans(text, 0).get('data');
-    const list = page && text.slice(...page);
+    const list = memberTexts(text).get('data');
     if (list?.startsWith('['))
       for (const span of elementSpans(list, 0)) await this.addOne(list.slice(...span), line);
     else await this.addOne(text, line);

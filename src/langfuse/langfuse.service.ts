@@ -5,7 +5,7 @@ import { CallsService, type StoredCall } from '../calls/calls.service.js';
 import { isId } from '../common/dto.js';
 import { ApiError, ERRORS, invalidRequest, toApiError } from '../common/errors.js';
 import { isObject } from '../common/is-object.js';
-import { elementSpans, memberSpans, textsIn, TooDeep } from '../common/json-text.js';
+import { elementSpans, memberTexts, objectText, textsIn, TooDeep } from '../common/json-text.js';
 import { Turn } from '../common/turn.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
@@ -167,9 +167,11 @@ export class LangfuseService {
     if (typeof of !== 'string')
       throw invalidRequest([{ path: 'traceId', message: 'must name the trace of the score' }]);
     const id = body['id'] ?? uuidv7();
-    const payload = [...memberSpans(text, 0)]
-      .filter(([name]) => !['id', 'name', 'traceId', 'observationId'].includes(name))
-      .map(([name, span]) => `${JSON.stringify(name)}:${text.slice(...span)}`);
+    const payload = objectText(
+      [...memberTexts(text)].filter(
+        ([name]) => !['id', 'name', 'traceId', 'observationId'].includes(name),
+      ),
+    );
     const fields = {
       project_id: projectId,
       [WIRE.ref]: `${WIRE.scheme}:///${projectId}/call/${of}`,
@@ -177,7 +179,7 @@ export class LangfuseService {
       id,
       feedback_id: id,
     };
-    const feedback = `${JSON.stringify(fields).slice(0, -1)},"payload":{${payload.join(',')}}}`;
+    const feedback = `${JSON.stringify(fields).slice(0, -1)},"payload":${payload}}`;
     await this.feedback.put(feedback, caller);
     return id as string;
   }

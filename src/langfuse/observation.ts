@@ -1,6 +1,6 @@
 import type { StoredCall, WholeCall } from '../calls/calls.service.js';
 import { isObject } from '../common/is-object.js';
-import { memberSpans } from '../common/json-text.js';
+import { memberTexts, objectText } from '../common/json-text.js';
 
 /** One event of an ingestion request. */
 export interface Event {
@@ -62,7 +62,7 @@ export class Observation {
   ) {
     this.call = before?.call ?? {};
     this.documents = { ...before?.documents };
-    this.attributes = textsOf(before?.documents.attributes ?? '{}');
+    this.attributes = memberTexts(before?.documents.attributes ?? '{}');
     for (const name of READ)
       this.said[name] = JSON.parse((this.attributes.get(name) as string | undefined) ?? 'null');
   }
@@ -72,7 +72,7 @@ export class Observation {
     const { body, text } = event;
     const id = textOf(body, 'id');
     if (id === undefined) throw new InvalidEvent('body.id is required');
-    const members = textsOf(text);
+    const members = memberTexts(text);
     for (const [name, value] of members) if (value === 'null') members.delete(name);
     for (const [name, value] of members) if (!FIELDS.has(name)) this.setAttribute(name, value);
     for (const name of READ) this.said[name] = body[name] ?? this.said[name];
@@ -95,7 +95,10 @@ export class Observation {
     const { call, documents } = this;
     return {
       call,
-      documents: { ...documents, attributes: objectOf(this.attributes) } as WholeCall['documents'],
+      documents: {
+        ...documents,
+        attributes: textOfAttributes(this.attributes),
+      } as WholeCall['documents'],
     };
   }
 
@@ -115,9 +118,9 @@ export class Observation {
       return;
     }
     const known = this.attributes.get(name);
-    const members = typeof known === 'string' && known.startsWith('{') ? textsOf(known) : known;
+    const members = typeof known === 'string' && known.startsWith('{') ? memberTexts(known) : known;
     if (typeof members === 'object')
-      for (const [member, text] of textsOf(value)) members.set(member, text);
+      for (const [member, text] of memberTexts(value)) members.set(member, text);
     this.attributes.set(name, typeof members === 'object' ? members : value);
   }
 }
@@ -162,11 +165,13 @@ function observationFields(before: Call, event: Event, id: string) {
   };
 }
 
-const textsOf = (object: string): Map<string, string> =>
-  new Map([...memberSpans(object, 0)].map(([name, span]) => [name, object.slice(...span)]));
-
-const objectOf = (members: Attributes): string =>
-  `{${[...members].map(([name, text]) => `${JSON.stringify(name)}:${typeof text === 'string' ? text : objectOf(text)}`).join(',')}}`;
+const textOfAttributes = (attributes: Attributes): string =>
+  objectText(
+    [...attributes].map(([name, text]) => [
+      name,
+      typeof text === 'string' ? text : objectText(text),
+    ]),
+  );
 
 /** An object is the inputs, a list of messages their member `messages`, any other value their member `input`. */
 function inputsOf(text: string, value: unknown): string {
