@@ -8,6 +8,7 @@ import { wire } from '../api/wire.ts';
 import { Button } from '../ui/Button.tsx';
 import { Code } from '../ui/Code.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
+import controls from '../ui/controls.module.css';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
@@ -110,7 +111,7 @@ function MakeKey({
   if (secret !== undefined)
     return (
       <div className={styles['made']}>
-        <code className={styles['secret']}>{secret}</code>
+        <code className={controls['secret']}>{secret}</code>
         <CopyButton text={secret} />
         <p className={styles['soft']}>
           Role writer, this project only. It is shown this once, and stands in the snippets below.

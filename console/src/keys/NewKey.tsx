@@ -32,7 +32,7 @@ export function NewKey({ me, onClose }: { me: Me; onClose: () => void }) {
     return (
       <Dialog title="The new key" isOpen onClose={onClose}>
         <div className={styles['made']}>
-          <code className={styles['secret']}>{make.data.secret}</code>
+          <code className={controls['secret']}>{make.data.secret}</code>
           <CopyButton text={make.data.secret} />
         </div>
         <p className={styles['soft']}>It is shown this once, and kept nowhere. Copy it now.</p>

@@ -8,6 +8,7 @@ import { LongText } from '../json/LongText.tsx';
 import { decoded } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
+import controls from '../ui/controls.module.css';
 import { Fault } from '../ui/Fault.tsx';
 import { bytes } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
@@ -63,7 +64,7 @@ export function ObjectPage() {
       )}
       {versions.length > 0 && (
         <div className={styles['columns']}>
-          <nav aria-label="Versions" className={styles['versions']}>
+          <nav aria-label="Versions" className={`${controls['choices']} ${styles['versions']}`}>
             <ol>
               {versions.map((version) => (
                 <li key={version.digest}>

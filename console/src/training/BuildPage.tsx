@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { send } from '../api/client.ts';
+import { type BodyOf, send } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
@@ -32,7 +32,7 @@ const FORMATS = [
   'trl-dpo',
   'trl-kto',
   'prompts',
-] as const;
+] as const satisfies readonly BodyOf<'/build/export'>['format'][];
 
 /** What a recipe made of the calls at one moment. */
 export function BuildPage() {

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import controls from '../ui/controls.module.css';
 import { number } from '../ui/format.ts';
 import { Empty } from '../ui/Notice.tsx';
 import type { Sample, Trajectory } from './data.ts';
@@ -20,7 +21,7 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
     );
   return (
     <div className={styles['columns']}>
-      <nav aria-label="Sample groups" className={styles['list']}>
+      <nav aria-label="Sample groups" className={`${controls['choices']} ${styles['list']}`}>
         {groups.map((samples, group) => (
           <section key={group}>
             <h2>Group {group + 1}</h2>

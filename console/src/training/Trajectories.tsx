@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { send } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
 import { Fault } from '../ui/Fault.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, number } from '../ui/format.ts';
@@ -62,7 +63,7 @@ export function Trajectories({
   };
   return (
     <div className={styles['columns']}>
-      <nav aria-label="Trajectories" className={styles['list']}>
+      <nav aria-label="Trajectories" className={`${controls['choices']} ${styles['list']}`}>
         <div className={styles['bar']}>
           {splits.length > 0 && (
             <select

@@ -65,6 +65,20 @@ async function pageOf<T>(
   return (await response.json()) as Page<T>;
 }
 
+/** The pages of a list from the beginning, or from behind an item, to the end. */
+async function* pagesOf<T>(
+  path: string,
+  options: Record<string, string | undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<T[]> {
+  for (let { after } = options; ;) {
+    const page = await pageOf<T>(path, { ...options, after }, signal);
+    yield page.data;
+    if (!page.has_more) return;
+    after = page.last_id;
+  }
+}
+
 /** Pages of a list whose newest items come first. */
 const newestFirst = <T>(path: string, options: Record<string, string>) =>
   infiniteQueryOptions({
@@ -80,12 +94,11 @@ export const modelsQuery = (entity: string, project: string) =>
     queryKey: ['models', entity, project],
     queryFn: async ({ signal }) => {
       const models: Model[] = [];
-      for (let after: string | undefined; ;) {
-        const page: Page<Model> = await pageOf('models', { entity, project, after }, signal);
-        models.push(...page.data);
-        if (!page.has_more || models.length >= MOST_MODELS) return models;
-        after = page.last_id;
+      for await (const page of pagesOf<Model>('models', { entity, project }, signal)) {
+        models.push(...page);
+        if (models.length >= MOST_MODELS) break;
       }
+      return models;
     },
   });
 
@@ -117,12 +130,10 @@ export const eventsQuery = (job: Job | undefined) =>
     queryFn: async ({ signal, client, queryKey }) => {
       const before = client.getQueryData<JobEvent[]>(queryKey) ?? [];
       const added: JobEvent[] = [];
-      for (let after = before.at(-1)?.id; ;) {
-        const page = await pageOf<JobEvent>(`training-jobs/${job!.id}/events`, { after }, signal);
-        added.push(...page.data);
-        if (!page.has_more) return added.length > 0 ? [...before, ...added] : before;
-        after = page.last_id;
-      }
+      const path = `training-jobs/${job!.id}/events`;
+      for await (const page of pagesOf<JobEvent>(path, { after: before.at(-1)?.id }, signal))
+        added.push(...page);
+      return added.length > 0 ? [...before, ...added] : before;
     },
   });
 
