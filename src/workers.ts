@@ -176,6 +176,8 @@ export class Workers implements Service {
       BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded
       npm_lifecycle_event: '',
     });
+    // What is sent to a worker that has just died fails, and its 'exit' says all there is to know.
+    worker.on('error', () => {});
     this.starting.add(worker);
     return worker;
   }
