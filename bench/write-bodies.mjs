@@ -44,6 +44,13 @@ const startAndEnd = (project) => {
   ];
 };
 
+/** The start of a call that says little else than its inputs. */
+const aStart = (project) => {
+  const its = { project_id: project, id: PLACE, trace_id: PLACE };
+  const start = { ...its, op_name: 'run', started_at: STARTED_AT, inputs: { messages: MESSAGES } };
+  return { mode: 'start', req: { start } };
+};
+
 const textOf = (key, value) => ({ key, value: { stringValue: value } });
 const numberOf = (key, value) => ({ key, value: { intValue: `${value}` } });
 const nanos = (ms) => `${ms}000000`;
@@ -123,7 +130,9 @@ export function callBodies(project, count) {
   const json = request(many(span));
   const batch = { batch: many(() => startAndEnd(project)).flat() };
   const batchForm = Buffer.from(JSON.stringify(batch));
+  const starts = { batch: many(() => aStart(project)) };
   return {
+    starts: maker(Buffer.from(JSON.stringify(starts)), 'latin1', 2),
     batch: maker(batchForm, 'latin1', 4),
     protobuf: maker(protobufOf(json), 'hex', 3),
     json: maker(Buffer.from(JSON.stringify(json)), 'latin1', 3),

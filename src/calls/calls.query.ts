@@ -406,28 +406,6 @@ export const deleteQuery = (
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;
 
-/**
- * Makes the root of a trace the turn of the thread that a span below it names, where the root names none; of several, the
- * thread that began first. There is at least one trace. Only calls that came as spans are touched. Rows are locked in the order of their ids, as by the upsert.
- * Each trace is looked up by itself, and `num_nulls` keeps the partial indexes of roots and threads out: of a table that was never
- * analysed PostgreSQL expects so little in them that it would read those of the whole project.
- */
-export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): Sql => sql`
-  WITH threads AS (
-    SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
-    FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (
-      SELECT trace_id, thread_id, started_at, id FROM calls
-      WHERE project_id = ${projectId} AND trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL
-      OFFSET 0) c
-    ORDER BY c.trace_id, c.started_at, c.id),
-  roots AS (
-    SELECT c.id, t.thread_id FROM threads t JOIN calls c ON c.trace_id = t.trace_id
-    WHERE c.project_id = ${projectId} AND num_nulls(c.parent_id, c.thread_id) = 2
-      AND c.otel_dump IS NOT NULL AND c.deleted_at IS NULL
-    ORDER BY c.id COLLATE "C" FOR UPDATE OF c)
-  UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
-  WHERE c.project_id = ${projectId} AND c.id = roots.id`;
-
 /** Started calls by id, with their documents as texts. */
 export const storedQuery = (projectId: string, ids: readonly string[]): Sql => sql`
   SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,

@@ -39,7 +39,6 @@ import {
   rootQuery,
   storedBytesQuery,
   storedQuery,
-  turnRootsQuery,
   updateQuery,
 } from './calls.query.js';
 import {
@@ -50,6 +49,7 @@ import {
   keyOf,
   mergedByCall,
 } from './calls.writer.js';
+import { threadedTracesQuery, turnRootsQuery } from './turn-roots.query.js';
 
 /** The answer to one item of a batch. */
 type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
@@ -154,7 +154,12 @@ export class CallsService {
 
   /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
   async makeRootsTurns(projectId: string, traceIds: readonly string[]): Promise<void> {
-    if (traceIds.length > 0) await this.database.query(turnRootsQuery(projectId, traceIds));
+    if (traceIds.length === 0) return;
+    const rows = await this.database.query<{ trace_id: string }>(
+      threadedTracesQuery(projectId, traceIds),
+    );
+    const threaded = rows.map(({ trace_id }) => trace_id);
+    if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded));
   }
 
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {

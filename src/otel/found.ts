@@ -54,15 +54,16 @@ export function findIn(own: Attributes, span: Span): Found {
   const lists = new Map<Rule, Map<string, unknown>>();
   const look = (value: unknown, name: string) => {
     for (const rule of RULES.get(name) ?? []) hits.push({ rule, name, value });
-    const [, prefix = '', path = ''] = SPELLED.exec(name) ?? [];
-    const rule = prefix && LISTS.get(prefix);
+    const at = name.search(NUMBER); // <prefix>.<number>.…
+    const prefix = name.slice(0, Math.max(at, 0));
+    const rule = LISTS.get(prefix);
     if (!rule) return;
     let entries = lists.get(rule);
     if (!entries) {
       lists.set(rule, (entries = new Map()));
       hits.push({ rule, name: prefix, value: undefined, entries });
     }
-    entries.set(path, value);
+    entries.set(name.slice(at + 1), value);
   };
   own.forEach(look);
   for (const [name, value] of contentsOfEvents(span)) if (!own.has(name)) look(value, name);
@@ -72,8 +73,7 @@ export function findIn(own: Attributes, span: Span): Found {
   return found;
 }
 
-/** `<prefix>.<number>.…` */
-const SPELLED = /^([A-Za-z_.]+)\.(\d.*)$/s;
+const NUMBER = /\.\d/;
 
 /** Contents that older instrumentations put into events. */
 function contentsOfEvents({ events = [] }: Span): Attributes {

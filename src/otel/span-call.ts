@@ -135,12 +135,18 @@ function firstText(values: readonly unknown[] = []): string | undefined {
 /** The name under which the prices know a model of a provider. */
 export type NameModel = (model: string, provider: string | undefined) => string;
 
+const USAGE = Object.entries(USAGE_NAMES).map(([member, names]) => ({
+  member,
+  target: `usage.${member}` as const,
+  names,
+}));
+
 function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
   const { values } = found;
   const usage: Record<string, number> = {};
   const [object] = (values.get('usage') ?? []).map((value) => parsed(value).value).filter(isObject);
-  for (const [member, names] of Object.entries(USAGE_NAMES)) {
-    const own = values.get(`usage.${member}`)?.find((value) => value !== null);
+  for (const { member, target, names } of USAGE) {
+    const own = values.get(target)?.find((value) => value !== null);
     const count = Number(
       own ?? names.map((name) => object?.[name]).find((value) => (value ?? null) !== null),
     );
@@ -192,6 +198,14 @@ function idOf(hex: string | undefined, length: number, name: string): string {
 function timeOf(nanos: string | number | undefined, name: string): string {
   if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
   const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
-  const seconds = new Date(Number(digits.slice(0, -9)) * 1000).toISOString().slice(0, 19);
-  return `${seconds}.${digits.slice(-9, -3)}Z`;
+  return `${secondOf(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;
+}
+
+/** The last one: spans that come together began at about the same time. */
+let second = { digits: '', text: '' };
+
+function secondOf(digits: string): string {
+  if (digits !== second.digits)
+    second = { digits, text: new Date(Number(digits) * 1000).toISOString().slice(0, 19) };
+  return second.text;
 }
