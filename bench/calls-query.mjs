@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
-import { callsQuery } from '../dist/src/calls/calls.query.js';
+import { callRows } from '../dist/src/calls/calls.query.js';
 import { CallsService } from '../dist/src/calls/calls.service.js';
 import { CostsService } from '../dist/src/costs/costs.service.js';
 import { Database } from '../dist/src/database/database.js';
@@ -27,13 +27,13 @@ await fill();
 const equals = (field, literal) => ({
   $expr: { $eq: [{ $getField: field }, { $literal: literal }] },
 });
-const byModel = callsQuery({ project_id, query: equals('inputs.model.name', 'gpt-7') });
-const byNoModel = callsQuery({ project_id, query: equals('inputs.model.name', 'none') });
-const byColumn = callsQuery({ project_id, query: equals('op_name', 'op-7') });
-const byFeedback = callsQuery({
+const byModel = callRows({ project_id, query: equals('inputs.model.name', 'gpt-7') }).query;
+const byNoModel = callRows({ project_id, query: equals('inputs.model.name', 'none') }).query;
+const byColumn = callRows({ project_id, query: equals('op_name', 'op-7') }).query;
+const byFeedback = callRows({
   project_id,
   query: equals('feedback.[svc.note.1].payload.note', 'n7'),
-});
+}).query;
 
 await filters('no index on inputs', { byModel, byNoModel, byColumn, byFeedback });
 await plan(byModel);

@@ -6,7 +6,7 @@
  */
 import { once } from 'node:events';
 import http from 'node:http';
-import { callsQuery } from '../dist/src/calls/calls.query.js';
+import { callRows } from '../dist/src/calls/calls.query.js';
 import { objectsQuery } from '../dist/src/objects/objects.query.js';
 import { threadsQuery } from '../dist/src/threads/threads.query.js';
 import { serviceAndDatabase } from './support.mjs';
@@ -96,7 +96,7 @@ async function timed(run) {
 const ms = (value) => Number(value.toFixed(1));
 
 const QUERIES = {
-  '/calls/stream_query': callsQuery,
+  '/calls/stream_query': (request) => callRows(request).query,
   '/objs/query': objectsQuery,
   '/threads/stream_query': threadsQuery,
 };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
-import { callsQuery } from '../src/calls/calls.query.js';
+import { callRows } from '../src/calls/calls.query.js';
 import { startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
@@ -57,15 +57,15 @@ async function found(
   query: object,
   project_id = PROJECT,
 ): Promise<{ ids: string[]; plan: string }> {
-  const { text, values } = callsQuery({ project_id, query }).toQuery();
+  const { text, values } = callRows({ project_id, query }).query.toQuery();
   const runner = app.dataSource.createQueryRunner();
   try {
     await runner.startTransaction();
     await runner.query('SET LOCAL enable_seqscan = off');
-    const rows: { json: string }[] = await runner.query(text, values);
+    const rows: { id: string }[] = await runner.query(text, values);
     const plan: { 'QUERY PLAN': string }[] = await runner.query(`EXPLAIN ${text}`, values);
     return {
-      ids: rows.map(({ json }) => JSON.parse(json).id),
+      ids: rows.map(({ id }) => id),
       plan: plan.map((line) => line['QUERY PLAN']).join('\n'),
     };
   } finally {

@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
-import { callsQuery, deleteQuery } from '../src/calls/calls.query.js';
+import { callRows, deleteQuery } from '../src/calls/calls.query.js';
 import { sql } from '../src/query/sql.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
@@ -1015,6 +1016,20 @@ describe('calls', () => {
       expect(new Set(projectsSeen)).toEqual(new Set([project_id]));
     });
 
+    it('reads a large call on a connection that may be held for long, a small one on any', async () => {
+      const { Database } = await import('../src/database/database.js');
+      const { slots } = app.app.get(Database) as any;
+      const inputs = { text: randomBytes(100_000).toString('base64') }; // does not compress
+      await start({ id: 'large', inputs });
+      await start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
+      const taken = jest.spyOn(slots, 'take');
+      expect((await read('small')).inputs.text).toHaveLength(100_000);
+      expect(taken).not.toHaveBeenCalled();
+      expect((await read('large')).inputs).toEqual(inputs);
+      expect(taken).toHaveBeenCalledTimes(1);
+      taken.mockRestore();
+    });
+
     it('reads null for a call that is not there', async () => {
       expect(await app.post('/call/read', { project_id, id: 'nope' })).toMatchObject({
         status: 200,
@@ -1066,7 +1081,7 @@ describe('calls', () => {
     );
     await app.query('VACUUM ANALYZE calls');
     const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
-    const { text, values } = callsQuery(query).toQuery();
+    const { text, values } = callRows(query).query.toQuery();
     const plan = await app.query(`EXPLAIN ${text}`, values);
     const reads = plan.map((line) => line['QUERY PLAN'] as string);
     const calls = reads.filter((line) => / on calls( |_)/.test(line));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { callsQuery } from '../src/calls/calls.query.js';
+import { callRows } from '../src/calls/calls.query.js';
 import { objectsQuery } from '../src/objects/objects.query.js';
 import type { ThreadsFilterDto } from '../src/threads/threads.dto.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
@@ -450,7 +450,7 @@ describe('the plans of pages', () => {
     const after = ['2026-01-01T00:50:00.000000Z', 'c3000'];
     const sort_by = [{ field: 'started_at', direction }];
     const reads = await readsOf(
-      callsQuery({ project_id, limit: 50, sort_by, after }),
+      callRows({ project_id, limit: 50, sort_by, after }).query,
       / on calls c/,
     );
     expect(reads).toEqual([
@@ -478,7 +478,10 @@ describe('the plans of pages', () => {
       filter: { trace_roots_only: true },
       sort_by: [SLOWEST],
     };
-    const reads = await readsOf(callsQuery({ ...query, after: [3000, 'c3000'] }), / on calls c/);
+    const reads = await readsOf(
+      callRows({ ...query, after: [3000, 'c3000'] }).query,
+      / on calls c/,
+    );
     expect(reads).toEqual([
       expect.stringMatching(
         /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=0\b/,

@@ -1,5 +1,6 @@
 import { invalidRequest } from '../common/errors.js';
 import { WIRE } from '../common/wire.js';
+import { costsOfSummary } from '../costs/price.js';
 import type { Piece } from '../database/json-row-writer.js';
 import { isAfter, partsAfter } from '../query/after.js';
 import {
@@ -11,7 +12,6 @@ import {
   orderBy,
   pageLimit,
   resolve,
-  select,
   unknownField,
   wireTime,
 } from '../query/columns.js';
@@ -48,24 +48,29 @@ const TRACE_NAME = sql`coalesce(c.display_name,
 /** What a request adds to the derived part of the summary. */
 type Extras = Pick<CallsQueryDto, 'include_costs' | 'include_feedback'>;
 
+/** A member of the derived part, and the values that it is made of. */
 interface Derived {
-  name: string;
-  kind: 'text' | 'json';
-  value: Sql;
+  piece: Piece;
+  values: readonly Sql[];
 }
 
-/** `costs` holds the project's price records, which `CostsService` replaces by the costs. */
 const derived = ({ include_costs, include_feedback }: Extras): Derived[] => [
-  { name: 'status', kind: 'text', value: STATUS },
-  { name: 'latency_ms', kind: 'json', value: LATENCY_MS },
-  { name: 'trace_name', kind: 'text', value: TRACE_NAME },
-  ...(include_costs ? [{ name: 'costs', kind: 'json' as const, value: COSTS }] : []),
+  { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
+  { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
+  { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
+  ...(include_costs ? [COSTS] : []),
   ...(include_feedback
-    ? [{ name: 'feedback', kind: 'json' as const, value: FEEDBACK_OF_CALL }]
+    ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [FEEDBACK_OF_CALL] }]
     : []),
 ];
 
-const COSTS = sql`(SELECT records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at))`;
+const COSTS: Derived = {
+  piece: { name: 'costs', kind: 'computed', values: 2, by: costsOfSummary },
+  values: [
+    sql`(SELECT records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at))`,
+    wireTime(sql`c.started_at`),
+  ],
+};
 
 const FIELDS: Columns = {
   id: column.text(sql`c.id`, { isNotNull: true }),
@@ -119,25 +124,6 @@ const sizesOf = (asked: Sized): string[] => [
 /** What `query` and `sort_by` may name. */
 const QUERYABLE: Columns = { ...FIELDS, feedback: feedbackField };
 
-/** `document` with one more member, spliced in before its last brace, so that the rest stays as it was sent. */
-const withMember = (document: Sql, name: string, value: Sql) => sql`(
-  CASE WHEN ${document}::text ~ '^\\{\\s*\\}$' THEN '{' ELSE left(${document}::text, -1) || ',' END
-  || ${`${JSON.stringify(name)}:`}::text || ${value}::text || '}')::json`;
-
-/** A call as it is answered. The stored JSON goes out as the text that came in. */
-const call = (extras: Extras): Columns => ({
-  ...FIELDS,
-  ...SIZES,
-  attributes: column.json(
-    sql`CASE WHEN c.otel_dump IS NULL THEN c.attributes ELSE ${withMember(sql`c.attributes`, OTEL_SPAN, sql`c.otel_dump`)} END`,
-    sql`c.is_opaque`,
-  ),
-  summary: column.json(
-    withMember(sql`coalesce(${SUMMARY}, '{}')`, WIRE.summary, derivedWith(derived(extras))),
-    sql`c.is_opaque`,
-  ),
-});
-
 /*
  * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
  * documents cannot be taken apart: there the derived one comes second, and counts.
@@ -145,15 +131,6 @@ const call = (extras: Extras): Columns => ({
 const SUMMARY = sql`CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, ${WIRE.summary}) END`;
 const ownMembers = (names: readonly string[]) =>
   sql`CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, ${WIRE.summary}, ${names}::text[]) END`;
-
-function derivedWith(more: readonly Derived[]): Sql {
-  const own = ownMembers(more.map(({ name }) => name));
-  const made = sql`json_build_object(${join(
-    more.map(({ name, value }) => sql`${name}::text, ${value}`),
-    ', ',
-  )})`;
-  return sql`coalesce(left(${own}::text, -1) || ',' || substr(${made}::text, 2), ${made}::text)`;
-}
 
 const OTEL_SPAN = 'otel_span';
 
@@ -177,19 +154,16 @@ function selected(request: CallsQueryDto): string[] {
   return [...CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...sizes];
 }
 
-/** One row a call, its only column the call as JSON text. Composed behind the sort, which so moves no JSON about. */
-const asJson = (calls: Sql, extras: Extras, names = CALL_NAMES) =>
-  sql`SELECT row_to_json(t)::text AS json FROM (SELECT ${select(call(extras), names)} FROM (${calls}) c, LATERAL (SELECT c.project_id, c.trace_id, c.parent_id) r) t`;
-
-/** The same as bytes: the values, and how `JsonRowWriter` puts them together. */
+/** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
 function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
   const pieces = names.map((name): Piece => {
     if (name === 'summary') {
       const more = derived(extras);
-      const own = ownMembers(more.map((one) => one.name));
-      values.push(SUMMARY, own, ...more.map(({ value }) => value));
-      return { name, kind: 'extended', member: WIRE.summary, by: more };
+      const by = more.map(({ piece }) => piece);
+      const own = ownMembers(by.map((piece) => piece.name));
+      values.push(SUMMARY, own, ...more.flatMap((one) => one.values));
+      return { name, kind: 'extended', member: WIRE.summary, by };
     }
     if (name === 'attributes') {
       values.push(sql`c.attributes`, sql`c.otel_dump`);
@@ -224,11 +198,7 @@ export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query
 export const visibleIn = (projectId: string) =>
   sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
-/** The calls of a query, each as JSON text, in the order asked for; by default the oldest first. */
-export const callsQuery = (request: CallsQueryDto): Sql =>
-  asJson(foundCalls(request), request, selected(request));
-
-/** The same calls as values, to be written by `JsonRowWriter`. */
+/** The calls of a query in the order asked for, by default the oldest first. */
 export const callRows = (request: CallsQueryDto): CallRows =>
   asPieces(foundCalls(request), request, selected(request));
 
@@ -307,10 +277,12 @@ function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): vo
 
 const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
 
-export function callQuery(request: CallReadDto): Sql {
-  const { project_id, id, include_costs } = request;
-  const found = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND c.id = ${id}`;
-  return asJson(found, { include_costs }, [...CALL_NAMES, ...sizesOf(request)]);
+/** A call by its id, if its documents hold no more than `maxBytes` as they are stored. */
+export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
+  const { project_id, id } = request;
+  const isSmall = maxBytes !== null && sql`(${BYTES}) <= ${maxBytes}::bigint`;
+  const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
+  return asPieces(found, request, [...CALL_NAMES, ...sizesOf(request)]);
 }
 
 /** How many calls match, counting at most one more than `limit`. */

@@ -8,7 +8,6 @@ import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-t
 import { inTurns } from '../common/turn.js';
 import { type Dto, validate, unknownMembers } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
-import { CostsService } from '../costs/costs.service.js';
 import { Database } from '../database/database.js';
 import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
 import { STATEMENT_MS } from '../database/limits.js';
@@ -28,9 +27,9 @@ import {
   MAX_BATCH,
 } from './calls.dto.js';
 import {
-  callQuery,
+  callRow,
+  type CallRows,
   callRows,
-  callsQuery,
   callsStatsQuery,
   deleteQuery,
   fieldText,
@@ -59,7 +58,6 @@ export class CallsService {
   constructor(
     private readonly database: Database,
     private readonly writer: CallsWriter,
-    private readonly costs: CostsService,
     private readonly erasings: ErasingsService,
   ) {}
 
@@ -196,20 +194,21 @@ export class CallsService {
     return tracesBy(good, stored);
   }
 
-  /** The call as JSON text, or null. */
-  async read(query: CallReadDto): Promise<string | null> {
-    const find = () => this.database.query<{ json: string }>(callQuery(query));
-    const [row] = await (query.include_costs ? this.database.long(find) : find()); // a call may have 1000 models
-    if (!row) return null;
-    return query.include_costs ? this.costs.priced(row.json) : row.json;
+  /** The call as JSON text, or null. A large one, or one that is priced, is read on a connection that may be held for long. */
+  async read(request: CallReadDto): Promise<string | null> {
+    const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
+    const found = small && (await this.database.rows(small.query, writerOf(small)));
+    if (found?.length) return found.toString();
+    const any = callRow(request, null);
+    const batches = await this.database.stream(any.query, { rows: writerOf(any) });
+    const [batch] = (await batches.toArray()) as Buffer[];
+    return batch?.toString() ?? null;
   }
 
   /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
   async stream(request: CallsQueryDto, framing: Framing): Promise<Readable> {
-    if (request.include_costs)
-      return this.costs.pricedAll(await this.database.stream(callsQuery(request)));
-    const { query, pieces } = callRows(request);
-    return this.database.stream(query, { rows: new JsonRowWriter(pieces, framing) });
+    const rows = callRows(request);
+    return this.database.stream(rows.query, { rows: writerOf(rows, framing) });
   }
 
   /**
@@ -257,6 +256,12 @@ export class CallsService {
     }, STATEMENT_MS.bulk);
   }
 }
+
+/** Documents of a call, as they are stored, that every connection may read. */
+const SMALL_BYTES = 64 * 1024;
+
+const writerOf = ({ pieces }: CallRows, framing: Framing = 'array') =>
+  new JsonRowWriter(pieces, framing);
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { pipeline, type Readable, Transform } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
@@ -9,7 +9,6 @@ import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { memberSpans, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
-import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import {
@@ -31,14 +30,7 @@ import {
 } from './costs.query.js';
 import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
-import {
-  costsJson,
-  KINDS,
-  type PricedUsage,
-  pricedUsage,
-  type PriceRecord,
-  totalOf,
-} from './price.js';
+import { KINDS, type PricedUsage, pricedUsage, type PriceRecord, totalOf } from './price.js';
 import { type BookRow, PriceBook } from './price-book.js';
 import type { Tokens } from './usage.js';
 
@@ -162,28 +154,6 @@ export class CostsService {
       }),
     );
   }
-
-  /** The calls of a stream, as `priced` makes each of them. */
-  pricedAll(calls: Readable): Readable {
-    const pricing = new Transform({
-      objectMode: true,
-      readableHighWaterMark: 1,
-      writableHighWaterMark: 1,
-      transform: (lines: string[], _, done) => {
-        try {
-          done(null, lines.map(priced));
-        } catch (error) {
-          done(error as Error);
-        }
-      },
-    });
-    pipeline(calls, pricing, () => {}); // an error of the source becomes the transform's
-    return pricing;
-  }
-
-  priced(call: string): string {
-    return priced(call);
-  }
 }
 
 /** As `totalOf`, but no tokens cost nothing, whether they have a price or not. */
@@ -194,25 +164,6 @@ function explained({ id, op_name, started_at, usage, records }: CallUsage): stri
   const priced = pricedUsage(usage, records ?? {}, new Date(started_at));
   const models = priced.map((model) => explanation(model, started_at));
   return printed({ id, op_name, started_at, models });
-}
-
-/**
- * A call as JSON text with its costs: `summary.svc.costs` holds the records of the project by model, as `skein_prices`
- * answers them, and is replaced. The rest of the text stays as it is.
- */
-function priced(call: string): string {
-  const members = memberSpans(call, 0);
-  const [summaryStart, summaryEnd] = members.get('summary')!;
-  const summary = call.slice(summaryStart, summaryEnd);
-  const { usage } = JSON.parse(summary) as { usage?: unknown };
-  const [derivedStart, derivedEnd] = memberSpans(summary, 0).get(WIRE.summary)!;
-  const derived = summary.slice(derivedStart, derivedEnd);
-  const [start, end] = memberSpans(derived, 0).get('costs')!;
-  const records = JSON.parse(derived.slice(start, end)) as Record<string, PriceRecord> | null;
-  const startedAt = JSON.parse(call.slice(...members.get('started_at')!)) as string;
-  const costs = costsJson(pricedUsage(usage, records ?? {}, new Date(startedAt)));
-  const at = summaryStart + derivedStart;
-  return call.slice(0, at + start) + costs + call.slice(at + end);
 }
 
 /** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */

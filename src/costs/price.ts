@@ -121,6 +121,16 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   return total;
 }
 
+/** `costsJson` of a call by its summary, the project's records that price it (as `skein_prices` answers them) and its start. */
+export function costsOfSummary(
+  summary: string | null,
+  [records, startedAt]: readonly (string | null)[],
+): string {
+  const { usage } = JSON.parse(summary ?? '{}') as { usage?: unknown };
+  const priced = JSON.parse(records ?? '{}') as Record<string, PriceRecord>;
+  return costsJson(pricedUsage(usage, priced, new Date(startedAt!)));
+}
+
 /**
  * The costs of a call, an object by model, as JSON text. Put together by hand: a stream prints it for every call, and
  * `printed` takes four times as long.

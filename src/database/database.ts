@@ -7,6 +7,7 @@ import { type Prepared, Sql } from '../query/sql.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
 import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
+import { RowTap, RowTooLarge } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
@@ -104,6 +105,35 @@ export class Database {
       query instanceof Sql ? query.toQuery() : query,
     );
     return rows;
+  }
+
+  /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
+  async rows<T>(query: Sql, rows: Rows<T>): Promise<T> {
+    const client = await this.pool.connect();
+    let failure: Error | undefined;
+    const fail = (error: unknown) => {
+      failure ??= error as Error;
+      void client.end();
+    };
+    const tap = new RowTap(client, {
+      onRow: (bytes, start, end) => {
+        try {
+          rows.add(bytes, start, end);
+        } catch (error) {
+          fail(error);
+        }
+      },
+      onTooLarge: (bytes) => fail(new RowTooLarge(bytes)),
+    });
+    try {
+      await client.query(query.toQuery());
+      tap.close();
+      return rows.take();
+    } catch (error) {
+      throw (failure ??= error as Error);
+    } finally {
+      client.release(failure);
+    }
   }
 
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */

@@ -1,16 +1,19 @@
-import { JsonRowWriter } from './json-row-writer.js';
+import { JsonRowWriter, type Piece } from './json-row-writer.js';
 
-/** What a row of one time becomes. */
-function answered(time: string): string {
-  const writer = new JsonRowWriter([{ name: 'at', kind: 'time' }], 'lines');
-  const value = Buffer.from(time);
-  const row = Buffer.alloc(6 + value.length);
-  row.writeInt16BE(1, 0);
-  row.writeInt32BE(value.length, 2);
-  value.copy(row, 6);
+/** What a row becomes. */
+function written(pieces: Piece[], values: (string | null)[]): string {
+  const writer = new JsonRowWriter(pieces, 'lines');
+  const parts = values.map((value) => {
+    const length = Buffer.alloc(4);
+    length.writeInt32BE(value === null ? -1 : Buffer.byteLength(value));
+    return Buffer.concat([length, Buffer.from(value ?? '')]);
+  });
+  const row = Buffer.concat([Buffer.alloc(2), ...parts]);
   writer.add(row, 0, row.length);
   return writer.take().toString();
 }
+
+const answered = (time: string) => written([{ name: 'at', kind: 'time' }], [time]);
 
 describe('JsonRowWriter', () => {
   it.each([
@@ -31,5 +34,29 @@ describe('JsonRowWriter', () => {
     'infinity',
   ])('refuses the time %s, which is not spelled as in UTC', (time) => {
     expect(() => answered(time)).toThrow('not a time in UTC');
+  });
+
+  it('asks for what is computed with the object that is extended and the values of the row, as texts', () => {
+    const long = 'ä'.repeat(100_000); // more than the writer has room for
+    const asked: unknown[] = [];
+    const computed = (object: string | null, values: (string | null)[]) => {
+      asked.push([object, values]);
+      return JSON.stringify(long);
+    };
+    const by: Piece[] = [
+      { name: 'status', kind: 'text' },
+      { name: 'costs', kind: 'computed', values: 2, by: computed },
+      { name: 'behind', kind: 'text' },
+    ];
+    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    const told = JSON.stringify({ status: 'ok', costs: long, behind: 'x' });
+    expect(written(pieces, ['{"a":"ö"}', null, 'ok', 'é', null, 'x'])).toBe(
+      `{"summary":{"a":"ö","svc":${told}}}\n`,
+    );
+    expect(written(pieces, [null, null, 'ok', '', 'b', 'x'])).toBe(`{"summary":{"svc":${told}}}\n`);
+    expect(asked).toEqual([
+      ['{"a":"ö"}', ['é', null]],
+      [null, ['', 'b']],
+    ]);
   });
 });

@@ -3,11 +3,16 @@ import type { Rows } from './row-stream.js';
 /**
  * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
  * already. `extended` reads an object, and gives it one more member: a JSON value, unless that is null, or an object of
- * further pieces, behind the members of an object that is read first, unless that is null.
+ * further pieces, behind the members of an object that is read first, unless that is null. `computed` is what a function
+ * makes of the object that is extended and of so many `values`; it stands among further pieces only.
  */
 export type Piece =
   | { name: string; kind: 'text' | 'time' | 'json' }
+  | { name: string; kind: 'computed'; values: number; by: Computation }
   | { name: string; kind: 'extended'; member: string; by: 'json' | readonly Piece[] };
+
+/** Makes JSON of the object that is extended, null if there is none, and of values of the row. */
+export type Computation = (object: string | null, values: (string | null)[]) => string;
 
 /** How rows follow each other: each on a line of its own, or with commas between them. */
 export type Framing = 'lines' | 'array';
@@ -20,6 +25,8 @@ interface Written {
   /** `"member":` */
   member: Buffer;
   by: Written[] | null;
+  values: number;
+  compute: Computation | null;
 }
 
 const NEW_LINE = 0x0a;
@@ -60,6 +67,9 @@ export class JsonRowWriter implements Rows<Buffer> {
   /** The row that is read, and where. */
   private row: Buffer = this.out;
   private next = 0;
+  /** The object that is extended. */
+  private extendedFrom = 0;
+  private extendedLength = NULL;
 
   constructor(
     pieces: readonly Piece[],
@@ -91,6 +101,10 @@ export class JsonRowWriter implements Rows<Buffer> {
 
   private object(pieces: readonly Written[]): void {
     for (const piece of pieces) {
+      if (piece.compute) {
+        this.computed(piece.key, piece.values, piece.compute);
+        continue;
+      }
       const length = this.length();
       if (piece.kind === 'extended') this.extended(piece, length);
       else if (length === NULL) this.put(piece.keyNull, 0, piece.keyNull.length);
@@ -144,9 +158,29 @@ export class JsonRowWriter implements Rows<Buffer> {
   }
 
   private escaped(text: string): void {
-    const json = Buffer.from(JSON.stringify(text));
+    this.made(Buffer.from(JSON.stringify(text)));
+  }
+
+  /** What is not in the row as it is. */
+  private made(json: Buffer): void {
     this.reserve(json.length + this.row.length - this.next + this.growth); // the rest of the row keeps its room
     this.put(json, 0, json.length);
+  }
+
+  private computed(key: Buffer, count: number, compute: Computation): void {
+    this.put(key, 0, key.length);
+    const object = this.string(this.extendedFrom, this.extendedLength);
+    const values = Array.from({ length: count }, () => {
+      const length = this.length();
+      const from = this.next;
+      this.next += Math.max(length, 0);
+      return this.string(from, length);
+    });
+    this.made(Buffer.from(compute(object, values)));
+  }
+
+  private string(from: number, length: number): string | null {
+    return length === NULL ? null : this.row.toString('utf8', from, from + length);
   }
 
   /**
@@ -176,6 +210,8 @@ export class JsonRowWriter implements Rows<Buffer> {
     const addedFrom = this.next;
     this.next += Math.max(added, 0);
     if (by) {
+      this.extendedFrom = from;
+      this.extendedLength = length;
       this.put(key, 0, key.length);
       this.opened(from, to);
       this.put(member, 0, member.length);
@@ -241,6 +277,8 @@ const written = (pieces: readonly Piece[]): Written[] =>
       keyNull: Buffer.from(`${key}null`),
       member: Buffer.from(isExtended ? `${JSON.stringify(piece.member)}:` : ''),
       by: isExtended && piece.by !== 'json' ? written(piece.by) : null,
+      values: piece.kind === 'computed' ? piece.values : 0,
+      compute: piece.kind === 'computed' ? piece.by : null,
     };
   });
 
