@@ -1,4 +1,5 @@
 import { WIRE } from '../common/wire.js';
+import { lock, LOCKS } from '../database/advisory-locks.js';
 import {
   column,
   type Columns,
@@ -156,12 +157,9 @@ export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
   sql`WITH gone AS (DELETE FROM feedback f WHERE ${matching(request)} RETURNING 1)
     SELECT count(*)::int AS num_purged FROM gone`;
 
-/** "fdbk" in ASCII: keeps these locks apart from others that hash texts. */
-const LOCK_SEED = 1_717_854_827;
-
 /** Who replaces the row with an id holds this until the end of its transaction. */
 export const lockQuery = (projectId: string, id: string): Sql =>
-  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${projectId}\n${id}`}, ${LOCK_SEED}))`;
+  lock(LOCKS.feedback, `${projectId}\n${id}`);
 
 export const deleteQuery = (projectId: string, id: string): Sql =>
   sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;

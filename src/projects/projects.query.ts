@@ -1,3 +1,4 @@
+import { LOCKS } from '../database/advisory-locks.js';
 import type { Marked } from '../database/marks-refresher.js';
 import { column, type Columns, orderBy, select } from '../query/columns.js';
 import { join, sql, type Sql } from '../query/sql.js';
@@ -12,10 +13,10 @@ const PROJECT: Columns = {
 const LATEST_FIRST = [{ field: 'last_activity', direction: 'desc' }] as const;
 const PAGE = 100;
 
-/** A mark takes microseconds. The lock is "proj" in ASCII. */
+/** A mark takes microseconds. */
 export const MARKED_PROJECTS: Marked = {
   marks: sql`project_marks`,
-  lock: 0x70726f6a,
+  lock: LOCKS.projects,
   atOnce: 10_000,
   what: 'counts of projects',
 };
