@@ -1,5 +1,5 @@
 import { lock, LOCKS, lockShared } from '../database/advisory-locks.js';
-import { column, type Columns, orderBy, wireTime } from '../query/columns.js';
+import { column, type Columns, orderBy, page, wireTime } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import { WIRE } from '../common/wire.js';
 import type { BuiltGroup, Input } from './builder.js';
@@ -167,7 +167,7 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
         (filter.is_erased ? sql`b.erased_at IS NOT NULL` : sql`b.erased_at IS NULL`),
     )}
     ${orderBy(FIELDS, sorts, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
+    ${page({ limit, offset })}`;
 }
 
 // erasing: who deletes calls shares a lock with others who do, and a build that has just been made takes it alone

@@ -96,6 +96,21 @@ export const IsId = ({ each = false } = {}) =>
     }),
   );
 
+/** At most `maxItems` texts, each of at most `max` characters. */
+export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
+  applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
+
+/** At most `maxItems` ids. */
+export const IsIdList = (maxItems: number) =>
+  applyDecorators(IsList(maxItems), IsId({ each: true }));
+
+const IsList = (maxItems: number) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMaxSize(maxItems),
+    ApiProperty({ type: 'string', isArray: true, maxItems }),
+  );
+
 /** An id that names something else, and may be empty for nothing: `thread_id`, `turn_id`. */
 export const IsOptionalId = () =>
   applyDecorators(

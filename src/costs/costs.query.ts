@@ -1,4 +1,4 @@
-import { column, type Columns, orderBy, select, wireTime } from '../query/columns.js';
+import { column, type Columns, orderBy, page, select, wireTime } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, isListed, sql, type Sql } from '../query/sql.js';
 import { visibleIn } from '../query/visible-calls.js';
@@ -52,11 +52,11 @@ const NEWEST_BY_MODEL = [
 
 /** The records of a query, each as JSON text, in the order asked for. */
 export function costsQuery(request: CostsQueryDto): Sql {
-  const { fields, sort_by, limit, offset } = request;
+  const { fields, sort_by } = request;
   return sql`SELECT row_to_json(t)::text AS json FROM (
     SELECT ${select(COST, fields?.length ? fields : Object.keys(COST))} FROM costs p WHERE ${matching(request)}
     ${orderBy(COST, sort_by?.length ? sort_by : NEWEST_BY_MODEL, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) t`;
+    ${page(request)}) t`;
 }
 
 export const purgeQuery = (request: CostsPurgeDto): Sql =>

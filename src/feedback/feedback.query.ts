@@ -7,6 +7,7 @@ import {
   jsonValueAt,
   nameBytes,
   orderBy,
+  page,
   select,
   stepsOf,
   storable,
@@ -81,11 +82,11 @@ const matching = ({ project_id, query }: { project_id: string; query?: object | 
 
 /** The rows of a query, each as JSON text, in the order asked for; by default the oldest first. */
 export function feedbackQuery(request: FeedbackQueryDto): Sql {
-  const { fields, sort_by, limit, offset } = request;
+  const { fields, sort_by } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return sql`SELECT ${asJson(fields)} AS json FROM (
     SELECT f.* FROM feedback f WHERE ${matching(request)} ${orderBy(FEEDBACK, sorts, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) f`;
+    ${page(request)}) f`;
 }
 
 /** Each of the paths reads the payload, of up to 1 MiB, once more. */

@@ -1,7 +1,7 @@
 import { WIRE } from '../common/wire.js';
 import { isAfter } from '../query/after.js';
 import { lock, LOCKS } from '../database/advisory-locks.js';
-import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
@@ -71,7 +71,7 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
     SELECT row_to_json(o)::text FROM (
       SELECT ${selected(query)} FROM object_versions v
       WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.filter ?? {}), isAfter(query.after, order))}
-      ${orderBy(VERSION, sorts, 'object_id')} LIMIT ${query.limit ?? null} OFFSET ${query.offset ?? 0}) o`;
+      ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
 }
 
 function filtered(filter: ObjectsFilterDto): Sql {

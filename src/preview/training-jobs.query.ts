@@ -1,5 +1,5 @@
 import type { Caller } from '../auth/caller.js';
-import { column, type Columns, jsonAt, orderBy, wireTime } from '../query/columns.js';
+import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import { isAskedFor, isReached, type ModelRow } from './models.query.js';
 import { PAGE_SIZE } from './pages.js';
@@ -116,4 +116,4 @@ export const trajectoriesQuery = (
     typeof query.step === 'number' && sql`b.step = ${query.step}`,
   )}
   ${orderBy(FIELDS, query.sort_by, 'id')}
-  LIMIT ${query.limit ?? null}::bigint OFFSET ${query.offset ?? null}::bigint`;
+  ${page(query)}`;

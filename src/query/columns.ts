@@ -167,6 +167,15 @@ export const wordsOf = (value: Sql) =>
   byCodePoint(sql`regexp_replace(${value}, ${NUMBER_PATTERN}::text, '')`);
 const NUMBER_PATTERN = new Parameter(NUMBER);
 
+interface Page {
+  limit?: number | null | undefined;
+  offset?: number | null | undefined;
+}
+
+/** The rows of a page; all without a limit. */
+export const page = ({ limit, offset }: Page) =>
+  sql`LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
+
 /**
  * The LIMIT of a page, and of what comes before it. The planner cannot see it and takes it for a tenth of the rows.
  * It expects 100 of a project's 20,000 rows in a table of one project (docs/adr/0007-no-statistics-of-projects.md), and would

@@ -1,7 +1,7 @@
 import { LOCKS } from '../database/advisory-locks.js';
 import type { Marked } from '../database/marks-refresher.js';
 import { isAfter, partsAfter } from '../query/after.js';
-import { column, type Columns, orderBy, pageLimit, select } from '../query/columns.js';
+import { column, type Columns, orderBy, page, pageLimit, select } from '../query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
@@ -51,23 +51,23 @@ const withStatistics = (
 
 /** The threads of a query, each as JSON text, in the order asked for. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
-  const { project_id, filter, sort_by, after, limit, offset } = query;
+  const { project_id, filter, sort_by, after } = query;
   const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;
   const order = orderBy(THREAD, sorts, 'thread_id');
   const position = { columns: THREAD, sorts, tieBreaker: 'thread_id' };
-  const page = {
+  const wanted = {
     isBehind: isAfter(after, position) ?? sql`TRUE`,
     parts: partsAfter(after, position),
-    rows: sql`${order} ${pageLimit(limit, offset)}`,
+    rows: sql`${order} ${pageLimit(query.limit, query.offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
   const threads = isWindow(filter)
-    ? threadsInWindow(project_id, filter!, page)
-    : currentThreads(project_id, filter?.thread_ids, page);
+    ? threadsInWindow(project_id, filter!, wanted)
+    : currentThreads(project_id, filter?.thread_ids, wanted);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
       SELECT ${select(THREAD, NAMES)} FROM (
-        SELECT t.* FROM (${threads}) t ${order} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint
+        SELECT t.* FROM (${threads}) t ${order} ${page(query)}
       ) t) w`;
 }
 
