@@ -17,15 +17,15 @@ import {
 } from './sessions.query.js';
 
 export const SESSION_SECONDS = 12 * 60 * 60;
-export const CODE_SECONDS = 15 * 60;
+const CODE_SECONDS = 15 * 60;
 /** Of one key: else who may only read could fill the disk by signing in. */
-export const MAX_SESSIONS = 100;
+const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 const newToken = () => randomBytes(32).toString('base64url');
 
 /** Stores a code that begins a session of the key once, and returns it. */
-export async function newLoginCode(database: Database, keyId: string): Promise<string> {
+async function newLoginCode(database: Database, keyId: string): Promise<string> {
   const code = newToken();
   await database.query(codeInsert(hashOf(code), keyId, CODE_SECONDS));
   return code;

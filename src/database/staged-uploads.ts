@@ -7,7 +7,7 @@ import { STATEMENT_MS } from './limits.js';
 import { Schedule } from './schedule.js';
 
 /** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
-export const NO_PROJECT = '';
+const NO_PROJECT = '';
 
 /** An upload that was not touched for this long has lost its process. */
 const STALE = sql`interval '1 hour'`;

@@ -15,7 +15,7 @@ import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
 const MAX_DELETED = 100;
-export const MAX_REFS = 1000;
+const MAX_REFS = 1000;
 
 const OBJECT_ID = /^[\w.-]{1,128}$/;
 

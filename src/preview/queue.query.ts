@@ -158,7 +158,7 @@ function endAttempt(guard: Sql, { isRetryable, message }: Failure): Sql {
     WHERE ${guard} RETURNING ${ROW}`;
 }
 
-export const CANCELLED = 'the job was cancelled';
+const CANCELLED = 'the job was cancelled';
 
 export const fail = (holder: Holder, failure: Failure): Sql =>
   endAttempt(isHeldBy(holder), failure);

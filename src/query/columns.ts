@@ -38,7 +38,7 @@ export interface JsonColumn {
 /** Reads what a dotted name means after its prefix; undefined means that there is no such field. */
 export type Prefix = (path: readonly string[]) => Operand | undefined;
 
-export type Column = Operand | JsonColumn | Prefix;
+type Column = Operand | JsonColumn | Prefix;
 
 /**
  * What a resource exposes: wire name → how to read it. Feeds SELECT, `fields`, `sort_by` and `$getField`.

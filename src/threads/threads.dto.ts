@@ -6,7 +6,7 @@ import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
 
-export const THREAD_SORTS = [
+const THREAD_SORTS = [
   'thread_id',
   'turn_count',
   'start_time',
