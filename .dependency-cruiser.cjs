@@ -42,7 +42,7 @@ module.exports = {
       name: 'database-knows-query-and-config',
       severity: 'error',
       from: { path: '^src/database/', pathNot: '[.]cli[.]ts$' },
-      to: { path: '^src/(auth|common)/' },
+      to: { path: '^src/(auth|common)/', pathNot: '^src/common/(logger|metrics|refusals)[.]ts$' },
     },
     {
       name: 'postgres-stands-alone',

@@ -252,7 +252,7 @@ describe('the edge', () => {
   });
 
   it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
-    const { metrics } = await import('../src/common/edge.js');
+    const { metrics } = await import('../src/common/metrics.js');
     const names = metrics.getMetricsAsArray().map(({ name }) => name);
     const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
     const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
+import { getMetadataStorage } from 'class-validator';
+import '../src/app.module.js';
 import { MAX_USAGE_CALLS } from '../src/calls/usage/call-usage.dto.js';
 import { MAX_USAGE_BYTES } from '../src/calls/usage/call-usage.query.js';
 import { MAX_ENTRIES } from '../src/calls/usage/call-usage.service.js';
@@ -11,6 +13,7 @@ import { MAX_INDEXES, MAX_OF_PROJECT } from '../src/calls/indexes/call-indexes.s
 import { ATTEMPTS } from '../src/auth/failed-attempts.js';
 import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../src/common/inflated.js';
 import { MAX_DEPTH as MAX_JSON_DEPTH } from '../src/common/json-text.js';
+import type { Dto } from '../src/common/validation.js';
 import { loadConfig } from '../src/config.js';
 import { BEAT_MS, MAX_STREAMS, MAX_STREAMS_OF_KEY } from '../src/events/events.service.js';
 import { STATEMENT_MS } from '../src/database/limits.js';
@@ -38,6 +41,28 @@ const operations: [string, any][] = Object.entries<any>(document.paths).flatMap(
   ]),
 );
 
+const namesOf = (parameters: { name: string }[]) =>
+  Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+
+/** Spelled out where it is used; a recipe is the value of an object, which may be any JSON. */
+const UNNAMED = /^(SortDto|Recipe\w+)$/;
+
+/** Every class with rules for fields, and the fields, those of the classes that it extends among them. */
+function dtos(): [name: string, fields: string[]][] {
+  const storage = getMetadataStorage();
+  const { validationMetadatas } = storage as unknown as { validationMetadatas: Map<Dto, unknown> };
+  const all = [...validationMetadatas.keys()];
+  const isBase = (dto: Dto) => all.some(({ prototype }) => prototype instanceof dto);
+  return all
+    .filter((dto) => !isBase(dto) && !UNNAMED.test(dto.name))
+    .map((dto) => [
+      dto.name,
+      storage
+        .getTargetValidationMetadatas(dto, '', true, false)
+        .map(({ propertyName }) => propertyName),
+    ]);
+}
+
 describe('openapi.json', () => {
   it.each(operations)('%s says what it is, who may call it and how it fails', (name, operation) => {
     expect(operation.summary).toMatch(/\w\.?$/);
@@ -58,14 +83,14 @@ describe('openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it.each(['CallsQueryDto', 'ObjectsQueryDto', 'CostsQueryDto', 'ThreadsQueryDto'])(
-    'has limit and offset of %s',
-    (name) =>
-      expect(document.components.schemas[name].properties).toMatchObject({
-        limit: { type: 'integer', minimum: 0 },
-        offset: { type: 'integer', minimum: 0 },
-      }),
-  );
+  it.each(dtos())('has every field of %s', (name, fields) => {
+    const { properties } = document.components.schemas[name] ?? {
+      properties: operations
+        .map(([, { parameters = [] }]) => namesOf(parameters))
+        .find((names) => fields.every((field) => field in names)),
+    };
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(fields));
+  });
 
   it('has no dangling reference', () => {
     const refs = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(

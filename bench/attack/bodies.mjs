@@ -3,7 +3,7 @@
 import { AT, COMPRESS, field, multipart, times } from './client.mjs';
 
 /** Random numbers from 0 to 1 that follow from the seed (mulberry32). */
-export function randomFrom(seed) {
+function randomFrom(seed) {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
 
@@ -84,7 +84,7 @@ const NEWEST_FIRST = [
 
 /** The events that scopes show, each as JSON text; by default the newest first. */
 export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): Sql {
-  const { project_id, filter, sort_by, limit, offset } = request;
+  const { project_id, filter, sort_by } = request;
   return sql`SELECT row_to_json(t)::text AS json FROM (
     SELECT ${select(EVENT, Object.keys(EVENT))} FROM audit_events a
     WHERE ${allOf(
@@ -93,7 +93,7 @@ export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): 
       filter && isFiltered(filter),
     )}
     ${orderBy(SORTABLE, sort_by?.length ? sort_by : NEWEST_FIRST, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) t`;
+    ${page(request)}) t`;
 }
 
 const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>

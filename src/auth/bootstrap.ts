@@ -1,14 +1,11 @@
 import type { DataSource } from 'typeorm';
 import { InvalidSetting } from '../config.js';
 import { KeyUses } from '../audit/key-uses.js';
+import { LOCKS, withLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
-import { withAdvisoryLock } from '../database/migrate.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { isSecret, newSecret } from './secret.js';
-
-/** Replicas that start at the same time on an empty database make one key between them. "skeins" in ASCII. */
-const BOOTSTRAP_LOCK = '126862167207539';
 
 /** @throws InvalidSetting when the key given does not have the shape of one. */
 export function assertBootstrapKey(given: string | undefined): void {
@@ -29,7 +26,7 @@ export async function firstKey(
 ): Promise<void> {
   const database = new Database(dataSource);
   const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
-  await withAdvisoryLock(dataSource, BOOTSTRAP_LOCK, async () => {
+  await withLock(dataSource, LOCKS.firstKey, async () => {
     if (await keys.hasAny()) return;
     const secret = given ?? newSecret();
     if (given === undefined) show(secret);

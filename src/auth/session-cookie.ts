@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 
 /** A page of another origin cannot set it without our leave, which nobody gets: we answer no CORS preflight. */
-export const CONSOLE_HEADER = 'x-skein-console';
+const CONSOLE_HEADER = 'x-skein-console';
 /** No browser knows the scheme: one that it knows would make it ask for a password. */
 export const SESSION_CHALLENGE = 'Session realm="skein"';
 

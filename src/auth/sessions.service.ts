@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
+import { Schedule } from '../database/schedule.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { hashOf } from './secret.js';
@@ -16,15 +17,15 @@ import {
 } from './sessions.query.js';
 
 export const SESSION_SECONDS = 12 * 60 * 60;
-export const CODE_SECONDS = 15 * 60;
+const CODE_SECONDS = 15 * 60;
 /** Of one key: else who may only read could fill the disk by signing in. */
-export const MAX_SESSIONS = 100;
+const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 const newToken = () => randomBytes(32).toString('base64url');
 
 /** Stores a code that begins a session of the key once, and returns it. */
-export async function newLoginCode(database: Database, keyId: string): Promise<string> {
+async function newLoginCode(database: Database, keyId: string): Promise<string> {
   const code = newToken();
   await database.query(codeInsert(hashOf(code), keyId, CODE_SECONDS));
   return code;
@@ -45,26 +46,14 @@ export const loginLink = (address: string, code: string): string =>
  * hashes are stored. `KeysService` verifies a session's token as it verifies a key.
  */
 @Injectable()
-export class SessionsService implements OnModuleInit, OnModuleDestroy {
-  private readonly logger = new Logger('sessions');
-  private timer?: NodeJS.Timeout;
-
+export class SessionsService {
   constructor(
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
     private readonly keys: KeysService,
-  ) {}
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => {
-      this.database
-        .query(expiredSessionsDelete())
-        .catch((error: unknown) => this.logger.warn(error));
-    }, SWEEP_EVERY_MS);
-  }
-
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
+    schedule: Schedule,
+  ) {
+    schedule.every(SWEEP_EVERY_MS, 'sessions', () => database.query(expiredSessionsDelete()));
   }
 
   /** Begins a session of the key, and returns its token. Of many sessions the oldest ends. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../common/errors.js';
 import { Turn } from '../common/turn.js';
-import { Busy } from '../database/busy.js';
+import { Busy } from '../common/refusals.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { STALLED_AFTER_MS } from '../database/row-stream.js';

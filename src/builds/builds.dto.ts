@@ -16,10 +16,11 @@ import {
   ValidateNested,
 } from 'class-validator';
 import {
-  IsId,
+  IsIdList,
   IsJsonObject,
   IsProjectId,
   IsText,
+  IsTextList,
   MAX_INT,
   PageDto,
   SortBy,
@@ -33,13 +34,7 @@ import { type Lint, LINT_CODES, type LintCode } from './lints.js';
 const MAX_REF = 1024;
 const MAX_LISTED = 1000;
 
-const IsTexts = () =>
-  applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(MAX_LISTED),
-    IsText(MAX_REF, { each: true }),
-  );
+const IsTexts = () => applyDecorators(IsOptional(), IsTextList(MAX_LISTED, MAX_REF));
 
 /** Exactly one of `recipe` and `recipe_ref`. */
 export class BuildPreviewDto {
@@ -135,16 +130,12 @@ export class BuildsQueryDto extends PageDto {
 export class LineageQueryDto {
   @IsProjectId() project_id!: string;
   @IsOptional()
-  @IsArray()
   @ArrayNotEmpty()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsId({ each: true })
+  @IsIdList(MAX_LISTED)
   call_ids?: string[] | null;
   @IsOptional()
-  @IsArray()
   @ArrayNotEmpty()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsId({ each: true })
+  @IsIdList(MAX_LISTED)
   feedback_ids?: string[] | null;
   @IsOptional() @IsUUID() build_id?: string | null;
   @IsOptional() @IsUUID() job_id?: string | null;

@@ -1,4 +1,5 @@
-import { column, type Columns, orderBy, wireTime } from '../query/columns.js';
+import { lock, LOCKS, lockShared } from '../database/advisory-locks.js';
+import { column, type Columns, orderBy, page, wireTime } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import { WIRE } from '../common/wire.js';
 import type { BuiltGroup, Input } from './builder.js';
@@ -166,18 +167,13 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
         (filter.is_erased ? sql`b.erased_at IS NOT NULL` : sql`b.erased_at IS NULL`),
     )}
     ${orderBy(FIELDS, sorts, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
+    ${page({ limit, offset })}`;
 }
 
 // erasing: who deletes calls shares a lock with others who do, and a build that has just been made takes it alone
 
-/** "build" in ASCII: keeps these locks apart from others that hash texts. */
-const LOCK_SEED = 1_651_861_868;
-
-export const deletersLock = (projectId: string): Sql =>
-  sql`SELECT pg_advisory_xact_lock_shared(hashtextextended(${projectId}, ${LOCK_SEED}))`;
-export const builderLock = (projectId: string): Sql =>
-  sql`SELECT pg_advisory_xact_lock(hashtextextended(${projectId}, ${LOCK_SEED}))`;
+export const deletersLock = (projectId: string): Sql => lockShared(LOCKS.builds, projectId);
+export const builderLock = (projectId: string): Sql => lock(LOCKS.builds, projectId);
 
 /** The builds that calls went into, which are not erased yet. `calls` selects ids. */
 export const buildsOfCalls = (projectId: string, calls: Sql): Sql => sql`

@@ -1,5 +1,6 @@
 import { column, jsonAt, jsonValueAt } from '../query/columns.js';
 import { isListed, sql, type Sql } from '../query/sql.js';
+import { visibleIn } from '../query/visible-calls.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;
@@ -63,7 +64,7 @@ const USAGE = jsonValueAt(SUMMARY, ['usage']);
 /** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
 export const callsOfModel = (projectId: string, name: string): Sql => sql`
   SELECT c.id FROM calls c
-  WHERE c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  WHERE ${visibleIn(projectId)}
     AND CASE WHEN ${jsonValueAt(SUMMARY, ['usage', name])} IS NOT NULL THEN TRUE
       ELSE ${jsonAt(INPUTS, ['model']).sql} = ${name} END
   ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}`;

@@ -31,7 +31,7 @@ export interface LlmCall {
   isReserialised: boolean;
 }
 
-export type Dialect = 'openai' | 'gen_ai' | 'vercel';
+type Dialect = 'openai' | 'gen_ai' | 'vercel';
 
 export interface Choice {
   /** The whole choice as JSON text. */
@@ -45,12 +45,12 @@ export interface Choice {
   content: string | null;
 }
 
-export interface Logprob {
+interface Logprob {
   token: string;
   bytes: number[] | null;
 }
 
-export interface Sampling {
+interface Sampling {
   temperature: number | null;
   topP: number | null;
   topK: number | null;
@@ -165,7 +165,7 @@ function onlyContent(message: Json, { toolCalls }: Turn): string | null {
   return hasMore ? null : textOf(message['content']);
 }
 
-export function logprobsOf(logprobs: unknown): Logprob[] | null {
+function logprobsOf(logprobs: unknown): Logprob[] | null {
   const content = isObject(logprobs) ? logprobs['content'] : null;
   if (!Array.isArray(content) || content.length === 0) return null;
   return content.filter(isObject).map(({ token, bytes }) => ({
@@ -275,7 +275,7 @@ const toolsOf = (tools: string | null) => ({
   toolsKey: tools === null ? '' : sortedJson(JSON.parse(tools)),
 });
 
-export const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const numberOf = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -13,7 +13,7 @@ import {
   ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { IsDateTime, IsJsonObject, IsText } from '../common/dto.js';
+import { IsDateTime, IsJsonObject, IsText, IsTextList } from '../common/dto.js';
 import { LINT_CODES, LINT_DOES, type LintCode, type LintDoes } from './lints.js';
 import { isObject } from '../common/is-object.js';
 
@@ -102,14 +102,10 @@ export class RecipeSelectDto {
 export class RecipeLlmDto {
   /** A trailing `:*` stands for every digest. Empty: any. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
+  @IsTextList(MAX_LISTED, MAX_NAME)
   op_names?: string[] | null;
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(MAX_NAME, { each: true })
+  @IsTextList(MAX_LISTED, MAX_NAME)
   exclude_op_names?: string[] | null;
   /** Only what this model chose is trained; `<name>:step<N>` counts, and says the step. Null: any model. */
   @IsOptional() @IsText(MAX_NAME, { min: 1 }) policy?: string | null;
@@ -166,10 +162,8 @@ export class RecipeRewardDto {
 export class RecipeGroupDto {
   /** The first that has a value: a path into the root call, or `prompt`. */
   @IsOptional()
-  @IsArray()
   @ArrayNotEmpty()
-  @ArrayMaxSize(8)
-  @IsText(1000, { each: true, min: 1 })
+  @IsTextList(8, 1000, { min: 1 })
   by?: string[] | null;
   @IsOptional() @IsInt() @Min(1) @Max(256) min?: number | null;
   @IsOptional() @IsInt() @Min(1) @Max(256) max?: number | null;

@@ -1,7 +1,18 @@
 import { invalidRequest, type Violation } from '../common/errors.js';
-import { validate } from '../common/validation.js';
+import { unknownMembers, validate } from '../common/validation.js';
 import { lintRules, type LintRules } from './lints.js';
-import { RecipeDto, type RecipeTermDto, type UNITS } from './recipe.dto.js';
+import {
+  RecipeBuildDto,
+  RecipeDto,
+  RecipeGroupDto,
+  RecipeLlmDto,
+  RecipeRewardDto,
+  RecipeSelectDto,
+  RecipeSplitDto,
+  RecipeTermDto,
+  RecipeTrainDto,
+  type UNITS,
+} from './recipe.dto.js';
 
 export interface Term {
   feedback: string;
@@ -40,17 +51,15 @@ export interface Recipe {
   experimentalConfig: object | null;
 }
 
-/** What a recipe holds; a name that is mistyped must not be taken for one that is absent. */
-const MEMBERS: Record<string, string[]> = {
-  '': ['version', 'select', 'llm', 'build', 'reward', 'group', 'split', 'lint', 'train'],
-  select: ['unit', 'filter', 'query', 'since', 'until', 'settle_s', 'limit'],
-  llm: ['op_names', 'exclude_op_names', 'policy'],
-  build: ['merge', 'max_tokens'],
-  reward: ['sum', 'missing', 'exception'],
-  'reward.sum': ['feedback', 'path', 'map', 'scale', 'weight', 'missing'],
-  group: ['by', 'min', 'max'],
-  split: ['salt', 'eval_percent'],
-  train: ['experimental_config'],
+/** Its parts; a name in one that is mistyped must not be taken for one that is absent. */
+const PARTS = {
+  select: RecipeSelectDto,
+  llm: RecipeLlmDto,
+  build: RecipeBuildDto,
+  reward: RecipeRewardDto,
+  group: RecipeGroupDto,
+  split: RecipeSplitDto,
+  train: RecipeTrainDto,
 };
 /** Of any object that is published: `_class_name`, `_bases`, `_type`, `name`, `description`, `ref`. */
 const OF_OBJECTS = /^_|^(name|description|ref)$/;
@@ -67,13 +76,15 @@ export function recipeOf(value: unknown, path: string): Recipe {
 }
 
 function furtherViolations(recipe: RecipeDto, path: string): Violation[] {
-  const violations = unknownMembers(recipe as unknown as Members, '', path);
-  for (const part of ['select', 'llm', 'build', 'reward', 'group', 'split', 'train'] as const)
-    if (recipe[part])
-      violations.push(...unknownMembers(recipe[part] as Members, part, `${path}.${part}`));
+  const own = Object.entries(recipe).filter(([name]) => !OF_OBJECTS.test(name));
+  const violations = unknownMembers(RecipeDto, Object.fromEntries(own), path);
+  for (const [part, dto] of Object.entries(PARTS)) {
+    const members = recipe[part as keyof typeof PARTS];
+    if (members) violations.push(...unknownMembers(dto, members, `${path}.${part}`));
+  }
   for (const [i, term] of recipe.reward.sum.entries()) {
     const at = `${path}.reward.sum[${i}]`;
-    violations.push(...unknownMembers(term as unknown as Members, 'reward.sum', at));
+    violations.push(...unknownMembers(RecipeTermDto, term, at));
     if (term.map && term.scale)
       violations.push({ path: at, message: 'must not have both map and scale' });
   }
@@ -88,15 +99,6 @@ function furtherViolations(recipe: RecipeDto, path: string): Violation[] {
 
 const MIN = 2;
 const MAX = 16;
-
-type Members = Record<string, unknown>;
-
-function unknownMembers(object: Members, part: string, path: string): Violation[] {
-  return Object.keys(object)
-    .filter((name) => !MEMBERS[part]!.includes(name) && !(part === '' && OF_OBJECTS.test(name)))
-    .slice(0, MAX_VIOLATIONS)
-    .map((name) => ({ path: `${path}.${name.slice(0, 64)}`, message: 'is no member of a recipe' }));
-}
 
 function withDefaults(recipe: RecipeDto): Recipe {
   const select = filled(recipe.select, SELECT);

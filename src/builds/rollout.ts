@@ -6,7 +6,7 @@ import { policyStep, type Recipe } from './recipe.js';
 import { hashOf } from './turns.js';
 
 /** A finding in one rollout, and the call that it is about. */
-export interface Finding {
+interface Finding {
   code: LintCode;
   call: string;
 }

@@ -1,6 +1,7 @@
 import { config } from '../config.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
+import { isTurn, visibleIn } from '../query/visible-calls.js';
 import type { Recipe } from './recipe.js';
 
 /** A unit with more calls is left out. */
@@ -16,9 +17,6 @@ const MAX_VALUE_BYTES = 2048;
 export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
 
 export const asOfQuery = (): Sql => sql`SELECT ${wireTime(sql`now()`)} AS as_of`;
-
-const isSeen = (projectId: string) =>
-  sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** A root of a unit: of a thread, its first turn. */
 export interface RootRow {
@@ -47,7 +45,7 @@ export function unitsQuery({ projectId, recipe, condition, untrained }: Selectio
     SELECT c.id, c.trace_id, c.thread_id, ${wireTime(sql`c.started_at`)} AS started_at
     FROM ${unit === 'thread' ? firstTurns(projectId) : sql`calls c`}
     WHERE ${allOf(
-      isSeen(projectId),
+      visibleIn(projectId),
       IS_ROOT[unit],
       condition,
       since && sql`c.started_at >= ${since}::timestamptz`,
@@ -57,19 +55,17 @@ export function unitsQuery({ projectId, recipe, condition, untrained }: Selectio
     ORDER BY c.started_at DESC, c.id DESC LIMIT ${limit}::bigint`;
 }
 
-const IS_TURN = sql`c.id = c.turn_id AND c.thread_id <> ''`;
-
 const IS_ROOT = {
   trace: sql`c.parent_id IS NULL`,
-  turn: IS_TURN,
-  thread: IS_TURN,
+  turn: isTurn,
+  thread: isTurn,
   // what has no messages is no call of a model
   call: sql`strpos(c.inputs::text, '"messages"') > 0`,
 };
 
 const firstTurns = (projectId: string) => sql`(
   SELECT DISTINCT ON (c.thread_id) c.id AS first_id FROM calls c
-  WHERE ${isSeen(projectId)} AND ${IS_TURN} ORDER BY c.thread_id, c.started_at, c.id) f
+  WHERE ${visibleIn(projectId)} AND ${isTurn} ORDER BY c.thread_id, c.started_at, c.id) f
   JOIN calls c ON c.project_id = ${projectId} AND c.id = f.first_id`;
 
 const isTrained = (
@@ -98,7 +94,7 @@ export function keysQuery(projectId: string, ids: string[], values: Sql[]): Sql 
 export const turnsQuery = (projectId: string, threads: string[]): Sql => sql`
   SELECT t.thread_id, c.id, c.trace_id FROM unnest(${threads}::text[]) t (thread_id)
   CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.started_at FROM calls c
-    WHERE ${isSeen(projectId)} AND c.thread_id = t.thread_id AND ${IS_TURN}
+    WHERE ${visibleIn(projectId)} AND c.thread_id = t.thread_id AND ${isTurn}
     ORDER BY c.started_at, c.id LIMIT ${MAX_UNIT_CALLS}::bigint) c
   ORDER BY c.started_at, c.id`;
 
@@ -129,7 +125,7 @@ const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
 
 /** How many calls traces have, but no more than can be in a unit, and one. */
 export const sizesQuery = (projectId: string, traces: string[]): Sql => sql`
-  SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE ${isSeen(projectId)}
+  SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE ${visibleIn(projectId)}
     AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
   FROM unnest(${traces}::text[]) t (trace_id)`;
 
@@ -146,7 +142,7 @@ export const membersQuery = (
     CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
       THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
   FROM unnest(${traces}::text[]) t (trace_id)
-  JOIN calls c ON ${isSeen(projectId)} AND c.trace_id = t.trace_id
+  JOIN calls c ON ${visibleIn(projectId)} AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id`;
 
 /** The stored texts of a call; `texts` is null when they are too large. */

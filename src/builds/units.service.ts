@@ -34,7 +34,7 @@ export interface Unit {
 }
 
 /** What is known of the calls of a unit without their documents. */
-export interface Members {
+interface Members {
   hasTooMany: boolean;
   isWaiting: boolean;
   hasFailed: boolean;

@@ -2,7 +2,6 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
-  ArrayMaxSize,
   ArrayNotEmpty,
   IsArray,
   IsBoolean,
@@ -17,11 +16,13 @@ import {
   IsAfter,
   IsDateTime,
   IsId,
+  IsIdList,
   IsJsonObject,
   IsOptionalId,
   IsOptionalWire,
   IsProjectId,
   IsText,
+  IsTextList,
   MAX_INT,
   PageDto,
   SortBy,
@@ -37,14 +38,8 @@ const MAX_LISTED = 1000;
 export const MAX_BATCH = 10_000;
 
 /** An optional list of texts. */
-const IsTextList = (maxLength: number) =>
-  applyDecorators(
-    IsOptionalWire(),
-    IsArray(),
-    ArrayMaxSize(MAX_LISTED),
-    IsText(maxLength, { each: true }),
-    ApiProperty({ type: 'string', isArray: true, maxItems: MAX_LISTED }),
-  );
+const IsOptionalList = (maxLength: number) =>
+  applyDecorators(IsOptionalWire(), IsTextList(MAX_LISTED, maxLength));
 
 /** A quotation mark within a ref would let `strpos` take quadratic time, and no ref has one. */
 const IsRefList = () =>
@@ -53,7 +48,7 @@ const IsRefList = () =>
       each: true,
       message: 'must not hold quotation marks, backslashes or control characters',
     }),
-    IsTextList(MAX_NAME),
+    IsOptionalList(MAX_NAME),
   );
 
 /** What is known when a call starts. */
@@ -170,7 +165,7 @@ export class CallUpdateDto {
 
 export class CallsDeleteDto {
   @IsProjectId() project_id!: string;
-  @IsArray() @ArrayNotEmpty() @ArrayMaxSize(MAX_LISTED) @IsId({ each: true }) call_ids!: string[];
+  @ArrayNotEmpty() @IsIdList(MAX_LISTED) call_ids!: string[];
 }
 
 export class CallsDeletedDto {
@@ -180,17 +175,17 @@ export class CallsDeletedDto {
 /** An empty list is no restriction, except of `thread_ids` and `turn_ids`, where it matches nothing. */
 export class CallsFilterDto {
   /** A trailing `:*` stands for every digest. */
-  @IsTextList(MAX_NAME) op_names?: string[] | null;
+  @IsOptionalList(MAX_NAME) op_names?: string[] | null;
   @IsRefList() input_refs?: string[] | null;
   @IsRefList() output_refs?: string[] | null;
-  @IsTextList(256) parent_ids?: string[] | null;
-  @IsTextList(256) trace_ids?: string[] | null;
-  @IsTextList(256) call_ids?: string[] | null;
-  @IsTextList(256) thread_ids?: string[] | null;
-  @IsTextList(256) turn_ids?: string[] | null;
+  @IsOptionalList(256) parent_ids?: string[] | null;
+  @IsOptionalList(256) trace_ids?: string[] | null;
+  @IsOptionalList(256) call_ids?: string[] | null;
+  @IsOptionalList(256) thread_ids?: string[] | null;
+  @IsOptionalList(256) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
-  @IsTextList(256) [WIRE.userIds]?: string[] | null;
-  @IsTextList(256) [WIRE.runIds]?: string[] | null;
+  @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
+  @IsOptionalList(256) [WIRE.runIds]?: string[] | null;
 }
 
 export class CallsQueryDto extends PageDto {
@@ -206,7 +201,7 @@ export class CallsQueryDto extends PageDto {
    */
   @IsAfter() after?: Position | null;
   /** Fields to answer; `id`, `project_id`, `trace_id`, `op_name` and `started_at` are always among them. */
-  @IsTextList(MAX_NAME) columns?: string[] | null;
+  @IsOptionalList(MAX_NAME) columns?: string[] | null;
   /** Adds what each call cost, by model, to the derived part of the summary. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
   /**
@@ -219,7 +214,7 @@ export class CallsQueryDto extends PageDto {
   /** Adds `total_storage_size_bytes`, of all calls of a trace, at its root. */
   @IsOptional() @IsBoolean() include_total_storage_size?: boolean | null;
   /** Columns that hold refs. What is behind refs is not searched: a field below one of them is refused. */
-  @IsTextList(MAX_NAME) expand_columns?: string[] | null;
+  @IsOptionalList(MAX_NAME) expand_columns?: string[] | null;
 }
 
 /** Exactly one of `call_ids`, `filter` with or without `query` (or `query` alone), and `before`. */
@@ -227,10 +222,8 @@ export class CallsPurgeDto {
   @IsProjectId() project_id!: string;
   /** These calls and their descendants in the same trace. */
   @IsOptional()
-  @IsArray()
   @ArrayNotEmpty()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsId({ each: true })
+  @IsIdList(MAX_LISTED)
   call_ids?: string[] | null;
   /** The calls that match, also those that were deleted before. */
   @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;

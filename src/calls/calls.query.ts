@@ -17,6 +17,7 @@ import {
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { isVisible, visibleIn } from '../query/visible-calls.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
 import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
 
@@ -111,7 +112,7 @@ const SIZES: Columns = {
   storage_size_bytes: column.number(sql`(${BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
     SELECT sum(${BYTES})::bigint FROM calls c
-    WHERE c.project_id = r.project_id AND c.trace_id = r.trace_id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) END)`),
+    WHERE c.project_id = r.project_id AND c.trace_id = r.trace_id AND ${isVisible}) END)`),
 };
 
 type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
@@ -193,10 +194,6 @@ export const fieldText = (name: string, path: string): Sql =>
 /** What a filter and a query say of the call `c`, also of one that is deleted or has not started. */
 export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query'>): Sql =>
   allOf(filter && isFiltered(filter), query && compile(query, QUERYABLE));
-
-/** The calls of a project that have started and are not deleted. */
-export const visibleIn = (projectId: string) =>
-  sql`c.project_id = ${projectId} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** The calls of a query in the order asked for, by default the oldest first. */
 export const callRows = (request: CallsQueryDto): CallRows =>

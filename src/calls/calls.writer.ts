@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { metrics } from '../common/edge.js';
+import { show } from '../common/metrics.js';
 import { isRowError, isTimeout } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { GroupCommit } from '../database/group-commit.js';
@@ -30,8 +30,7 @@ export class CallsWriter implements OnApplicationShutdown {
   );
 
   constructor(private readonly database: Database) {
-    metrics.removeSingleMetric(WAITING);
-    metrics.registerMetric(this.gauge());
+    show(this.gauge());
   }
 
   /** Starts and ends of calls that wait for the database. */
@@ -99,7 +98,7 @@ export class CallsWriter implements OnApplicationShutdown {
   private gauge() {
     const { group } = this;
     return new Gauge({
-      name: WAITING,
+      name: 'skein_calls_waiting',
       help: 'Starts and ends of calls that wait for the database.',
       registers: [],
       collect() {
@@ -110,8 +109,6 @@ export class CallsWriter implements OnApplicationShutdown {
 }
 
 const ROWS_AT_ONCE = 500;
-
-const WAITING = 'skein_calls_waiting';
 
 /** As PostgreSQL's collation C orders UTF-8. */
 const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));

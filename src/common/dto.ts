@@ -14,6 +14,7 @@ import {
   type ValidationArguments,
   ArrayMaxSize,
 } from 'class-validator';
+import { DATE_TIME } from '../query/functions.js';
 import { ApiError } from './errors.js';
 import { PROJECT_RULE } from './validation.js';
 
@@ -95,6 +96,21 @@ export const IsId = ({ each = false } = {}) =>
     }),
   );
 
+/** At most `maxItems` texts, each of at most `max` characters. */
+export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
+  applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
+
+/** At most `maxItems` ids. */
+export const IsIdList = (maxItems: number) =>
+  applyDecorators(IsList(maxItems), IsId({ each: true }));
+
+const IsList = (maxItems: number) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMaxSize(maxItems),
+    ApiProperty({ type: 'string', isArray: true, maxItems }),
+  );
+
 /** An id that names something else, and may be empty for nothing: `thread_id`, `turn_id`. */
 export const IsOptionalId = () =>
   applyDecorators(
@@ -121,14 +137,12 @@ export const IsDateTime = () =>
     ApiProperty({ type: 'string', format: 'date-time' }),
   );
 
-const DATE_TIME =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,12})?)?(?:[Zz]|[+-](?:0\d|1[0-5])(?::?[0-5]\d)?)?)?$/;
+/** The grammar of the query language. T and Z may be small too. */
+const PATTERN = new RegExp(DATE_TIME, 'i');
 
 export function isDateTime(value: unknown): value is string {
-  if (typeof value !== 'string' || !DATE_TIME.test(value)) return false;
+  if (typeof value !== 'string' || !PATTERN.test(value)) return false;
   const year = Number(value.slice(0, 4));
-  const day = Number(value.slice(8, 10));
-  if (day > 28 && day > daysOf(year, Number(value.slice(5, 7)))) return false;
   return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
 }
 
@@ -141,11 +155,6 @@ export function dateOf(text: string): Date {
     /^(.{10})([Tt ].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
   const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
   return new Date(`${day}T${time.slice(1)}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
-}
-
-function daysOf(year: number, month: number): number {
-  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28;
-  return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
 /**

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Gauge, Histogram } from 'prom-client';
 import { bodyBudget, endHold } from './body-budget.js';
 import { letGoBy } from './inflated.js';
 import { config } from '../config.js';
 import { logger } from './logger.js';
+import { metrics, show } from './metrics.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -12,10 +13,6 @@ declare module 'http' {
     id: string;
   }
 }
-
-/** What `GET /metrics` shows of this process. */
-export const metrics = new Registry();
-collectDefaultMetrics({ register: metrics });
 
 const durations = new Histogram({
   name: 'skein_http_request_duration_seconds',
@@ -25,7 +22,7 @@ const durations = new Histogram({
   registers: [metrics],
 });
 
-metrics.registerMetric(
+show(
   new Gauge({
     name: 'skein_body_bytes',
     help: 'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',

@@ -1,6 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { InvalidQuery } from '../query/columns.js';
 import { TooDeep } from './json-text.js';
+import { Busy, RowTooLarge } from './refusals.js';
 
 /**
  * Every code a client can receive, with its status and the short text that never changes. `docs/errors.md` lists the
@@ -73,9 +74,8 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof HttpException) return fromNest(error);
   if (error instanceof InvalidQuery)
     return invalidRequest([{ path: error.path, message: error.problem }]);
-  if (error instanceof Error && error.name === 'Busy') return unavailable(error.message);
-  if (error instanceof Error && error.name === 'RowTooLarge')
-    return new ApiError('too_large', error.message);
+  if (error instanceof Busy) return unavailable(error.message);
+  if (error instanceof RowTooLarge) return new ApiError('too_large', error.message);
   if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
   return fromForeign(error);
 }

@@ -14,15 +14,7 @@ import {
 import { isZone } from './buckets.js';
 import { IsDateTime, IsProjectId, MAX_INT } from './dto.js';
 
-export const AGGREGATIONS = [
-  'sum',
-  'avg',
-  'min',
-  'max',
-  'count',
-  'count_true',
-  'count_false',
-] as const;
+const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
 
 export const IsAggregations = () =>

@@ -1,19 +1,12 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayNotEmpty,
-  IsArray,
-  IsNumber,
-  IsOptional,
-  Max,
-  Min,
-} from 'class-validator';
+import { ArrayNotEmpty, IsNumber, IsOptional, Max, Min } from 'class-validator';
 import {
   IsDateTime,
-  IsId,
+  IsIdList,
   IsJsonObject,
   IsProjectId,
   IsText,
+  IsTextList,
   PageDto,
   SortBy,
 } from '../common/dto.js';
@@ -63,9 +56,7 @@ export class CostsQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   /** Fields to answer. All when absent. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(1000)
-  @IsText(1000, { each: true })
+  @IsTextList(1000, 1000)
   fields?: string[] | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;
@@ -99,9 +90,7 @@ export class CostsPurgeDto {
 
 export class CostExplainDto {
   @IsProjectId() project_id!: string;
-  @IsArray()
   @ArrayNotEmpty()
-  @ArrayMaxSize(MAX_EXPLAINED)
-  @IsId({ each: true })
+  @IsIdList(MAX_EXPLAINED)
   call_ids!: string[];
 }

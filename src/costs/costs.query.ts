@@ -1,7 +1,9 @@
-import { column, type Columns, orderBy, select, wireTime } from '../query/columns.js';
+import { column, type Columns, orderBy, page, select, wireTime } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, isListed, sql, type Sql } from '../query/sql.js';
+import { visibleIn } from '../query/visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
+import type { PriceName } from './price.js';
 
 const COST: Columns = {
   id: column.text(sql`p.id`, { isNotNull: true }),
@@ -17,15 +19,11 @@ const COST: Columns = {
 };
 
 /** A record to be stored. Prices are number texts; a null takes the default of its column. */
-export interface CostRow {
+export interface CostRow extends Record<PriceName, string | null> {
   id: string;
   llm_id: string;
   effective_date: string | null;
   provider_id: string | null;
-  prompt_token_cost: string;
-  completion_token_cost: string;
-  cache_read_input_token_cost: string | null;
-  cache_creation_input_token_cost: string | null;
   prompt_token_cost_unit: string | null;
   completion_token_cost_unit: string | null;
 }
@@ -54,11 +52,11 @@ const NEWEST_BY_MODEL = [
 
 /** The records of a query, each as JSON text, in the order asked for. */
 export function costsQuery(request: CostsQueryDto): Sql {
-  const { fields, sort_by, limit, offset } = request;
+  const { fields, sort_by } = request;
   return sql`SELECT row_to_json(t)::text AS json FROM (
     SELECT ${select(COST, fields?.length ? fields : Object.keys(COST))} FROM costs p WHERE ${matching(request)}
     ${orderBy(COST, sort_by?.length ? sort_by : NEWEST_BY_MODEL, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) t`;
+    ${page(request)}) t`;
 }
 
 export const purgeQuery = (request: CostsPurgeDto): Sql =>
@@ -71,7 +69,7 @@ export const usageQuery = (projectId: string, callIds: readonly string[]): Sql =
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
     p.records
   FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
-  WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, callIds)} AND c.op_name IS NOT NULL AND c.deleted_at IS NULL) t`;
+  WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 
 /** When prices of a project change behind the start of a window. */
 export const changesQuery = (

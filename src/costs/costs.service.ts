@@ -30,7 +30,15 @@ import {
 } from './costs.query.js';
 import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
-import { KINDS, type PricedUsage, pricedUsage, type PriceRecord, totalOf } from './price.js';
+import {
+  KINDS,
+  type PricedUsage,
+  pricedUsage,
+  type PriceName,
+  type PriceRecord,
+  PRICES,
+  totalOf,
+} from './price.js';
 import { type BookRow, PriceBook } from './price-book.js';
 import type { Tokens } from './usage.js';
 
@@ -41,13 +49,6 @@ const MAX_CHANGES = 10_000;
 const MAX_SCALE = 40;
 /** Characters of a price; a number of millions of them takes minutes to read. */
 const MAX_SPELLING = 100;
-
-const PRICES = [
-  'prompt_token_cost',
-  'completion_token_cost',
-  'cache_read_input_token_cost',
-  'cache_creation_input_token_cost',
-] as const;
 
 /** The usage of a call as it was sent, and the project's records that price it, as `skein_prices` answers them. */
 export interface Priceable {
@@ -198,17 +199,17 @@ function priceProblem(digits: string): string | null {
 
 function rowOf(llmId: string, cost: CostDto, text: string): CostRow {
   const members = memberSpans(text, 0);
-  const digits = (name: (typeof PRICES)[number]) =>
+  const digits = (name: PriceName) =>
     typeof cost[name] === 'number' ? text.slice(...members.get(name)!) : null;
   return {
     id: uuidv7(),
     llm_id: llmId,
     effective_date: cost.effective_date ?? null,
     provider_id: cost.provider_id ?? null,
-    prompt_token_cost: digits('prompt_token_cost')!,
-    completion_token_cost: digits('completion_token_cost')!,
-    cache_read_input_token_cost: digits('cache_read_input_token_cost'),
-    cache_creation_input_token_cost: digits('cache_creation_input_token_cost'),
+    ...(Object.fromEntries(PRICES.map((name) => [name, digits(name)])) as Record<
+      PriceName,
+      string | null
+    >),
     prompt_token_cost_unit: cost.prompt_token_cost_unit ?? null,
     completion_token_cost_unit: cost.completion_token_cost_unit ?? null,
   };

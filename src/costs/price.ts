@@ -5,28 +5,22 @@ import { readUsage, requestsOf, type Tokens, type UsageRead } from './usage.js';
 import { isObject } from '../common/is-object.js';
 
 /** What a token of each kind costs by one record; null where the record has no price for the kind. */
-export interface Price {
+export interface Price extends Record<PriceName, Decimal | null> {
   id: string;
   pricing_level: 'project' | 'builtin';
   effective_date: string | null;
   provider_id: string;
-  prompt_token_cost: Decimal | null;
-  completion_token_cost: Decimal | null;
-  cache_read_input_token_cost: Decimal | null;
-  cache_creation_input_token_cost: Decimal | null;
   prompt_token_cost_unit: string;
   completion_token_cost_unit: string;
 }
 
 /** A record of the project as `skein_prices` answers it; prices are decimal texts. */
-export interface PriceRecord {
+export interface PriceRecord extends Record<PriceName, string | null> {
   id: string;
   effective_date: string;
   provider_id: string;
   prompt_token_cost: string;
   completion_token_cost: string;
-  cache_read_input_token_cost: string | null;
-  cache_creation_input_token_cost: string | null;
   prompt_token_cost_unit: string;
   completion_token_cost_unit: string;
 }
@@ -50,6 +44,10 @@ export const KINDS = [
   ],
 ] as const;
 type Kind = (typeof KINDS)[number];
+
+/** The columns of prices, as they are called on the wire too. */
+export type PriceName = Kind[1];
+export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
 
 /** Models of a call that are priced. Pricing takes up to 0.1 ms a model, and nobody else is served meanwhile. */
 const MAX_MODELS = 1000;

@@ -89,3 +89,22 @@ it('says that anything may have changed when it is too much to list', async () =
 
 it('reads past kinds that this version does not know', () =>
   expect(changesIn('a/b new calls')).toEqual(new Map([['a/b', new Set(['calls'])]])));
+
+it('tells what is left after the statement under way, not beside it', async () => {
+  const told: string[][] = [];
+  let end = () => {};
+  const changes = new Changes(async (statement) => {
+    told.push(statement.toQuery().values.at(-1) as string[]);
+    await new Promise<void>((resolve) => (end = resolve));
+  });
+  changes.note('a/b', 'calls');
+  changes.note('a/b', 'jobs');
+  const flushed = changes.flush();
+  await pass(0);
+  expect(told).toEqual([['a/b calls']]);
+  end();
+  await pass(0);
+  expect(told).toEqual([['a/b calls'], ['a/b jobs']]);
+  end();
+  await flushed;
+});

@@ -34,7 +34,8 @@ const EVERYTHING = '*';
 export class Changes {
   private noted: Noted = new Map();
   private isOverflown = false;
-  private isTelling = false;
+  /** The statement under way. */
+  private telling: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
@@ -44,22 +45,26 @@ export class Changes {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
       noteIn(this.noted, projectId, kind);
     else this.isOverflown = true;
-    if (!this.isTelling && !this.timer) void this.tell();
+    if (!this.telling && !this.timer) this.begin();
   }
 
   /** Tells what is left, if the database takes it. */
   async flush(): Promise<void> {
+    await this.telling;
     clearTimeout(this.timer);
     this.timer = undefined;
     if (this.noted.size > 0) await this.tell();
     clearTimeout(this.timer);
   }
 
+  private begin(): void {
+    this.telling = this.tell().finally(() => (this.telling = undefined));
+  }
+
   private async tell(): Promise<void> {
     const { noted, isOverflown } = this;
     this.noted = new Map();
     this.isOverflown = false;
-    this.isTelling = true;
     let pauseMs = TICK_MS;
     try {
       await this.run(notifyChanges(isOverflown ? [EVERYTHING] : noticesOf(noted)));
@@ -69,10 +74,9 @@ export class Changes {
       for (const [projectId, kinds] of noted)
         for (const kind of kinds) noteIn(this.noted, projectId, kind);
     }
-    this.isTelling = false;
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      if (this.noted.size > 0) void this.tell();
+      if (this.noted.size > 0) this.begin();
     }, pauseMs).unref();
   }
 }

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Database } from './database.js';
 import { Notices } from './notices.js';
+import { Schedule } from './schedule.js';
 import { StagedUploads } from './staged-uploads.js';
 
 /** The one connection pool of the process, for repositories and for `Database`. Closing the app closes it. */
@@ -19,8 +20,8 @@ export class DatabaseModule {
             dataSource.isInitialized ? dataSource : dataSource.initialize(),
         }),
       ],
-      providers: [Database, Notices, StagedUploads],
-      exports: [Database, Notices, StagedUploads],
+      providers: [Database, Notices, Schedule, StagedUploads],
+      exports: [Database, Notices, Schedule, StagedUploads],
     };
   }
 }

@@ -7,7 +7,7 @@ import { type Prepared, Sql } from '../query/sql.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
 import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
-import { RowTap, RowTooLarge } from './row-tap.js';
+import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
@@ -123,7 +123,7 @@ export class Database {
           fail(error);
         }
       },
-      onTooLarge: (bytes) => fail(new RowTooLarge(bytes)),
+      onTooLarge: fail,
     });
     try {
       await client.query(query.toQuery());

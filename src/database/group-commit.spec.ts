@@ -1,4 +1,4 @@
-import { Busy } from './busy.js';
+import { Busy } from '../common/refusals.js';
 import { GroupCommit } from './group-commit.js';
 
 /** A write that ends when told to. */

@@ -1,4 +1,4 @@
-import { Busy } from './busy.js';
+import { Busy } from '../common/refusals.js';
 
 interface Waiting<Row> {
   row: Row;

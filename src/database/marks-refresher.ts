@@ -1,22 +1,22 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger, OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import { type Sql, sql } from '../query/sql.js';
+import { type Lock, tryLock } from './advisory-locks.js';
 import type { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
+import type { Schedule } from './schedule.js';
 
 const PAUSE_MS = 1000;
-/** The pause is at least this many times the round before it, so that one long refresh does not keep a core busy. */
+/** The pause is at least this many times the run before it, so that one long refresh does not keep a core busy. */
 const REST = 4;
 
 /** Statistics that are stored, and the marks that say which have changed. */
 export interface Marked {
   /** The table of the marks. */
   marks: Sql;
-  /** Half of the key of the advisory lock; the other is a hash of the project. */
-  lock: number;
+  /** Of the project. */
+  lock: Lock;
   /** What one transaction takes at most, marks or what they name. */
   atOnce: number;
-  /** For the log. */
+  /** For the log and the metric. */
   what: string;
 }
 
@@ -24,30 +24,23 @@ export interface Marked {
  * Brings statistics of projects up to date, so that readers compute few themselves. Answers are exact without it, only
  * slower. Every process of every replica runs one; they share the work by project and do none twice.
  */
-export abstract class MarksRefresher implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly stop = new AbortController();
-  private loop: Promise<void> | undefined;
-
+export abstract class MarksRefresher {
   constructor(
     protected readonly database: Database,
     private readonly marked: Marked,
-    private readonly logger: Pick<Logger, 'warn'>,
-  ) {}
+    private readonly schedule: Schedule,
+  ) {
+    const refresh = async () => {
+      if (await database.urgently(() => this.round())) again();
+    };
+    const again = schedule.every(PAUSE_MS, marked.what, refresh, { isEager: true, rest: REST });
+  }
 
   /**
    * Refreshes up to `limit` of what is marked and takes these marks away, no other ones: a mark committed after the first
    * statement began stays. In a transaction, with the project's lock held. Answers how many were taken.
    */
   protected abstract take(projectId: string, limit: number): Promise<number>;
-
-  onApplicationBootstrap(): void {
-    this.loop = this.database.urgently(() => this.refreshAlways());
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    this.stop.abort();
-    await this.loop;
-  }
 
   /** Refreshes until nothing is marked but what another process has in hand. */
   async refresh(): Promise<void> {
@@ -65,7 +58,7 @@ export abstract class MarksRefresher implements OnApplicationBootstrap, OnModule
       markedProjects(this.marked.marks),
     );
     for (const { project_id } of projects) {
-      if (this.stop.signal.aborted) return false;
+      if (this.schedule.signal.aborted) return false;
       try {
         if ((await this.takeSome(project_id)) === this.marked.atOnce) hasMore = true;
       } catch (error) {
@@ -83,34 +76,9 @@ export abstract class MarksRefresher implements OnApplicationBootstrap, OnModule
   private takeSome(projectId: string): Promise<number> {
     const { lock, atOnce } = this.marked;
     return this.database.long(async () => {
-      const [row] = await this.database.query<{ is_locked: boolean }>(
-        sql`SELECT pg_try_advisory_xact_lock(${lock}, hashtext(${projectId})) AS is_locked`,
-      );
-      return row!.is_locked ? this.take(projectId, atOnce) : 0;
+      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(lock, projectId));
+      return row!.is_mine ? this.take(projectId, atOnce) : 0;
     }, STATEMENT_MS.bulk);
-  }
-
-  private async refreshAlways(): Promise<void> {
-    const { signal } = this.stop;
-    let isFailing = false;
-    while (!signal.aborted) {
-      const started = performance.now();
-      let hasMore = false;
-      try {
-        hasMore = await this.round();
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing)
-          this.logger.warn(
-            { err: error },
-            `${this.marked.what} are not refreshed: reads are slower`,
-          );
-        isFailing = true;
-      }
-      if (hasMore) continue;
-      const pause_ms = Math.max(PAUSE_MS, REST * (performance.now() - started));
-      await sleep(pause_ms, undefined, { signal, ref: false }).catch(() => {});
-    }
   }
 }
 

@@ -1,10 +1,8 @@
 import { DataSource } from 'typeorm';
 import type { Client } from 'pg';
+import { LOCKS, withLock } from './advisory-locks.js';
 import { UNLIMITED_SESSION } from './limits.js';
 import { beginSession } from './session.js';
-
-/** Any number that no other user of the same database takes: "skein" in ASCII. */
-const MIGRATION_LOCK = '495555340654';
 
 /** One connection for the lock, one for the migrations. */
 const POOL_SIZE = 2;
@@ -21,30 +19,11 @@ export async function migrate({ options }: DataSource): Promise<string[]> {
   const unlimited = new DataSource({ ...options, poolSize: POOL_SIZE, extra } as typeof options);
   await unlimited.initialize();
   try {
-    return await withAdvisoryLock(unlimited, MIGRATION_LOCK, async () => {
+    return await withLock(unlimited, LOCKS.migrations, async () => {
       const done = await unlimited.runMigrations({ transaction: 'each' });
       return done.map(({ name }) => name);
     });
   } finally {
     await unlimited.destroy();
-  }
-}
-
-/** Runs `work` while this session holds the lock; it is released even when the process dies. */
-export async function withAdvisoryLock<T>(
-  dataSource: DataSource,
-  lock: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    await runner.query('SELECT pg_advisory_lock($1)', [lock]);
-    try {
-      return await work();
-    } finally {
-      await runner.query('SELECT pg_advisory_unlock($1)', [lock]);
-    }
-  } finally {
-    await runner.release();
   }
 }

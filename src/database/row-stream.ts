@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
-import { Busy } from './busy.js';
+import { Busy } from '../common/refusals.js';
 import { STATEMENT_MS } from './limits.js';
-import { RowTap, RowTooLarge } from './row-tap.js';
+import { RowTap } from './row-tap.js';
 import type { Slot } from './slots.js';
 
 const BATCH_BYTES = 512 * 1024;
@@ -73,7 +73,7 @@ export class RowStream extends Readable {
     client.once('end', this.lost);
     // PostgreSQL counts the reader's time too, so the session's limit would be the stream's.
     client.query(BEGIN).catch((error: Error) => this.destroy(error));
-    this.tap = new RowTap(client, { onRow: this.add, onTooLarge: this.refuse });
+    this.tap = new RowTap(client, { onRow: this.add, onTooLarge: (error) => this.destroy(error) });
     this.cursor = client.query(new Cursor(text, values));
   }
 
@@ -89,10 +89,6 @@ export class RowStream extends Readable {
     } catch (error) {
       this.destroy(error as Error); // a row that no string can hold
     }
-  };
-
-  private readonly refuse = (bytes: number): void => {
-    this.destroy(new RowTooLarge(bytes));
   };
 
   override _read(): void {

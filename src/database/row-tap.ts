@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
+import { RowTooLarge } from '../common/refusals.js';
 import { config } from '../config.js';
 
 /** pg declares neither; both are its own since version 1. */
@@ -14,20 +15,11 @@ const HEADER = 5;
 /** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
 const MAX_ROW_BYTES = 2 * config.maxBodyBytes + 64 * 1024 * 1024;
 
-/** A row of an answer is refused; `common/errors.ts`, which must not import this folder, knows the error by its name. */
-export class RowTooLarge extends Error {
-  override readonly name = 'RowTooLarge';
-
-  constructor(bytes: number) {
-    super(`the answer has a row of ${bytes} bytes, over the limit of ${MAX_ROW_BYTES}`);
-  }
-}
-
 interface Listeners {
   /** Is given a `DataRow` from its number of values on; must not throw, nor keep the bytes. */
   onRow: (bytes: Buffer, start: number, end: number) => void;
-  /** Is told the length of a row that is over the limit. Nothing more is read; the connection must be dropped. */
-  onTooLarge: (bytes: number) => void;
+  /** Is told of a row that is over the limit. Nothing more is read; the connection must be dropped. */
+  onTooLarge: (error: RowTooLarge) => void;
 }
 
 /**
@@ -75,7 +67,8 @@ export class RowTap {
       const length = left < HEADER ? HEADER : 1 + bytes.readInt32BE(at + 1);
       if (length > MAX_ROW_BYTES) {
         this.isRefused = true;
-        this.listeners.onTooLarge(length);
+        const message = `the answer has a row of ${length} bytes, over the limit of ${MAX_ROW_BYTES}`;
+        this.listeners.onTooLarge(new RowTooLarge(message));
         return;
       }
       if (left < length) {

@@ -1,4 +1,4 @@
-import { Busy } from './busy.js';
+import { Busy } from '../common/refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
 export const WAIT_MS = 5000;

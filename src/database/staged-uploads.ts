@@ -1,17 +1,13 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { identifier, sql, type Sql } from '../query/sql.js';
-import { Busy } from './busy.js';
+import { Busy } from '../common/refusals.js';
 import { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
+import { Schedule } from './schedule.js';
 
 /** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
-export const NO_PROJECT = '';
+const NO_PROJECT = '';
 
 /** An upload that was not touched for this long has lost its process. */
 const STALE = sql`interval '1 hour'`;
@@ -33,24 +29,12 @@ const STAGED = (
  * swept by any other.
  */
 @Injectable()
-export class StagedUploads implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger('uploads');
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> = Promise.resolve();
-
-  constructor(private readonly database: Database) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => {
-      this.sweeping = this.sweep().catch((error: Error) =>
-        this.logger.warn(`uploads could not be swept: ${error.message}`),
-      );
-    }, SWEEP_EVERY_MS).unref();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    await this.sweeping;
+export class StagedUploads {
+  constructor(
+    private readonly database: Database,
+    schedule: Schedule,
+  ) {
+    schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
   }
 
   /** An upload of whoever the asynchronous context works for. Nothing is stored yet. */

@@ -1,10 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
+import { Schedule } from '../database/schedule.js';
 
 /** Fewer erased calls leave too little room for a VACUUM of their own. */
 const MIN_CALLS = 10_000;
@@ -27,27 +23,17 @@ const STATEMENTS = [
  * to clean, and new calls would take new pages meanwhile (`bench/index-room.mjs`).
  */
 @Injectable()
-export class CallsVacuum implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger('erasing');
-  private readonly stop = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | null = null;
+export class CallsVacuum {
   private erased = 0;
   private erasedBefore = 0;
   private runsLeft = 0;
   private notBefore = 0;
 
-  constructor(private readonly database: Database) {}
-
-  onApplicationBootstrap(): void {
-    const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
-    this.timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    this.stop.abort();
-    await this.running;
+  constructor(
+    private readonly database: Database,
+    private readonly schedule: Schedule,
+  ) {
+    schedule.every(LOOK_EVERY_MS, 'vacuum of calls', () => this.look());
   }
 
   noteErased(calls: number): void {
@@ -67,12 +53,10 @@ export class CallsVacuum implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       await this.database.aside(async ({ run }) => {
         for (const statement of STATEMENTS) await run(statement);
-      }, this.stop.signal);
+      }, this.schedule.signal);
       this.runsLeft--;
-    } catch (error) {
-      if (!this.stop.signal.aborted)
-        this.logger.warn(`VACUUM calls has failed and is tried again: ${(error as Error).message}`);
+    } finally {
+      this.notBefore = performance.now() + REST_MS;
     }
-    this.notBefore = performance.now() + REST_MS;
   }
 }

@@ -2,7 +2,6 @@ import { Global, Module } from '@nestjs/common';
 import { CallsVacuum } from './calls-vacuum.js';
 import { ErasingsController } from './erasings.controller.js';
 import { ErasingsService } from './erasings.service.js';
-import { ErasingsSweeper } from './erasings.sweeper.js';
 import { Pace } from './pace.js';
 import { ProjectErasing } from './project-erasing.js';
 
@@ -10,7 +9,7 @@ import { ProjectErasing } from './project-erasing.js';
 @Global()
 @Module({
   controllers: [ErasingsController],
-  providers: [CallsVacuum, ErasingsService, ErasingsSweeper, Pace, ProjectErasing],
+  providers: [CallsVacuum, ErasingsService, Pace, ProjectErasing],
   exports: [ErasingsService, Pace],
 })
 export class ErasingModule {}

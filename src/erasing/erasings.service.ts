@@ -1,11 +1,13 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { type Action, eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { metrics } from '../common/edge.js';
+import { logger } from '../common/logger.js';
+import { show } from '../common/metrics.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
+import { Schedule } from '../database/schedule.js';
 import { join, sql, type Sql } from '../query/sql.js';
 import { CallsVacuum } from './calls-vacuum.js';
 import type { ErasedDto } from './erasings.dto.js';
@@ -25,8 +27,8 @@ import { Pace } from './pace.js';
 
 /** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
 const ANSWER_AFTER_MS = 5000;
-
-const ERASED = 'skein_erased_rows_total';
+/** Between two looks for erasings whose process died. */
+const TAKE_OVER_EVERY_MS = 5000;
 
 /** What one batch has erased, and where the next one begins: null when there is nothing left. */
 export interface Step {
@@ -66,23 +68,24 @@ export interface NewErasure {
  */
 @Injectable()
 export class ErasingsService {
-  private readonly logger = new Logger('erasing');
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
   private readonly makers: Maker[] = [];
-  private readonly erased = new Counter({
-    name: ERASED,
-    help: 'Rows erased for good, by what they were and what erased them.',
-    labelNames: ['what', 'by'],
-    registers: [],
-  });
+  private readonly erased = show(
+    new Counter({
+      name: 'skein_erased_rows_total',
+      help: 'Rows erased for good, by what they were and what erased them.',
+      labelNames: ['what', 'by'],
+      registers: [],
+    }),
+  );
 
   constructor(
     private readonly database: Database,
     private readonly pace: Pace,
     private readonly vacuum: CallsVacuum,
+    schedule: Schedule,
   ) {
-    metrics.removeSingleMetric(ERASED);
-    metrics.registerMetric(this.erased);
+    schedule.every(TAKE_OVER_EVERY_MS, 'erasings', () => this.takeOver());
   }
 
   /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
@@ -182,7 +185,7 @@ export class ErasingsService {
       while (!(await this.batch(projectId, id)));
     } catch (error) {
       if (this.pace.signal.aborted) return;
-      this.logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
+      logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
       const putOff = () => this.database.query(erasingPutOff(projectId, id));
       await this.database.transaction(putOff).catch(() => {});
     }

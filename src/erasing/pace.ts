@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Database } from '../database/database.js';
+import { Schedule } from '../database/schedule.js';
 
 /** Others are looked after first, but not for ever: then one more batch is done. */
 const MAX_YIELD_MS = 1000;
@@ -12,15 +13,17 @@ const LOOK_MS = 20;
  */
 @Injectable()
 export class Pace implements OnModuleDestroy {
-  private readonly stop = new AbortController();
   private lane: Promise<unknown> = Promise.resolve();
   private readonly queues: (() => number)[] = [];
 
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    readonly schedule: Schedule,
+  ) {}
 
   /** Aborted when the process ends. */
   get signal(): AbortSignal {
-    return this.stop.signal;
+    return this.schedule.signal;
   }
 
   /** `waiting` says how many writes wait. */
@@ -41,7 +44,7 @@ export class Pace implements OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stop.abort();
+    await this.schedule.stop();
     await this.lane;
   }
 

@@ -3,11 +3,13 @@ import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@n
 import { Counter, Gauge } from 'prom-client';
 import type { Caller } from '../auth/caller.js';
 import { Counts } from '../common/counts.js';
-import { lastAnswers, metrics } from '../common/edge.js';
-import { Busy } from '../database/busy.js';
+import { lastAnswers } from '../common/edge.js';
+import { show } from '../common/metrics.js';
+import { Busy } from '../common/refusals.js';
 import { CHANGES, changesIn, KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
 import { Notices } from '../database/notices.js';
+import { Schedule } from '../database/schedule.js';
 import { EventStream } from './event-stream.js';
 
 /**
@@ -23,9 +25,6 @@ export const BEAT_MS = 5 * CHECK_MS;
 /** Between two ticks of all kinds. */
 const ALL_KINDS_MS = 60_000;
 
-const OPEN = 'skein_event_streams';
-const TICKS = 'skein_event_ticks_total';
-
 /**
  * Tells clients what has changed in the projects that they watch. Nothing is kept for a client that is away: the first
  * tick of each stream names all kinds, and so does one when the connection to the database was interrupted, and one each
@@ -39,22 +38,23 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   private readonly counts = new Counts();
   private count = 0;
   private listening: Promise<unknown> | undefined;
-  private timer: NodeJS.Timeout | undefined;
   private checkedMs = 0;
-  private readonly ticks = new Counter({
-    name: TICKS,
-    help: 'Ticks sent to clients that watch a project, by what has changed.',
-    labelNames: ['kind'],
-    registers: [],
-  });
+  private readonly ticks = show(
+    new Counter({
+      name: 'skein_event_ticks_total',
+      help: 'Ticks sent to clients that watch a project, by what has changed.',
+      labelNames: ['kind'],
+      registers: [],
+    }),
+  );
 
   constructor(
     private readonly database: Database,
     private readonly notices: Notices,
+    schedule: Schedule,
   ) {
-    for (const name of [OPEN, TICKS]) metrics.removeSingleMetric(name);
-    metrics.registerMetric(this.gauge());
-    metrics.registerMetric(this.ticks);
+    show(this.gauge());
+    schedule.every(CHECK_MS, 'streams of events', async () => this.check());
     lastAnswers.addEventListener('abort', () => this.endAll());
   }
 
@@ -97,7 +97,6 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     if (streams) streams.add(stream);
     else this.streams.set(projectId, new Set([stream]));
     this.addTo(projectId, stream, 1);
-    this.timer ??= setInterval(() => this.check(), CHECK_MS).unref();
   }
 
   private remove(projectId: string, stream: EventStream): void {
@@ -105,9 +104,6 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     streams.delete(stream);
     if (streams.size === 0) this.streams.delete(projectId);
     this.addTo(projectId, stream, -1);
-    if (this.count > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   private addTo(projectId: string, { caller }: EventStream, change: 1 | -1): void {
@@ -146,7 +142,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   private gauge() {
     const open = () => this.count;
     return new Gauge({
-      name: OPEN,
+      name: 'skein_event_streams',
       help: 'Clients that watch a project.',
       registers: [],
       collect() {

@@ -7,8 +7,8 @@ import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.
 import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-stats.query.js';
 
 /** Values of an answer, and the bytes of their names, which stand in each bucket. */
-export const MAX_VALUES = 250_000;
-export const MAX_NAME_BYTES = 16 * 1024 * 1024;
+const MAX_VALUES = 250_000;
+const MAX_NAME_BYTES = 16 * 1024 * 1024;
 
 /** What feedback says over time. Every row of the window is read. */
 @Injectable()

@@ -8,6 +8,7 @@ import {
   IsOptionalWire,
   IsProjectId,
   IsText,
+  IsTextList,
   PageDto,
   SortBy,
 } from '../common/dto.js';
@@ -102,9 +103,7 @@ export class FeedbackQueryDto extends PageDto {
   @IsProjectId() project_id!: string;
   /** Fields to answer, also inside the payload: `payload.value`. All when absent. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(1000)
-  @IsText(1000, { each: true })
+  @IsTextList(1000, 1000)
   fields?: string[] | null;
   /** An expression tree: docs/adr/0010-query-language.md. */
   @IsOptional() @IsJsonObject() query?: object | null;

@@ -1,4 +1,5 @@
 import { WIRE } from '../common/wire.js';
+import { lock, LOCKS } from '../database/advisory-locks.js';
 import {
   column,
   type Columns,
@@ -6,6 +7,7 @@ import {
   jsonValueAt,
   nameBytes,
   orderBy,
+  page,
   select,
   stepsOf,
   storable,
@@ -80,11 +82,11 @@ const matching = ({ project_id, query }: { project_id: string; query?: object | 
 
 /** The rows of a query, each as JSON text, in the order asked for; by default the oldest first. */
 export function feedbackQuery(request: FeedbackQueryDto): Sql {
-  const { fields, sort_by, limit, offset } = request;
+  const { fields, sort_by } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   return sql`SELECT ${asJson(fields)} AS json FROM (
     SELECT f.* FROM feedback f WHERE ${matching(request)} ${orderBy(FEEDBACK, sorts, 'id')}
-    LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint) f`;
+    ${page(request)}) f`;
 }
 
 /** Each of the paths reads the payload, of up to 1 MiB, once more. */
@@ -156,12 +158,9 @@ export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
   sql`WITH gone AS (DELETE FROM feedback f WHERE ${matching(request)} RETURNING 1)
     SELECT count(*)::int AS num_purged FROM gone`;
 
-/** "fdbk" in ASCII: keeps these locks apart from others that hash texts. */
-const LOCK_SEED = 1_717_854_827;
-
 /** Who replaces the row with an id holds this until the end of its transaction. */
 export const lockQuery = (projectId: string, id: string): Sql =>
-  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${projectId}\n${id}`}, ${LOCK_SEED}))`;
+  lock(LOCKS.feedback, `${projectId}\n${id}`);
 
 export const deleteQuery = (projectId: string, id: string): Sql =>
   sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;

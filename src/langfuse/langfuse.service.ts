@@ -8,13 +8,12 @@ import { isObject } from '../common/is-object.js';
 import { elementSpans, memberTexts, objectText, textsIn, TooDeep } from '../common/json-text.js';
 import { Turn } from '../common/turn.js';
 import { WIRE } from '../common/wire.js';
+import { lock, LOCKS } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { FeedbackService } from '../feedback/feedback.service.js';
-import { sql } from '../query/sql.js';
 import type { IngestionAnswerDto } from './langfuse.dto.js';
 import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
 
-const LOCK = 0x6c66;
 /** Each is a statement or two. */
 export const MAX_SCORES = 1000;
 
@@ -61,10 +60,11 @@ export class LangfuseService {
         outcomes.refuse(place, error);
       }
     }
-    const lock = sql`SELECT pg_advisory_xact_lock(${LOCK}, hashtext(${projectId}))`;
     for (const part of await this.partsOf(observed, projectId)) {
       await caller.assertValid();
-      await this.database.alone(lock, () => this.store(part, projectId, caller, outcomes));
+      await this.database.alone(lock(LOCKS.langfuse, projectId), () =>
+        this.store(part, projectId, caller, outcomes),
+      );
     }
     for (const { place, event } of scores) {
       await caller.assertValid();

@@ -8,9 +8,9 @@ import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../common/jso
  */
 
 /** Arrays, objects and members of a value: what its digest takes memory for, up to some 200 bytes each. */
-export const MAX_NODES = 1_000_000;
+const MAX_NODES = 1_000_000;
 
-export class TooManyNodes extends Error {
+class TooManyNodes extends Error {
   constructor() {
     super(`a value holds more than ${MAX_NODES} arrays, objects and members`);
     this.name = 'TooManyNodes';

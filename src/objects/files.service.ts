@@ -24,7 +24,7 @@ import {
 export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** The whole multipart body: the file, a few fields, and what else a client writes between them. */
 const MAX_FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024;
-export const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 /** Chunks that are stored in one transaction. */
 const CHUNKS_AT_ONCE = 4;
 

@@ -1,24 +1,21 @@
-import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   Allow as AnyJson,
-  ArrayMaxSize,
-  IsArray,
   IsBoolean,
   IsOptional,
   IsString,
   Matches,
   ValidateNested,
 } from 'class-validator';
-import { IsAfter, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { IsAfter, IsProjectId, IsText, IsTextList, PageDto, SortBy } from '../common/dto.js';
 import { WIRE } from '../common/wire.js';
 import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
 const MAX_DELETED = 100;
-export const MAX_REFS = 1000;
+const MAX_REFS = 1000;
 
 const OBJECT_ID = /^[\w.-]{1,128}$/;
 
@@ -33,8 +30,7 @@ const ANY_JSON = {
   ],
 };
 
-const IsTexts = () =>
-  applyDecorators(IsArray(), ArrayMaxSize(MAX_LISTED), IsText(256, { each: true }));
+const IsTexts = () => IsTextList(MAX_LISTED, 256);
 
 /** A new version of a name. */
 export class ObjectCreateDto {
@@ -75,9 +71,7 @@ export class ObjectDeleteDto {
   @IsText(256) object_id!: string;
   /** Versions as in `/obj/read`; all of them when absent. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_DELETED)
-  @IsText(256, { each: true })
+  @IsTextList(MAX_DELETED, 256)
   digests?: string[] | null;
 }
 
@@ -149,7 +143,7 @@ export class ObjectsAnswerDto {
 
 export class RefsReadDto {
   /** Object and op refs, each with or without a path into the value. */
-  @IsArray() @ArrayMaxSize(MAX_REFS) @IsText(4096, { each: true }) refs!: string[];
+  @IsTextList(MAX_REFS, 4096) refs!: string[];
 }
 
 export class RefsAnswerDto {

@@ -1,6 +1,7 @@
 import { WIRE } from '../common/wire.js';
 import { isAfter } from '../query/after.js';
-import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { lock, LOCKS } from '../database/advisory-locks.js';
+import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
@@ -70,7 +71,7 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
     SELECT row_to_json(o)::text FROM (
       SELECT ${selected(query)} FROM object_versions v
       WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.filter ?? {}), isAfter(query.after, order))}
-      ${orderBy(VERSION, sorts, 'object_id')} LIMIT ${query.limit ?? null} OFFSET ${query.offset ?? 0}) o`;
+      ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
 }
 
 function filtered(filter: ObjectsFilterDto): Sql {
@@ -175,15 +176,12 @@ export const deletedAtQuery = (projectId: string, objectId: string, word: string
       AND ${word === 'latest' ? sql`TRUE` : called(word)}
     ORDER BY v.version_index DESC LIMIT 1) o`;
 
-/** "objs" in ASCII: keeps these locks apart from others that hash texts. */
-const LOCK_SEED = 1_868_720_755;
-
 /**
  * Who publishes or deletes versions of a name holds this until the end of its transaction, and takes no other lock of
  * this kind. The statements after it see what the one before committed. Why not a row: docs/adr/0020-objects.md.
  */
 export const lockQuery = (projectId: string, objectId: string): Sql =>
-  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`${projectId}\n${objectId}`}, ${LOCK_SEED}))`;
+  lock(LOCKS.objects, `${projectId}\n${objectId}`);
 
 /** The version that is the latest already, when it has the digest. */
 export const latestIndexQuery = (projectId: string, objectId: string, digest: string): Sql => sql`

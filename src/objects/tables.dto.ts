@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
-  ArrayMaxSize,
   IsArray,
   IsBoolean,
   IsInt,
@@ -16,6 +15,7 @@ import {
   IsJsonObject,
   IsProjectId,
   IsText,
+  IsTextList,
   MAX_INT,
   MaxItems,
   PageDto,
@@ -105,9 +105,7 @@ export class TableUpdatedDto {
 export class TableFilterDto {
   /** An empty list is no restriction. */
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
+  @IsTextList(MAX_LISTED, 256)
   row_digests?: string[] | null;
 }
 
@@ -141,9 +139,7 @@ export class TableStatsDto {
 export class TablesStatsQueryDto {
   @IsProjectId() project_id!: string;
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
+  @IsTextList(MAX_LISTED, 256)
   digests?: string[] | null;
   @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
 }

@@ -34,7 +34,7 @@ import {
 } from './tables.query.js';
 
 /** Inserts and pops of one `/table/update`; appends are bounded by the body. */
-export const MAX_EDITS = 10_000;
+const MAX_EDITS = 10_000;
 
 /** Rows of one INSERT, and bytes after which it is sent with fewer. */
 const ROWS_AT_ONCE = 1000;

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
-import { metrics } from '../common/edge.js';
+import { metrics } from '../common/metrics.js';
 import { answer, ask } from '../common/primary.js';
 
 if (cluster.isWorker) {

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { metrics } from '../common/edge.js';
+import { show } from '../common/metrics.js';
 import { Database } from '../database/database.js';
-
-const NAME = 'skein_database_connections';
 
 /**
  * Connections of this process to PostgreSQL: `waiting` counts the requests that want one, `long` those busy ones that may
@@ -12,10 +10,9 @@ const NAME = 'skein_database_connections';
 @Injectable()
 export class DatabaseMetrics {
   constructor(database: Database) {
-    metrics.removeSingleMetric(NAME);
-    metrics.registerMetric(
+    show(
       new Gauge({
-        name: NAME,
+        name: 'skein_database_connections',
         help: 'Connections to PostgreSQL by state; waiting are requests without one.',
         labelNames: ['state'],
         registers: [],

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/access.js';
-import { metrics } from '../common/edge.js';
+import { metrics } from '../common/metrics.js';
 import { ApiError } from '../common/errors.js';
 import { allMetrics } from './all-metrics.js';
 import { config } from '../config.js';

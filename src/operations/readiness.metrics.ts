@@ -1,18 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { metrics } from '../common/edge.js';
+import { show } from '../common/metrics.js';
 import { ReadinessService } from './readiness.service.js';
-
-const NAME = 'skein_ready';
 
 /** What `/ready` says, as numbers; of several workers the one that is worst off counts. */
 @Injectable()
 export class ReadinessMetrics {
   constructor(service: ReadinessService) {
-    metrics.removeSingleMetric(NAME);
-    metrics.registerMetric(
+    show(
       new Gauge({
-        name: NAME,
+        name: 'skein_ready',
         help: '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes.',
         labelNames: ['what'],
         aggregator: 'min',

@@ -27,7 +27,7 @@ export interface SpanGroup {
 }
 
 /** A span over its limits is left undecoded, and refused by itself with this reason. */
-export type SpanBytes = Uint8Array | string;
+type SpanBytes = Uint8Array | string;
 
 export const noRequest = (why: string) =>
   new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);

@@ -36,7 +36,7 @@ const asDisk = ({ blocks, bavail, bsize }: { blocks: number; bavail: number; bsi
 });
 
 /** Whether writes are to be refused, given whether they are now. */
-export function isNearlyFull({ sizeBytes, freeBytes }: Disk, isNow: boolean): boolean {
+function isNearlyFull({ sizeBytes, freeBytes }: Disk, isNow: boolean): boolean {
   const reserve = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
   return freeBytes < (isNow ? ENOUGH * reserve : reserve);
 }

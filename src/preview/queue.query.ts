@@ -3,6 +3,7 @@ import { config } from '../config.js';
 import { wireTime } from '../query/columns.js';
 import { allOf, join, sql, type Sql } from '../query/sql.js';
 import { isReached } from './models.query.js';
+import type { Status } from './training-job.entity.js';
 
 /*
  * The transitions of a training job, each one guarded UPDATE: where the guard does not hold, no row comes back.
@@ -23,7 +24,7 @@ export interface JobRow {
   id: string;
   model_id: string;
   batch_id: string;
-  status: 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  status: Status;
   attempt: number;
   step: number | null;
   error_message: string | null;
@@ -38,7 +39,7 @@ const seconds = (count: number) => sql`make_interval(secs => ${count})`;
 const LEASE = seconds(config.trainerLeaseSeconds);
 const LIMIT = seconds(config.trainingLimitSeconds);
 const IS_HELD = sql`j.status IN ('leased', 'running')`;
-const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
+export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
 /** Who holds a lease: the job, and the hash of the token that came with the claim. */
 export interface Holder {
@@ -157,7 +158,7 @@ function endAttempt(guard: Sql, { isRetryable, message }: Failure): Sql {
     WHERE ${guard} RETURNING ${ROW}`;
 }
 
-export const CANCELLED = 'the job was cancelled';
+const CANCELLED = 'the job was cancelled';
 
 export const fail = (holder: Holder, failure: Failure): Sql =>
   endAttempt(isHeldBy(holder), failure);

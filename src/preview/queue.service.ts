@@ -6,10 +6,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
 import { config } from '../config.js';
+import { LOCKS, tryLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { Notices } from '../database/notices.js';
+import { Schedule } from '../database/schedule.js';
 import { storable } from '../query/columns.js';
-import { sql, type Sql } from '../query/sql.js';
+import { type Sql } from '../query/sql.js';
 import { modelLock } from './models.query.js';
 import { idOf, noSuch } from './pages.js';
 import {
@@ -51,8 +53,6 @@ import { payloadChunks } from './uploads.query.js';
 const CLAIM_TRIES = 10;
 /** Of an error message: what is beyond is cut off. */
 const MAX_MESSAGE = 10_000;
-/** Any number that no other user of the same database takes: "skein" in ASCII, and one. */
-const WATCHDOG_LOCK = '495555340655';
 
 interface ClaimedRow {
   job_id: string;
@@ -77,7 +77,10 @@ export class QueueService {
   constructor(
     private readonly database: Database,
     private readonly notices: Notices,
-  ) {}
+    schedule: Schedule,
+  ) {
+    schedule.every(config.trainerHeartbeatSeconds * 1000, 'training jobs', () => this.sweep());
+  }
 
   /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
   async claim(body: ClaimDto, caller: Caller, request: Request): Promise<string | null> {
@@ -279,10 +282,8 @@ export class QueueService {
    */
   async sweep(): Promise<void> {
     await this.database.transaction(async () => {
-      const [lock] = await this.database.query<{ is_mine: boolean }>(
-        sql`SELECT pg_try_advisory_xact_lock(${WATCHDOG_LOCK}::bigint) AS is_mine`,
-      );
-      if (!lock!.is_mine) return;
+      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.watchdog));
+      if (!row!.is_mine) return;
       for (const query of [...lostJobs(), unclaimedJobs()]) await this.settle(query);
     });
   }

@@ -14,7 +14,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsId, IsJsonObject, IsText } from '../common/dto.js';
+import { IsId, IsIdList, IsJsonObject, IsText } from '../common/dto.js';
 
 /** Longest wait of a claim, in seconds. */
 const MAX_WAIT_S = 30;
@@ -24,7 +24,7 @@ export class ClaimDto {
   /** What the trainer calls itself. */
   @IsId() worker_id!: string;
   /** The base models it can train; all when empty. */
-  @IsOptional() @IsArray() @ArrayMaxSize(1000) @IsId({ each: true }) base_models?: string[] | null;
+  @IsOptional() @IsIdList(1000) base_models?: string[] | null;
   /** Seconds to wait for a job when there is none. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_WAIT_S) wait_s?: number | null;
 }

@@ -1,5 +1,15 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
+export const STATUSES = [
+  'queued',
+  'leased',
+  'running',
+  'succeeded',
+  'failed',
+  'cancelled',
+] as const;
+export type Status = (typeof STATUSES)[number];
+
 /** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
 @Entity('training_jobs')
 @Index('training_jobs_id_idx', ['id'])
@@ -11,7 +21,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 })
 @Check(
   'training_jobs_status_check',
-  `status IN ('queued', 'leased', 'running', 'succeeded', 'failed', 'cancelled')`,
+  `status IN (${STATUSES.map((status) => `'${status}'`).join(', ')})`,
 )
 export class TrainingJob {
   @PrimaryColumn('text', {
@@ -23,8 +33,7 @@ export class TrainingJob {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'training_jobs_pkey' }) id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
-  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!:
-    'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  @Column({ type: 'text', collation: 'C', default: 'queued' }) status!: Status;
   /** Counts the claims. */
   @Column('int', { default: 0 }) attempt!: number;
   @Column('int', { name: 'parent_step', nullable: true }) parentStep!: number | null;

@@ -3,21 +3,13 @@ import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-valida
 import { MAX_INT, PageDto, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
 import { ProjectPageQueryDto } from './models.dto.js';
-
-export const STATUSES = [
-  'queued',
-  'leased',
-  'running',
-  'succeeded',
-  'failed',
-  'cancelled',
-] as const;
+import { type Status, STATUSES } from './training-job.entity.js';
 
 export class TrainingJobsQueryDto extends ProjectPageQueryDto {
   /** By id, which is by time; by default ascending. */
   @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
   @IsOptional() @IsUUID() model_id?: string;
-  @IsOptional() @IsIn(STATUSES) status?: (typeof STATUSES)[number];
+  @IsOptional() @IsIn(STATUSES) status?: Status;
 }
 
 export class TrainingJobCreatedDto {

@@ -1,9 +1,9 @@
 import type { Caller } from '../auth/caller.js';
-import { column, type Columns, jsonAt, orderBy, wireTime } from '../query/columns.js';
+import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import { isAskedFor, isReached, type ModelRow } from './models.query.js';
 import { PAGE_SIZE } from './pages.js';
-import type { JobRow } from './queue.query.js';
+import { IS_OPEN, type JobRow } from './queue.query.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
 
 export interface NewJob {
@@ -23,7 +23,7 @@ export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql
   SELECT j.id FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND b.body_sha256 = ${bodySha256}
-    AND j.status IN ('queued', 'leased', 'running')
+    AND ${IS_OPEN}
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
@@ -116,4 +116,4 @@ export const trajectoriesQuery = (
     typeof query.step === 'number' && sql`b.step = ${query.step}`,
   )}
   ${orderBy(FIELDS, query.sort_by, 'id')}
-  LIMIT ${query.limit ?? null}::bigint OFFSET ${query.offset ?? null}::bigint`;
+  ${page(query)}`;

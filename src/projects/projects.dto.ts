@@ -3,7 +3,7 @@ import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { IsProjectId, MAX_INT, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
 
-export const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
+const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
 type ProjectSort = (typeof PROJECT_SORTS)[number];
 
 const MAX_PAGE = 1000;

@@ -1,5 +1,6 @@
+import { LOCKS } from '../database/advisory-locks.js';
 import type { Marked } from '../database/marks-refresher.js';
-import { column, type Columns, orderBy, select } from '../query/columns.js';
+import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { join, sql, type Sql } from '../query/sql.js';
 import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
 
@@ -12,10 +13,10 @@ const PROJECT: Columns = {
 const LATEST_FIRST = [{ field: 'last_activity', direction: 'desc' }] as const;
 const PAGE = 100;
 
-/** A mark takes microseconds. The lock is "proj" in ASCII. */
+/** A mark takes microseconds. */
 export const MARKED_PROJECTS: Marked = {
   marks: sql`project_marks`,
-  lock: 0x70726f6a,
+  lock: LOCKS.projects,
   atOnce: 10_000,
   what: 'counts of projects',
 };
@@ -59,7 +60,7 @@ export const projectsQuery = (
         max(s.last_activity) AS last_activity
       FROM (${parts(isCovered(scopes))}) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
     ${orderBy(PROJECT, sort_by?.length ? sort_by : LATEST_FIRST, 'project_id')}
-    LIMIT ${limit ?? PAGE}::bigint OFFSET ${offset ?? 0}::bigint) w`;
+    ${page({ limit: limit ?? PAGE, offset })}) w`;
 
 /** How many calls of a project can be seen. */
 export const callCountQuery = (projectId: string): Sql => sql`

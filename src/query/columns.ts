@@ -38,7 +38,7 @@ export interface JsonColumn {
 /** Reads what a dotted name means after its prefix; undefined means that there is no such field. */
 export type Prefix = (path: readonly string[]) => Operand | undefined;
 
-export type Column = Operand | JsonColumn | Prefix;
+type Column = Operand | JsonColumn | Prefix;
 
 /**
  * What a resource exposes: wire name → how to read it. Feeds SELECT, `fields`, `sort_by` and `$getField`.
@@ -166,6 +166,15 @@ function sortKeys({ type, sql: value }: Operand): Sql[] {
 export const wordsOf = (value: Sql) =>
   byCodePoint(sql`regexp_replace(${value}, ${NUMBER_PATTERN}::text, '')`);
 const NUMBER_PATTERN = new Parameter(NUMBER);
+
+interface Page {
+  limit?: number | null | undefined;
+  offset?: number | null | undefined;
+}
+
+/** The rows of a page; all without a limit. */
+export const page = ({ limit, offset }: Page) =>
+  sql`LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
 
 /**
  * The LIMIT of a page, and of what comes before it. The planner cannot see it and takes it for a tenth of the rows.

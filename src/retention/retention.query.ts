@@ -30,9 +30,3 @@ export const walksRestart = (): Sql => sql`
 
 export const walkMove = (projectId: string, cursor: object): Sql => sql`
   UPDATE retention_policies SET payload_cursor = ${JSON.stringify(cursor)}::json WHERE project_id = ${projectId}`;
-
-/** "retain" in ASCII. Who holds it, to the end of its transaction, is the only one to sweep. */
-const SWEEP_LOCK = '125779852814702';
-
-export const sweepLock = (): Sql =>
-  sql`SELECT pg_try_advisory_xact_lock(${SWEEP_LOCK}::bigint) AS is_locked`;

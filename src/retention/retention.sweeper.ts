@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   type BeforeCursor,
   type Candidate,
@@ -7,13 +7,14 @@ import {
 } from '../calls/calls-erasing.service.js';
 import { logger } from '../common/logger.js';
 import { config } from '../config.js';
+import { LOCKS, tryLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts } from '../erasing/erasings.query.js';
 import { ErasingsService, sumOf } from '../erasing/erasings.service.js';
 import { Pace } from '../erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
-import { type Due, duePolicies, sweepLock, walkMove, walksRestart } from './retention.query.js';
+import { type Due, duePolicies, walkMove, walksRestart } from './retention.query.js';
 
 /** Another process sweeps. */
 const TAKEN = Symbol('taken');
@@ -23,10 +24,8 @@ const TAKEN = Symbol('taken');
  * erases, and the others leave it to that one.
  */
 @Injectable()
-export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy {
+export class RetentionSweeper implements OnApplicationBootstrap {
   private readonly clock: DatabaseClock;
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | null = null;
 
   constructor(
     private readonly database: Database,
@@ -35,16 +34,11 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
     private readonly pace: Pace,
   ) {
     this.clock = new DatabaseClock(database);
+    pace.schedule.every(config.retentionIntervalSeconds * 1000, 'retention', () => this.sweep());
   }
 
   onApplicationBootstrap(): void {
-    const look = () => (this.running ??= this.look().finally(() => (this.running = null)));
-    this.timer = setInterval(() => void look(), config.retentionIntervalSeconds * 1000).unref();
     void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
-  }
-
-  onModuleDestroy(): void {
-    clearInterval(this.timer);
   }
 
   /** Applies every policy once; none while the clock of the database cannot be right. */
@@ -74,15 +68,6 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
           },
           'retention has erased what a project no longer keeps',
         );
-    }
-  }
-
-  /** A database that is away is looked for again next time. */
-  private async look(): Promise<void> {
-    try {
-      await this.sweep();
-    } catch (error) {
-      if (!this.pace.signal.aborted) logger.warn({ err: error }, 'retention could not be applied');
     }
   }
 
@@ -136,8 +121,8 @@ export class RetentionSweeper implements OnApplicationBootstrap, OnModuleDestroy
 
   private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
     const alone = async () => {
-      const [lock] = await this.database.query<{ is_locked: boolean }>(sweepLock());
-      return lock!.is_locked ? work() : TAKEN;
+      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.retention));
+      return row!.is_mine ? work() : TAKEN;
     };
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
   }

@@ -1,12 +1,12 @@
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, IsArray, IsOptional, ValidateNested } from 'class-validator';
-import { IsAfter, IsDateTime, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { IsOptional, ValidateNested } from 'class-validator';
+import { IsAfter, IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../common/dto.js';
 import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';
 
 const MAX_LISTED = 1000;
 
-export const THREAD_SORTS = [
+const THREAD_SORTS = [
   'thread_id',
   'turn_count',
   'start_time',
@@ -21,9 +21,7 @@ export class ThreadsFilterDto {
   @IsOptional() @IsDateTime() after_datetime?: string | null;
   @IsOptional() @IsDateTime() before_datetime?: string | null;
   @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(MAX_LISTED)
-  @IsText(256, { each: true })
+  @IsTextList(MAX_LISTED, 256)
   thread_ids?: string[] | null;
 }
 

@@ -1,7 +1,9 @@
+import { LOCKS } from '../database/advisory-locks.js';
 import type { Marked } from '../database/marks-refresher.js';
 import { isAfter, partsAfter } from '../query/after.js';
-import { column, type Columns, orderBy, pageLimit, select } from '../query/columns.js';
+import { column, type Columns, orderBy, page, pageLimit, select } from '../query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { isTurn, visibleIn } from '../query/visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
 const THREAD: Columns = {
@@ -18,9 +20,6 @@ const THREAD: Columns = {
 const NAMES = Object.keys(THREAD);
 const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
 
-/** Written as the partial indexes `calls_turns_idx` and `calls_turns_started_idx` write it. */
-const IS_TURN = sql`c.id = c.turn_id AND c.thread_id <> '' AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
-
 const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
 /** Null as long as the turn runs, and nulls are not counted. */
 const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
@@ -35,7 +34,7 @@ const DETAILS = sql`
 const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
 
 const turnsOf = (projectId: string) =>
-  sql`FROM calls c WHERE c.project_id = ${projectId} AND ${IS_TURN}`;
+  sql`FROM calls c WHERE ${visibleIn(projectId)} AND ${isTurn}`;
 
 /**
  * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
@@ -52,23 +51,23 @@ const withStatistics = (
 
 /** The threads of a query, each as JSON text, in the order asked for. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
-  const { project_id, filter, sort_by, after, limit, offset } = query;
+  const { project_id, filter, sort_by, after } = query;
   const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;
   const order = orderBy(THREAD, sorts, 'thread_id');
   const position = { columns: THREAD, sorts, tieBreaker: 'thread_id' };
-  const page = {
+  const wanted = {
     isBehind: isAfter(after, position) ?? sql`TRUE`,
     parts: partsAfter(after, position),
-    rows: sql`${order} ${pageLimit(limit, offset)}`,
+    rows: sql`${order} ${pageLimit(query.limit, query.offset)}`,
     needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
   };
   const threads = isWindow(filter)
-    ? threadsInWindow(project_id, filter!, page)
-    : currentThreads(project_id, filter?.thread_ids, page);
+    ? threadsInWindow(project_id, filter!, wanted)
+    : currentThreads(project_id, filter?.thread_ids, wanted);
   return sql`
     SELECT row_to_json(w)::text AS json FROM (
       SELECT ${select(THREAD, NAMES)} FROM (
-        SELECT t.* FROM (${threads}) t ${order} LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint
+        SELECT t.* FROM (${threads}) t ${order} ${page(query)}
       ) t) w`;
 }
 
@@ -151,10 +150,10 @@ const FEW_MARKS = 5000;
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
 
-/** Marks of 5000 threads of ten turns take 0.15 s. The lock is "thrd" in ASCII. */
+/** Marks of 5000 threads of ten turns take 0.15 s. */
 export const MARKED_THREADS: Marked = {
   marks: sql`thread_marks`,
-  lock: 0x74687264,
+  lock: LOCKS.threads,
   atOnce: 5000,
   what: 'threads',
 };

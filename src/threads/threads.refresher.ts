@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { logger } from '../common/logger.js';
 import { Database } from '../database/database.js';
 import { MarksRefresher } from '../database/marks-refresher.js';
+import { Schedule } from '../database/schedule.js';
 import { MARKED_THREADS, refreshQuery } from './threads.query.js';
 
 /** Keeps the marks of threads few. */
 @Injectable()
 export class ThreadsRefresher extends MarksRefresher {
-  constructor(database: Database) {
-    super(database, MARKED_THREADS, logger);
+  constructor(database: Database, schedule: Schedule) {
+    super(database, MARKED_THREADS, schedule);
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {

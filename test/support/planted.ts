@@ -44,7 +44,7 @@ export const aFileForm = (project: string, content: string) => {
   return form;
 };
 
-export const fileContentOf = ({ marker }: Pick<Planted, 'marker'>) => `bytes of ${marker}`;
+const fileContentOf = ({ marker }: Pick<Planted, 'marker'>) => `bytes of ${marker}`;
 
 export const aPrice = { prompt_token_cost: 1, completion_token_cost: 2 };
 

@@ -110,7 +110,7 @@ export const groupsQuery = (project: string, search: MetricsSearch, by: 'op' | '
 };
 
 /** Money by unit: that of two units is not one sum. */
-export type Money = ReadonlyMap<string, number>;
+type Money = ReadonlyMap<string, number>;
 
 /** Tokens and what they cost. */
 export interface Spent {
@@ -132,7 +132,7 @@ export interface Row extends Spent {
   p99?: number | null;
 }
 
-export function spentOf(buckets: readonly UsageBucket[]): Spent {
+function spentOf(buckets: readonly UsageBucket[]): Spent {
   const spent = { inputTokens: 0, outputTokens: 0, unpricedTokens: 0 };
   const cost = new Map<string, number>();
   for (const one of buckets) {

@@ -22,7 +22,7 @@ export interface ObjectSearch {
 }
 
 const TABS = ['rows', 'value', 'changes', 'calls'] as const;
-export type Tab = (typeof TABS)[number];
+type Tab = (typeof TABS)[number];
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;

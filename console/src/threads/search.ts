@@ -1,4 +1,4 @@
-export const SORTS = [
+const SORTS = [
   'last_updated',
   'thread_id',
   'turn_count',

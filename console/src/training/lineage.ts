@@ -1,5 +1,5 @@
 /** What an edge leads from or to. */
-export type Node =
+type Node =
   | { type: 'call' | 'feedback' | 'build' | 'job'; id: string }
   | { type: 'checkpoint'; model_id: string; model: string | null; step: number };
 

@@ -1,5 +1,5 @@
 const TABS = ['models', 'jobs', 'builds'] as const;
-export type TrainingTab = (typeof TABS)[number];
+type TrainingTab = (typeof TABS)[number];
 
 /** What stands in the address of the page of all models. */
 export interface TrainingSearch {

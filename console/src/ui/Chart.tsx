@@ -14,7 +14,7 @@ export interface Series {
 }
 
 /** Buckets of time, in seconds; or, where they have a name, numbers of that name: step 0, step 1. */
-export interface Buckets {
+interface Buckets {
   starts: readonly number[];
   until: number;
   name?: string;

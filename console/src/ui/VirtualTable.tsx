@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import styles from './table.module.css';
 
-export const ROW_HEIGHT = 32;
+const ROW_HEIGHT = 32;
 
 export interface Column<T> {
   name: string;

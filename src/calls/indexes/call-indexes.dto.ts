@@ -3,7 +3,7 @@ import { IsIn, IsOptional } from 'class-validator';
 import { IsProjectId, IsText } from '../../common/dto.js';
 import { MAX_NAME } from '../../query/columns.js';
 
-export const KINDS = ['text', 'number', 'substring'] as const;
+const KINDS = ['text', 'number', 'substring'] as const;
 export type IndexKind = (typeof KINDS)[number];
 
 export class CallIndexDto {

@@ -1,18 +1,15 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isConnectionError, toApiError } from '../../common/errors.js';
+import { logger } from '../../common/logger.js';
+import { LOCKS, trySessionLock } from '../../database/advisory-locks.js';
 import { type Aside, Database } from '../../database/database.js';
+import { Schedule } from '../../database/schedule.js';
 import {
   createStatement,
   type Difference,
   differenceQuery,
   dropStatement,
   indexFailed,
-  keeperLock,
   type WantedIndex,
 } from './call-indexes.query.js';
 
@@ -26,50 +23,29 @@ const TRIGRAMS = 'CREATE EXTENSION IF NOT EXISTS pg_trgm';
  * that was killed, a backup that was restored, a project that was erased.
  */
 @Injectable()
-export class CallIndexesKeeper implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger('indexes');
-  private readonly stop = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | null = null;
-  private isAsked = false;
-
-  constructor(private readonly database: Database) {}
-
-  onApplicationBootstrap(): void {
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
-    this.look();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    clearInterval(this.timer);
-    this.stop.abort();
-    await this.running;
-  }
-
+export class CallIndexesKeeper {
   /** Begins to look for something to do, in the background. */
-  look(): void {
-    this.isAsked = true;
-    this.running ??= this.work().finally(() => (this.running = null));
+  readonly look: () => void;
+
+  constructor(
+    private readonly database: Database,
+    private readonly schedule: Schedule,
+  ) {
+    this.look = schedule.every(LOOK_EVERY_MS, 'indexes of calls', () => this.work(), {
+      isEager: true,
+    });
   }
 
-  /** What fails is tried again at the next look. */
   private async work(): Promise<void> {
-    while (this.isAsked && !this.stop.signal.aborted) {
-      this.isAsked = false;
-      try {
-        const [difference] = await this.database.query(differenceQuery());
-        if (difference)
-          await this.database.aside((session) => this.settle(session), this.stop.signal);
-      } catch (error) {
-        if (!this.stop.signal.aborted)
-          this.logger.warn(`indexes could not be looked after: ${(error as Error).message}`);
-      }
-    }
+    const [difference] = await this.database.query(differenceQuery());
+    if (difference)
+      await this.database.aside((session) => this.settle(session), this.schedule.signal);
   }
 
   private async settle({ query, run }: Aside): Promise<void> {
-    const [lock] = await query<{ is_mine: boolean }>(keeperLock());
-    if (!lock!.is_mine) return;
+    // Who waited for the lock would hold up the making of an index.
+    const [row] = await query<{ is_mine: boolean }>(trySessionLock(LOCKS.callIndexesKeeper));
+    if (!row!.is_mine) return;
     await run('SET statement_timeout = 0');
     await run('SET lock_timeout = 0');
     for (;;) {
@@ -89,10 +65,10 @@ export class CallIndexesKeeper implements OnApplicationBootstrap, OnModuleDestro
       const [made] = await query<{ statement: string }>(createStatement(wanted));
       await run(made!.statement);
       const duration_ms = Math.round(performance.now() - started);
-      this.logger.log({ project_id, field, duration_ms }, 'an index was made');
+      logger.info({ project_id, field, duration_ms }, 'an index was made');
     } catch (error) {
       if (isConnectionError(error)) throw error;
-      this.logger.warn({ project_id, field, err: error }, 'an index could not be made');
+      logger.warn({ project_id, field, err: error }, 'an index could not be made');
       await run(dropStatement(wanted.name));
       await query(indexFailed(wanted, reasonOf(error, wanted)));
     }

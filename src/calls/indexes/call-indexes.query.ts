@@ -96,9 +96,6 @@ export const indexesQuery = (projectId: string, name: string | null = null): Sql
 
 export type IndexState = CallIndexStateDto & Record<string, unknown>;
 
-export const indexesLock = (): Sql =>
-  sql`SELECT pg_advisory_xact_lock(hashtext('skein_call_indexes'))`;
-
 /** How many the project and its entity have, and how many there are, without the one that is named. */
 export const countsQuery = ({ project_id, name }: WantedIndex): Sql => sql`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
@@ -132,7 +129,3 @@ export const differenceQuery = (): Sql => sql`
 
 export const indexFailed = ({ project_id, name }: WantedIndex, error: string): Sql => sql`
   UPDATE call_indexes SET error = ${error} WHERE project_id = ${project_id} AND name = ${name}`;
-
-/** For the rest of the session; false when another process has it. Who waited for it would hold up the making of an index. */
-export const keeperLock = (): Sql =>
-  sql`SELECT pg_try_advisory_lock(hashtext('skein_call_indexes_keeper')) AS is_mine`;

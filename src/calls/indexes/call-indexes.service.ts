@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { eventInsert } from '../../audit/audit.query.js';
 import type { Caller } from '../../auth/caller.js';
 import { ApiError } from '../../common/errors.js';
+import { lock, LOCKS } from '../../database/advisory-locks.js';
 import { Database } from '../../database/database.js';
 import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
 import { CallIndexesKeeper } from './call-indexes.keeper.js';
 import {
   countsQuery,
   indexDelete,
-  indexesLock,
   indexesQuery,
   indexInsert,
   type IndexState,
@@ -49,7 +49,7 @@ export class CallIndexesService {
   /** The index, which is made in the background, or is there already. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
-    const index = await this.database.alone(indexesLock(), async () => {
+    const index = await this.database.alone(lock(LOCKS.callIndexes), async () => {
       await by.assertValid();
       const [counts] = await this.database.query<Counts>(countsQuery(wanted));
       assertRoom(counts!);

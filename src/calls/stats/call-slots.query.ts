@@ -1,5 +1,7 @@
+import { LOCKS } from '../../database/advisory-locks.js';
 import type { Marked } from '../../database/marks-refresher.js';
 import { identifier, join, sql, type Sql } from '../../query/sql.js';
+import { visibleIn } from '../../query/visible-calls.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;
@@ -11,16 +13,13 @@ const SLOT = sql`interval '5 minutes'`;
  */
 export const TIERS = [128_001, 200_000, 200_001, 272_000, 272_001, 512_001];
 
-/** A slot costs its calls, some 100 here. The lock is "slot" in ASCII. */
+/** A slot costs its calls, some 100 here. */
 export const MARKED_SLOTS: Marked = {
   marks: sql`call_slot_marks`,
-  lock: 0x736c6f74,
+  lock: LOCKS.callSlots,
   atOnce: 500,
   what: 'statistics of calls',
 };
-
-/** The calls that statistics count, from a source of ranges of time `r`. */
-export const isShown = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** Microseconds; null as long as the call runs. */
 export const LATENCY_US = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint`;
@@ -74,7 +73,7 @@ export const slotsDelete = (projectId: string, slots: readonly string[]): Sql =>
 
 /** The calls of each of some slots `s`, one look into the index of starts for each. */
 const ofSlot = (projectId: string, statistics: Sql) => sql`
-  SELECT ${statistics} WHERE c.project_id = ${projectId} AND ${isShown}
+  SELECT ${statistics} WHERE ${visibleIn(projectId)}
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
 /** Answers what the calls of the slots take. */

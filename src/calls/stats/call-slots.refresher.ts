@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { logger } from '../../common/logger.js';
 import { Database } from '../../database/database.js';
 import { MarksRefresher } from '../../database/marks-refresher.js';
+import { Schedule } from '../../database/schedule.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,
@@ -19,9 +19,10 @@ import {
 export class CallSlotsRefresher extends MarksRefresher {
   constructor(
     database: Database,
+    schedule: Schedule,
     private readonly projects: ProjectsService,
   ) {
-    super(database, MARKED_SLOTS, logger);
+    super(database, MARKED_SLOTS, schedule);
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {

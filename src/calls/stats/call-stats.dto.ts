@@ -19,8 +19,8 @@ import {
 import { WIRE } from '../../common/wire.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
-export const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
-export const USAGE_METRICS = [
+const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
+const USAGE_METRICS = [
   'input_tokens',
   'output_tokens',
   'total_tokens',
@@ -30,7 +30,7 @@ export const USAGE_METRICS = [
   'output_cost',
   'total_cost',
 ] as const;
-export const GROUPS = ['op_name', WIRE.userId, 'status'];
+const GROUPS = ['op_name', WIRE.userId, 'status'];
 
 export type CallMetric = (typeof CALL_METRICS)[number];
 export type UsageMetric = (typeof USAGE_METRICS)[number];

@@ -1,7 +1,8 @@
 import { identifier, join, Parameter, sql, type Sql } from '../../query/sql.js';
+import { visibleIn } from '../../query/visible-calls.js';
 import { STATUS } from '../calls.query.js';
 import { WIRE } from '../../common/wire.js';
-import { CALL_TOTALS, isShown, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
+import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 
 /** A part of time: inclusive, exclusive. */
@@ -84,7 +85,7 @@ class Parts {
   get calls(): Sql {
     const { projectId, fresh, condition } = this.reading;
     return sql`FROM ${spans(fresh)} CROSS JOIN LATERAL (
-      SELECT c.* FROM calls c WHERE c.project_id = ${projectId} AND ${isShown}
+      SELECT c.* FROM calls c WHERE ${visibleIn(projectId)}
         AND c.started_at >= r.since AND c.started_at < r.until AND ${condition}) c`;
   }
 

@@ -1,17 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsBoolean,
-  IsInt,
-  IsOptional,
-  Max,
-  Min,
-  ValidateNested,
-} from 'class-validator';
-import { IsJsonObject, IsProjectId, IsText, MAX_INT } from '../../common/dto.js';
+import { IsBoolean, IsInt, IsOptional, Max, Min, ValidateNested } from 'class-validator';
+import { IsJsonObject, IsProjectId, IsTextList, MAX_INT } from '../../common/dto.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 /** Calls whose usage is read for one answer, whatever `limit` says: they are held together. */
@@ -34,7 +25,7 @@ const IsCallLimit = () =>
 /** Calls whose usage is wanted, each with that of its descendants. */
 export class CallsUsageDto {
   @IsProjectId() project_id!: string;
-  @IsArray() @ArrayMaxSize(1000) @IsText(256, { each: true }) call_ids!: string[];
+  @IsTextList(1000, 256) call_ids!: string[];
   /** Adds what the tokens cost. */
   @IsOptional() @IsBoolean() include_costs?: boolean | null;
   @IsCallLimit() limit?: number | null;

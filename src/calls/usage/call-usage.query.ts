@@ -1,6 +1,7 @@
 import { wireTime } from '../../query/columns.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
-import { familyOf, isMatch, visibleIn } from '../calls.query.js';
+import { visibleIn } from '../../query/visible-calls.js';
+import { familyOf, isMatch } from '../calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
 /** Bytes of the usage of a call that is read. */
@@ -9,12 +10,12 @@ export const MAX_USAGE_BYTES = 1024 * 1024;
 /** Calls and their descendants, at most `limit` of them. */
 export function familyUsage(request: CallsUsageDto, limit: number): Sql {
   const { project_id, call_ids } = request;
-  const isVisible = visibleIn(project_id);
+  const isSeen = visibleIn(project_id);
   return usageOf(
     sql`
-      WITH ${familyOf(call_ids, isVisible)}
+      WITH ${familyOf(call_ids, isSeen)}
       SELECT c.* FROM calls c
-      WHERE ${isVisible} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
+      WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
     request,
   );
 }
