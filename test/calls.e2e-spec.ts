@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
+import { Slots } from '../src/database/slots.js';
 import { callRows, deleteQuery } from '../src/calls/calls.query.js';
 import { sql } from '../src/query/sql.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
@@ -1017,12 +1018,10 @@ describe('calls', () => {
     });
 
     it('reads a large call on a connection that may be held for long, a small one on any', async () => {
-      const { Database } = await import('../src/database/database.js');
-      const { slots } = app.app.get(Database) as any;
       const inputs = { text: randomBytes(100_000).toString('base64') }; // does not compress
       await start({ id: 'large', inputs });
       await start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
-      const taken = jest.spyOn(slots, 'take');
+      const taken = jest.spyOn(Slots.prototype, 'take');
       expect((await read('small')).inputs.text).toHaveLength(100_000);
       expect(taken).not.toHaveBeenCalled();
       expect((await read('large')).inputs).toEqual(inputs);

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../common/errors.js';
 import { WIRE } from '../common/wire.js';
-import { costsOfSummary } from '../costs/price.js';
+import { costsOfSummary } from '../costs/costs.service.js';
 import type { Piece } from '../database/json-row-writer.js';
 import { isAfter, partsAfter } from '../query/after.js';
 import {

@@ -42,6 +42,9 @@ import {
 import { type BookRow, PriceBook } from './price-book.js';
 import type { Tokens } from './usage.js';
 
+/** For the calls, which are answered with their costs. */
+export { costsOfSummary } from './price.js';
+
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */
 const MAX_CHANGES = 10_000;

@@ -133,7 +133,7 @@ export function costsOfSummary(
  * The costs of a call, an object by model, as JSON text. Put together by hand: a stream prints it for every call, and
  * `printed` takes four times as long.
  */
-export const costsJson = (models: PricedUsage[]) =>
+const costsJson = (models: PricedUsage[]) =>
   `{${models.map((model) => `${JSON.stringify(model.llmId)}:${costJson(model)}`).join(',')}}`;
 
 function costJson(usage: PricedUsage): string {
