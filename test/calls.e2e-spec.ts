@@ -1018,7 +1018,7 @@ describe('calls', () => {
 
     it('reads a large call on a connection that may be held for long, a small one on any', async () => {
       const { Database } = await import('../src/database/database.js');
-      const { slots } = app.app.get(Database) as any;
+      const { slots } = app.app.get(Database);
       const inputs = { text: randomBytes(100_000).toString('base64') }; // does not compress
       await start({ id: 'large', inputs });
       await start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
