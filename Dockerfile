@@ -7,7 +7,7 @@ RUN npm ci
 COPY . .
 # The embedded PostgreSQL makes its links between libraries here: the service may not write its own code.
 RUN npm run build && npm prune --omit=dev && node scripts/slim.mjs node_modules \
-  && find dist -name '*.map' -delete \
+  && find dist \( -name '*.map' -o -name '*.d.ts' \) -delete \
   && node -e "import('./dist/src/postgres/postgres-account.js').then((m) => m.postgresBinaries())"
 
 FROM node:24-bookworm-slim

@@ -27,7 +27,9 @@ const DECLARED = [200, 204, 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 43
 async function allCases() {
   const folder = new URL('attack/cases/', import.meta.url);
   const files = readdirSync(folder).filter((name) => name.endsWith('.mjs'));
-  const modules = await Promise.all(files.sort().map((name) => import(new URL(name, folder))));
+  const modules = await Promise.all(
+    files.toSorted().map((name) => import(new URL(name, folder).href)),
+  );
   return modules.flatMap((module) => module.cases);
 }
 const isWanted = ({ name, isQuick }) =>
@@ -99,7 +101,7 @@ try {
 } finally {
   await service.remove();
 }
-console.table(rows.map(({ why: _, ...row }) => row));
+console.table(rows.map(({ why: _why, ...row }) => row));
 const failed = rows.filter(({ verdict }) => verdict === 'FAIL');
 for (const row of failed) console.log(`FAIL ${row.case}: ${row.why}`);
 console.log(`${rows.length - failed.length} of ${rows.length} attacks held`);

@@ -8,5 +8,7 @@ app.post('/call/start', ({ body: { start } }, response) =>
   response.json({ id: start.id, trace_id: start.trace_id }),
 );
 const server = app.listen(0, '127.0.0.1', () =>
-  console.log(`bare Express listens on http://127.0.0.1:${server.address().port}`),
+  console.log(
+    `bare Express listens on http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`,
+  ),
 );

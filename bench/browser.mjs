@@ -59,7 +59,7 @@ const SETTLE_MS = 1500;
 export async function timeTo(page, wire, url, selector) {
   await page.addInitScript((wanted) => {
     const look = () => {
-      if (document.querySelector(wanted)) window.seenAt = performance.now();
+      if (document.querySelector(wanted)) globalThis.seenAt = performance.now();
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -67,7 +67,7 @@ export async function timeTo(page, wire, url, selector) {
   await page.goto(url, { waitUntil: 'commit' });
   await page.locator(selector).first().waitFor({ state: 'attached' });
   await page.waitForTimeout(SETTLE_MS);
-  return { ms: await page.evaluate(() => window.seenAt), ...wire };
+  return { ms: await page.evaluate(() => globalThis.seenAt), ...wire };
 }
 
 const FRAMES = 300;

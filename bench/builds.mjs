@@ -34,7 +34,7 @@ const ask = (path, body, isKept = true) =>
   });
 
 const rss = () =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`))[1]) / 1024;
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))[1]) / 1024;
 
 /** What `work` takes, with the memory and /health meanwhile. */
 async function measured(what, work) {

@@ -49,7 +49,7 @@ await filters('with it', { byModel, byNoModel });
 await plan(byModel);
 await database.query(sql`DROP INDEX bench_model`);
 
-const calls = new CallsService(database, undefined, new CostsService(database));
+const calls = new CallsService(database, undefined, new CostsService(database), undefined);
 const streams = {};
 for (let round = 0; round < 3; round++)
   for (const extras of [{}, { include_costs: true }, { include_feedback: true }]) {
@@ -79,11 +79,11 @@ await server.stop();
 
 async function embedded() {
   const dataDir = dataFolder();
-  const { url, stop } = await openEmbeddedPostgres({ dataDir });
+  const postgres = await openEmbeddedPostgres({ dataDir });
   return {
-    url,
+    url: postgres.url,
     async stop() {
-      await stop();
+      await postgres.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
   };

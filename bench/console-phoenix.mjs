@@ -122,13 +122,13 @@ const { authorization } = service.headers;
 
 async function load() {
   const seconds = { Skein: 0, Phoenix: 0 };
-  for (const [project, total, make] of [
-    ['large', LARGE, large],
-    ['many', MANY, many],
+  for (const { project, total, make } of [
+    { project: 'large', total: LARGE, make: large },
+    { project: 'many', total: MANY, make: many },
   ])
     for (let from = 0; from < total; from += AT_ONCE) {
       const body = ProtobufTraceSerializer.serializeRequest(
-        make(from, Math.min(from + AT_ONCE, total)),
+        /** @type {any} */ (make(from, Math.min(from + AT_ONCE, total))),
       );
       const began = performance.now();
       await send(service.url, project, body, { authorization });

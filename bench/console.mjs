@@ -72,7 +72,7 @@ async function fill(statement, total) {
 }
 
 /** Opens the page several times, and answers what `more` finds out of the last. */
-async function opened(path, selector, more = () => ({})) {
+async function opened(path, selector, more = async (_page, _devtools) => ({})) {
   const rounds = [];
   for (let n = 0; n < ROUNDS; n++) {
     const { page, wire, devtools } = await newPage(browser);
@@ -91,7 +91,7 @@ async function opened(path, selector, more = () => ({})) {
   };
 }
 
-const memory = async (page, devtools) => ({ 'heap, MB': ms(await heapOf(devtools)) });
+const memory = async (_page, devtools) => ({ 'heap, MB': ms(await heapOf(devtools)) });
 
 try {
   await fill(MANY, CALLS);

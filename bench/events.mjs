@@ -103,7 +103,7 @@ const mean = (list) => list.reduce((a, b) => a + b, 0) / list.length;
 const [first] = Object.values(rates);
 /** Of what the first one did in the same round. */
 const ratio = (list) =>
-  list.map((rate, round) => rate / first[round]).sort((a, b) => a - b)[list.length >> 1];
+  list.map((rate, round) => rate / first[round]).toSorted((a, b) => a - b)[list.length >> 1];
 console.log('| | calls/s | of the first, median of rounds |\n| --- | ---: | ---: |');
 for (const [name, list] of Object.entries(rates))
   console.log(`| ${name} | ${Math.round(mean(list))} | ${(100 * ratio(list)).toFixed(1)} % |`);

@@ -178,7 +178,7 @@ async function publish() {
           while (performance.now() < until) {
             const objectId = `${strategy}-${names}-${done++ % names}`;
             const digest = createHash('sha256').update(String(done)).digest('base64url');
-            const objectClass = { kind: 'object', base: null, leaf: null };
+            const objectClass = { kind: /** @type {const} */ ('object'), base: null, leaf: null };
             await client.query('BEGIN');
             await lock(client, objectId);
             await client.query(demoteQuery('acme/lock', objectId).toQuery());
@@ -287,43 +287,34 @@ async function tables() {
   const source = `(SELECT n, row_digest FROM generate_series(0, 9) k,
     LATERAL (SELECT row_number() OVER (ORDER BY digest) - 1 + 100000 * k AS n, digest AS row_digest
       FROM table_rows WHERE project_id = '${project_id}' LIMIT 100000) r)`;
-  const page = (digest, join) => `
+  const page = (join) => `
     SELECT (SELECT row_to_json(o)::text FROM (SELECT r.digest, r.val, p.n FROM table_rows r
       WHERE r.project_id = '${project_id}' AND r.digest = p.digest) o) FROM (${join}) p`;
   const layouts = {
     'one value, read by the slice': {
       fill: `INSERT INTO tables SELECT '${project_id}', 'million', convert_to(string_agg(row_digest, '' ORDER BY n), 'UTF8') FROM ${source} s`,
       page: (from) =>
-        page(
-          'million',
-          `
+        page(`
         SELECT p.n, convert_from(substring(p.row_digests FROM p.n * 43 + 1 FOR 43), 'UTF8') AS digest FROM (
           SELECT t.row_digests, generate_series(${from}, ${from} + 99) AS n FROM tables t
-          WHERE t.project_id = '${project_id}' AND t.digest = 'million') p`,
-        ),
+          WHERE t.project_id = '${project_id}' AND t.digest = 'million') p`),
       table: 'tables',
     },
     'a row for each place': {
       fill: `INSERT INTO bench_places SELECT '${project_id}', 'million', n, row_digest FROM ${source} s`,
       page: (from) =>
-        page(
-          'million',
-          `
+        page(`
         SELECT b.place AS n, b.row_digest AS digest FROM bench_places b
-        WHERE b.project_id = '${project_id}' AND b.digest = 'million' AND b.place BETWEEN ${from} AND ${from} + 99 ORDER BY place`,
-        ),
+        WHERE b.project_id = '${project_id}' AND b.digest = 'million' AND b.place BETWEEN ${from} AND ${from} + 99 ORDER BY place`),
       table: 'bench_places',
     },
     'arrays of 1000': {
       fill: `INSERT INTO bench_arrays SELECT '${project_id}', 'million', n / 1000, array_agg(row_digest ORDER BY n) FROM ${source} s GROUP BY n / 1000`,
       page: (from) =>
-        page(
-          'million',
-          `
+        page(`
         SELECT b.chunk * 1000 + a.i - 1 AS n, a.digest FROM bench_arrays b, unnest(b.row_digests) WITH ORDINALITY a(digest, i)
         WHERE b.project_id = '${project_id}' AND b.digest = 'million' AND b.chunk BETWEEN ${from} / 1000 AND (${from} + 99) / 1000
-          AND b.chunk * 1000 + a.i - 1 BETWEEN ${from} AND ${from} + 99 ORDER BY 1`,
-        ),
+          AND b.chunk * 1000 + a.i - 1 BETWEEN ${from} AND ${from} + 99 ORDER BY 1`),
       table: 'bench_arrays',
     },
   };
@@ -366,6 +357,7 @@ async function files() {
     const upload = () =>
       fetch(`${url}/file/create`, {
         method: 'POST',
+        // @ts-expect-error the types of browsers, which stand before those of Node here, do not know it
         duplex: 'half',
         headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
         body: Readable.toWeb(Readable.from(parts)),

@@ -103,12 +103,13 @@ const streamed = (path, body) =>
     const request = http.request(
       service.url + path,
       { method: 'POST', headers, agent },
-      (response) =>
+      (response) => {
         linesOf(response).then(
           (lines) =>
             response.statusCode === 200 ? resolve(lines) : reject(new Error(`${lines} lines`)),
           reject,
-        ),
+        );
+      },
     );
     request.on('error', reject);
     request.end(JSON.stringify(body));
@@ -135,7 +136,7 @@ const expecting = (lines, read) => async () => {
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const perSecond = (runs) => sum(runs.map(({ rows }) => rows)) / sum(runs.map((run) => run.seconds));
 const ms = (runs) => {
-  const sorted = runs.flatMap(({ times }) => times).sort((a, b) => a - b);
+  const sorted = runs.flatMap(({ times }) => times).toSorted((a, b) => a - b);
   const at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
   return [at(0.5), at(0.99)].map((time) => time.toFixed(time < 10 ? 2 : 0)).join(' / ');
 };
@@ -280,7 +281,7 @@ try {
     repeated(1, 1, () => pool.query(naive)),
   );
   const rss = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1];
-  console.log(`\nResident memory of the service at the end: ${whole(rss / 1024)} MiB.`);
+  console.log(`\nResident memory of the service at the end: ${whole(Number(rss) / 1024)} MiB.`);
 } finally {
   agent.destroy();
   await pool.end();

@@ -29,6 +29,7 @@ const SETS = {
 };
 
 const day = (n) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
+/** @type {Record<string, [path: string, query: object]>} */
 const QUESTIONS = {
   'newest 50': [
     '/calls/query',

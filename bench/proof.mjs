@@ -34,7 +34,7 @@ const port = await freePort();
 async function freePort() {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
-  const { port: free } = probe.address();
+  const { port: free } = /** @type {import('node:net').AddressInfo} */ (probe.address());
   probe.close();
   await once(probe, 'close');
   return free;
@@ -286,7 +286,7 @@ const PATHS = {
       await step('complete', { metrics: { loss: 1 }, checkpoint: { uri: `file:///${marker}` } });
       return job;
     },
-    check: async (marker, job) => {
+    check: async (_marker, job) => {
       const { status } = await preview(`/training-jobs/${job.job_id}`);
       const { data: events } = await preview(`/training-jobs/${job.job_id}/events?limit=100`);
       const { data: steps } = await preview(`/models/${job.model_id}/checkpoints?limit=100`);
@@ -324,7 +324,8 @@ async function untilAcknowledged(send) {
   }
 }
 
-let server;
+let server = /** @type {any} */ (undefined);
+/** @type {Promise<unknown>} */
 let ended;
 let output = '';
 let starts = 0;

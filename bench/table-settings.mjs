@@ -89,7 +89,9 @@ async function measured({ settings = {}, without = [], bytes }) {
   await pool.query('CHECKPOINT');
   await pool.query(`SELECT pg_stat_reset_single_table_counters('calls'::regclass)`);
   const batches = Array.from({ length: ROWS / 100 }, () => batch(bytes));
-  const prepared = batches.map(({ starts, ends }) => [upsertQuery(starts), upsertQuery(ends)]);
+  const prepared = batches.map(({ starts, ends }) =>
+    [starts, ends].map((writes) => upsertQuery(/** @type {any} */ (writes))),
+  );
   const {
     rows: [{ before }],
   } = await pool.query(`SELECT pg_current_wal_lsn() AS before`);

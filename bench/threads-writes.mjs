@@ -13,7 +13,7 @@ const PER_BATCH = 500;
 const WRITERS = 4;
 const TURNS_PER_THREAD = 10;
 
-const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
+const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { openEmbeddedPostgres } = await load('src/postgres/embedded-postgres.js');
 const { upsertQuery } = await load('src/calls/calls.upsert.js');
 
@@ -110,7 +110,10 @@ async function run(pool, wrap, kind, isSplit) {
     Array.from({ length: WRITERS }, async () => {
       for (let next; (next = batches.pop());) {
         const statements = isSplit
-          ? [next.map(({ end, ...write }) => write), next.map(({ start, ...write }) => write)]
+          ? [
+              next.map(({ end: _end, ...write }) => write),
+              next.map(({ start: _start, ...write }) => write),
+            ]
           : [next];
         for (const writes of statements) await pool.query(query(writes, wrap));
       }
@@ -138,7 +141,7 @@ for (let round = 0; round < ROUNDS; round++)
         );
     await pool.end();
   }
-const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
 for (const row of Object.values(rows)) for (const key in row) row[key] = median(row[key]);
 const base = Object.values(rows)[0];
 console.log(

@@ -20,7 +20,7 @@ const DAYS = 30;
 const READS = 200;
 const SECONDS = 4;
 
-const load = (path) => import(new URL(`../dist/${path}`, import.meta.url));
+const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { openEmbeddedPostgres } = await load('src/postgres/embedded-postgres.js');
 const { newSecret } = await load('src/auth/secret.js');
 
@@ -119,7 +119,7 @@ async function timesOf(count, run) {
     await run();
     times.push(performance.now() - started);
   }
-  return times.sort((a, b) => a - b);
+  return times.toSorted((a, b) => a - b);
 }
 
 /** Every thread marked once, as after a bulk load by SQL with its triggers on. */
@@ -337,7 +337,7 @@ async function ingestTable() {
   for (const of of Object.values(rates))
     for (const kind in of)
       of[kind] = at(
-        of[kind].sort((a, b) => a - b),
+        of[kind].toSorted((a, b) => a - b),
         0.5,
       );
   return rates;

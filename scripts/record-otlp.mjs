@@ -74,12 +74,13 @@ async function recorded() {
       const found = await (isJson ? spansOfJson(body) : spansOfProtobuf(body));
       for (const one of found) spans.push({ origin: one.origin, span: one.read().span });
       answer({});
-    } else if (request.url.endsWith('/chat/completions')) answer(chatCompletion(JSON.parse(body)));
+    } else if (request.url.endsWith('/chat/completions'))
+      answer(chatCompletion(JSON.parse(body.toString())));
     else if (request.url.endsWith('/embeddings')) answer(embeddings());
     else answer({});
   }
   await once(server, 'listening');
-  const url = `http://127.0.0.1:${server.address().port}`;
+  const url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`;
   const child = spawn(command, args, {
     env: {
       ...process.env,
@@ -106,7 +107,7 @@ function shortened(_key, value) {
 }
 const spans = command
   ? JSON.parse(JSON.stringify(await recorded(), shortened))
-  : JSON.parse(readFileSync(file), shortened).spans;
+  : JSON.parse(readFileSync(file, 'utf8'), shortened).spans;
 const calls = spans.map(({ origin, span }) => {
   const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
   const { op_name, display_name, thread_id, turn_id, exception } = call;

@@ -17,7 +17,7 @@ export class Stopped extends Error {
  */
 export class StopRequest {
   private readonly controller = new AbortController();
-  readonly signal = this.controller.signal;
+  readonly signal: AbortSignal = this.controller.signal;
   /** What SIGHUP asks for, unless it says that the terminal is gone. */
   reload: () => void = () => {};
 

@@ -240,14 +240,30 @@ describe('the edge', () => {
     expect((await fetch(`${app.url}/docs`)).headers.get('content-type')).toContain('text/html');
   });
 
-  it('docs/errors.md lists every code with its status', () => {
-    const page = readFileSync('docs/errors.md', 'utf8');
-    const listed = [...page.matchAll(/^## `(\w+)` \((\d{3})\)$/gm)].map(([, code, status]) => [
-      code,
-      Number(status),
+  it('serves the page that the type of an error leads to', async () => {
+    const { body } = await app.post('/call/start', {});
+    expect(body.type).toBe('/errors#invalid_request');
+    const response = await fetch(new URL(body.type, `${app.url}/call/start`));
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
     ]);
-    expect(Object.fromEntries(listed)).toEqual(
-      Object.fromEntries(Object.entries(ERRORS).map(([code, { status }]) => [code, status])),
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const ids = [...(await response.text()).matchAll(/id="(\w+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual(Object.keys(ERRORS));
+  });
+
+  it('docs/errors.md says of every code its status and what to do', () => {
+    const page = readFileSync('docs/errors.md', 'utf8');
+    const listed = page.matchAll(/^## `(\w+)` \((\d{3})\)$[^]*?^\*\*What to do[.]\*\* (.+)$/gm);
+    expect(
+      Object.fromEntries(
+        [...listed].map(([, code, status, todo]) => [code, { status: Number(status), todo }]),
+      ),
+    ).toEqual(
+      Object.fromEntries(
+        Object.entries(ERRORS).map(([code, { status, todo }]) => [code, { status, todo }]),
+      ),
     );
   });
 

@@ -107,7 +107,11 @@ const ODD = [
 
 class Maker {
   constructor(document, number, random, stored) {
-    Object.assign(this, { document, number, random, stored, pushes: [] });
+    this.document = document;
+    this.number = number;
+    this.random = random;
+    this.stored = stored;
+    this.pushes = [];
   }
 
   begin({ path }) {
@@ -148,7 +152,7 @@ class Maker {
         x2: this.schema(schema.additionalProperties),
       };
     if (schema.type === 'object' && schema.properties) return this.object(schema, depth);
-    if (schema.type === 'object') return name === 'batch' ? this.item() : this.document_(0);
+    if (schema.type === 'object') return name === 'batch' ? this.item() : this.anyJson(0);
     if (schema.type === 'number' || schema.type === 'integer')
       return (schema.minimum ?? 0) + this.below(5);
     return schema.type === 'boolean' ? this.isIn(0.5) : this.text(schema, name);
@@ -173,14 +177,14 @@ class Maker {
     if (format === 'date-time') return AT;
     if (format === 'uuid') return this.stored.model;
     if (name === 'field' || name === 'fields' || name === 'columns') return this.one(this.fields);
-    if (name === 'refs' || /ref$/.test(name))
+    if (name === 'refs' || name.endsWith('ref'))
       return String(example ?? 'svc:///acme/demo/object/x1:latest').replace(
         'acme/demo',
         this.project,
       );
     if (name === 'query') return '{viewer{username}}';
     if (name === 'object_id') return `x${this.below(3)}`;
-    if (/digest$/.test(name))
+    if (name.endsWith('digest'))
       return this.stored[this.path.split('/')[1].replace(/s$/, '')] ?? 'latest';
     if (name === 'feedback_type')
       return this.one([
@@ -195,7 +199,7 @@ class Maker {
   }
 
   /** A free-form document. */
-  document_(depth) {
+  anyJson(depth) {
     const leaves = [
       () => `x${this.below(9)}`,
       () => this.below(1000),
@@ -205,7 +209,7 @@ class Maker {
       () => ({ prompt_tokens: 1, completion_tokens: 2 }),
     ];
     if (depth > 2 || this.isIn(0.3)) return depth === 0 ? { a: 1 } : this.one(leaves)();
-    if (depth > 0 && this.isIn(0.3)) return times(this.below(4), () => this.document_(depth + 1));
+    if (depth > 0 && this.isIn(0.3)) return times(this.below(4), () => this.anyJson(depth + 1));
     const names = [
       'a',
       'b',
@@ -221,7 +225,7 @@ class Maker {
       'completion_token_cost',
     ];
     return Object.fromEntries(
-      times(1 + this.below(4), () => [this.one(names), this.document_(depth + 1)]),
+      times(1 + this.below(4), () => [this.one(names), this.anyJson(depth + 1)]),
     );
   }
 
@@ -310,7 +314,7 @@ class Maker {
       return this.isIn(0.5)
         ? this.one(NUMBERS)
         : this.one([
-            `${'9'.repeat(count)}`,
+            '9'.repeat(count),
             `0.${'0'.repeat(count)}1`,
             `1e-${count}`,
             `1e${count}`,

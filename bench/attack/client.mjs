@@ -29,6 +29,7 @@ export const times = (count, make) => Array.from({ length: count }, (_, i) => ma
 
 /** One attack on a service. It counts the answers by status, and what did not hold. */
 export class Client {
+  /** @type {Record<string, number>} */
   statuses = {};
   problems = [];
   sockets = new Set();
@@ -37,7 +38,9 @@ export class Client {
   constructor(service, options = {}) {
     this.service = service;
     this.options = options;
-    ({ hostname: this.host, port: this.port } = new URL(service.url));
+    const { hostname, port } = new URL(service.url);
+    this.host = hostname;
+    this.port = Number(port);
   }
 
   count(status) {
@@ -54,7 +57,13 @@ export class Client {
     return path.startsWith('/v1/preview') ? `Bearer ${secret}` : basic(secret);
   }
 
-  /** Sends a request and answers status, headers, the first bytes as text and how many there were. */
+  /**
+   * Sends a request and answers status, headers, the first bytes as text and how many there were.
+   * @param {string} path
+   * @param {unknown} [body]
+   * @param {{ method?: string, headers?: object, as?: string, compress?: string, timeoutMs?: number }} [options]
+   * @returns {Promise<{ status: number | string, headers: any, text: string, size: number }>}
+   */
   send(path, body, { method = 'POST', headers = {}, as, compress, timeoutMs = 60_000 } = {}) {
     let bytes = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
     if (compress) bytes = COMPRESS[compress](bytes);
@@ -97,8 +106,7 @@ export class Client {
 
   /** A bare connection; `seen` is what came back. It is closed at the end of the case at the latest. */
   open() {
-    const socket = connect(this.port, this.host);
-    socket.seen = '';
+    const socket = Object.assign(connect(this.port, this.host), { seen: '' });
     socket.on('data', (chunk) => (socket.seen = (socket.seen + chunk).slice(-KEPT_BYTES)));
     socket.on('error', () => {});
     this.sockets.add(socket);

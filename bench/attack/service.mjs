@@ -12,7 +12,13 @@ export class Service {
   admin = newSecret();
   dataDir = dataFolder();
   /** Secrets by name: `attacker` writes `acme/*`, `victim` writes `other/*`, `trainer` takes jobs of `acme/*`. */
-  keys = { admin: this.admin };
+  keys = /** @type {Record<string, string>} */ ({ admin: this.admin });
+  /** @type {import('node:child_process').ChildProcess} */
+  child;
+  /** @type {string} */
+  url;
+  /** Its last lines. */
+  log = /** @type {string[]} */ ([]);
 
   async start() {
     const { child, url } = await started('../dist/src/main.js', {
@@ -37,6 +43,7 @@ export class Service {
     return this.asAdmin('/keys/create', { user: role, role, scopes: [scope] });
   }
 
+  /** @returns {Promise<any>} */
   async asAdmin(path, body) {
     const answer = await fetch(this.url + path, {
       method: 'POST',

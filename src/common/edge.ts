@@ -40,7 +40,7 @@ const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
 const lastAnswersBegin = new AbortController();
 /** Aborted when each answer is the last one of its connection. What streams without an end, ends then. */
-export const lastAnswers = lastAnswersBegin.signal;
+export const lastAnswers: AbortSignal = lastAnswersBegin.signal;
 
 /** From now on each connection is closed with the answer it gets: the process is about to end. */
 export function closeWithAnswers(): void {

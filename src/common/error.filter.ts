@@ -1,7 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { noteDiskRefusal } from './disk-refusals.js';
-import { ApiError, ERRORS, toApiError } from './errors.js';
+import { ApiError, ERRORS, ERRORS_PATH, toApiError } from './errors.js';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
@@ -39,7 +39,7 @@ export class ErrorFilter implements ExceptionFilter {
 export function problem(error: ApiError, requestId: string) {
   const { code, message, status, details } = error;
   return {
-    type: `https://skein.dev/errors#${code}`,
+    type: `/${ERRORS_PATH}#${code}`,
     title: ERRORS[code].title,
     status,
     detail: message,

@@ -4,27 +4,101 @@ import { TooDeep } from './json-text.js';
 import { Busy, RowTooLarge } from './refusals.js';
 
 /**
- * Every code a client can receive, with its status and the short text that never changes. `docs/errors.md` lists the
- * same codes; a test keeps the two equal.
+ * Every code a client can receive, with its status, the short text that never changes, and what to do about it.
+ * `docs/errors.md` says the same and more; a test keeps the two equal.
  */
 export const ERRORS = {
-  invalid_json: { status: 400, title: 'The body is not JSON' },
-  invalid_request: { status: 400, title: 'The request is not valid' },
-  lint_failed: { status: 400, title: 'The build has errors' },
-  unauthenticated: { status: 401, title: 'Credentials are missing or not valid' },
-  forbidden: { status: 403, title: 'The key does not allow this' },
-  not_found: { status: 404, title: 'There is nothing here' },
-  conflict: { status: 409, title: 'The request contradicts what is stored' },
-  request_timeout: { status: 408, title: 'The request took too long to arrive' },
-  too_large: { status: 413, title: 'Something is over its limit' },
-  unsupported_media_type: { status: 415, title: 'The body has a form that is not understood' },
-  headers_too_large: { status: 431, title: 'The headers are over their limit' },
-  rate_limited: { status: 429, title: 'Too many requests' },
-  internal: { status: 500, title: 'Internal error' },
-  unavailable: { status: 503, title: 'The service cannot answer now' },
+  invalid_json: {
+    status: 400,
+    title: 'The body is not JSON',
+    todo: 'Mend the body; a resend of the same bytes fails again.',
+  },
+  invalid_request: {
+    status: 400,
+    title: 'The request is not valid',
+    todo: 'Mend the fields named.',
+  },
+  lint_failed: {
+    status: 400,
+    title: 'The build has errors',
+    todo: 'Mend what is recorded or the recipe, or name the codes in `accept`.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Credentials are missing or not valid',
+    todo: 'Send a valid key.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'The key does not allow this',
+    todo: 'Use another key, or have an admin issue one.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing here',
+    todo: 'Check the name.',
+  },
+  conflict: {
+    status: 409,
+    title: 'The request contradicts what is stored',
+    todo: 'Do not send the same again; look at what is stored.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long to arrive',
+    todo: 'Send it again over a faster connection, compressed, or in smaller parts.',
+  },
+  too_large: {
+    status: 413,
+    title: 'Something is over its limit',
+    todo: 'Send less at once: split a batch.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has a form that is not understood',
+    todo: 'Set the headers.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The headers are over their limit',
+    todo: 'Send fewer or shorter headers, or a shorter query string.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    todo: 'Send the same again after `Retry-After` seconds.',
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    todo: 'Report it with the `request_id`.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'The service cannot answer now',
+    todo: 'Send the same again after `Retry-After` seconds: starts and ends are upserts, other writes are safe under an `Idempotency-Key`.',
+  },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
+
+/** Where the service shows them. The `type` of a problem document names its code there. */
+export const ERRORS_PATH = 'errors';
+
+/** The page there, without anything that would have to be loaded. */
+export const ERRORS_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Errors of Skein</title>
+<h1>Errors</h1>
+${Object.entries(ERRORS)
+  .map(
+    ([code, { status, title, todo }]) =>
+      `<h2 id="${code}"><code>${code}</code> (${status})</h2>\n<p>${title}.</p>\n<p>${todo.replaceAll(/`(.+?)`/g, '<code>$1</code>')}</p>`,
+  )
+  .join('\n')}
+</html>
+`;
 
 /** One refused value: where it stands (`start.project_id`, `batch[3].mode`; empty for the body itself) and why. */
 export interface Violation {

@@ -2,7 +2,7 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/access.js';
 import { metrics } from '../common/metrics.js';
-import { ApiError } from '../common/errors.js';
+import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../common/errors.js';
 import { allMetrics } from './all-metrics.js';
 import { config } from '../config.js';
 import { VERSION } from '../version.js';
@@ -39,6 +39,15 @@ export class OperationsController {
         headers: { 'Retry-After': '1' },
       });
     return readiness;
+  }
+
+  /** What the `type` of a problem document leads to. */
+  @Get(ERRORS_PATH)
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+  @ApiExcludeEndpoint()
+  errors(): string {
+    return ERRORS_PAGE;
   }
 
   /** Prometheus text format. */

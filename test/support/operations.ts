@@ -63,6 +63,7 @@ export interface Operation {
 export const PUBLIC: Record<string, 200 | 401 | 404> = {
   'GET /health': 200,
   'GET /ready': 200,
+  'GET /errors': 200,
   'GET /metrics': 200,
   'GET /server_info': 200,
   'GET /api/public/health': 200,

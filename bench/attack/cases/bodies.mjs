@@ -268,7 +268,7 @@ export const cases = [
     async attack(it) {
       const text = JSON.stringify(aBatch([{ inputs: { text: 'x'.repeat(300_000) } }]));
       const chunks = Buffer.from(
-        [...text].map((byte) => `1\r\n${byte}\r\n`).join('') + '0\r\n\r\n',
+        Array.from(text, (byte) => `1\r\n${byte}\r\n`).join('') + '0\r\n\r\n',
       );
       const head = it.head('/call/upsert_batch', {
         'content-type': 'application/json',
@@ -317,7 +317,9 @@ export const cases = [
       await it.service.probe.report();
       await pause(Math.min(seconds, 15) * 1000);
       const before = (await it.service.probe.report()).start;
+      /** @returns {[Buffer, object]} */
       const zipped = (text) => [gzipSync(text), { headers: { 'content-encoding': 'gzip' } }];
+      /** @type {[path: string, body: unknown, options?: object][]} */
       const worst = [
         [
           '/otel/v1/traces',

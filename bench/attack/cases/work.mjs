@@ -37,7 +37,7 @@ export const cases = [
   {
     name: 'work: annotation schemas that are large, deep, circular and quadratic',
     async attack(it) {
-      let deep = true;
+      let deep = /** @type {unknown} */ (true);
       for (let i = 0; i < 1000; i++) deep = { allOf: [deep] };
       const list = times(30_000, (i) => ({ i }));
       for (const [name, schema, value] of [
@@ -90,7 +90,7 @@ export const cases = [
         chain('self', (i) => i),
         chain('ring', (i) => (i + 1) % 10_000),
         chain('one', () => 0),
-        chain('down', (i) => i - 1).reverse(),
+        chain('down', (i) => i - 1).toReversed(),
       ])
         await it.send('/call/upsert_batch', aBatch(starts));
       await it.send('/calls/delete', {
@@ -219,7 +219,7 @@ export const cases = [
   {
     name: 'work: 1,000 refs of 4,000 characters into a deep value',
     async attack(it) {
-      let val = 1;
+      let val = /** @type {unknown} */ (1);
       for (let i = 0; i < 900; i++) val = { a: val };
       const { text } = await it.send('/obj/create', {
         obj: { project_id: PROJECT, object_id: 'deep', val },
