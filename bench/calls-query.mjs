@@ -6,7 +6,6 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
 import { callRows } from '../dist/src/calls/calls.query.js';
 import { CallsService } from '../dist/src/calls/calls.service.js';
-import { CostsService } from '../dist/src/costs/costs.service.js';
 import { Database } from '../dist/src/database/database.js';
 import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
 import { migrate } from '../dist/src/database/migrate.js';
@@ -49,7 +48,7 @@ await filters('with it', { byModel, byNoModel });
 await plan(byModel);
 await database.query(sql`DROP INDEX bench_model`);
 
-const calls = new CallsService(database, undefined, new CostsService(database), undefined);
+const calls = new CallsService(database, undefined, undefined);
 const streams = {};
 for (let round = 0; round < 3; round++)
   for (const extras of [{}, { include_costs: true }, { include_feedback: true }]) {
