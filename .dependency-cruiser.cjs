@@ -72,7 +72,8 @@ module.exports = {
     },
     {
       name: 'features-ask-the-database-service',
-      comment: 'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text',
+      comment:
+        'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text',
       severity: 'error',
       from: { path: `^src/(${FEATURES})/`, pathNot: '[.]entity[.]ts$|^src/(backup|operations)/' },
       to: { path: 'node_modules/(@nestjs/)?(typeorm|pg|pg-[a-z-]+)/' },
