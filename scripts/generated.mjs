@@ -1,5 +1,16 @@
-// Writes what is derived from the code: openapi.json. With --check it writes nothing and fails when that is stale.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// Writes what is derived from the code: openapi.json, and the hashes of new migrations. With --check it writes nothing and
+// fails when that is stale. It always fails when a migration differs from its hash.
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
@@ -12,14 +23,47 @@ const { openEmbeddedPostgres } = await import('../dist/src/postgres/embedded-pos
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
 chmodSync(dataDir, 0o755);
 const postgres = await openEmbeddedPostgres({ dataDir, flags: ['-c', 'fsync=off'] });
-const app = await createApp(new DataSource(dataSourceOptions(postgres.url)));
-const text = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
-await app.close();
-await postgres.stop();
-rmSync(dataDir, { recursive: true });
+let text;
+try {
+  const app = await createApp(new DataSource(dataSourceOptions(postgres.url)));
+  text = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+  await app.close();
+} finally {
+  await postgres.stop();
+  rmSync(dataDir, { recursive: true });
+}
 
+const isCheck = process.argv.includes('--check');
 const isStale = readFileSync('openapi.json', { encoding: 'utf8', flag: 'a+' }) !== text;
-if (process.argv.includes('--check') && isStale) {
-  console.error('openapi.json is stale: run `npm run generate`');
+if (isCheck && isStale) fail('openapi.json is stale: run `npm run generate`');
+else if (isStale) writeFileSync('openapi.json', text);
+
+const MIGRATIONS = 'src/database/migrations';
+const HASHES = 'scripts/migrations.sha256'; // as sha256sum writes it
+/** The hash of each migration that has landed, by the name of its file. */
+const hashes = new Map();
+for (const line of readFileSync(HASHES, 'utf8').split('\n')) {
+  const [hash, name] = line.split('  ');
+  if (name) hashes.set(name, hash);
+}
+for (const name of [...new Set([...hashes.keys(), ...readdirSync(MIGRATIONS)])].toSorted()) {
+  const file = `${MIGRATIONS}/${name}`;
+  const hash = existsSync(file)
+    ? createHash('sha256').update(readFileSync(file)).digest('hex')
+    : '';
+  const known = hashes.get(name);
+  if (known === hash) continue;
+  if (known)
+    fail(
+      `${file} has landed, so it must stay as it is: undo the change, and make it in a new migration. (While it is on no ` +
+        `other branch yet: remove its line from ${HASHES}, and run \`npm run generate\`.)`,
+    );
+  else if (isCheck) fail(`${HASHES} is stale: run \`npm run generate\``);
+  else appendFileSync(HASHES, `${hash}  ${name}\n`);
+}
+
+/** @param {string} message */
+function fail(message) {
+  console.error(message);
   process.exitCode = 1;
-} else if (isStale) writeFileSync('openapi.json', text);
+}

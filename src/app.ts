@@ -8,6 +8,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from './app.module.js';
+import { assertRoutes, routesOf } from './auth/routes.js';
 import { edge } from './common/edge.js';
 import { problem, PROBLEM_JSON } from './common/error.filter.js';
 import { ApiError, ERRORS } from './common/errors.js';
@@ -34,6 +35,7 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
     AppModule.forDataSource(dataSource),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
   );
+  assertRoutes(routesOf(app));
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);

@@ -13,6 +13,12 @@ import {
   type Sent,
 } from './support/operations.js';
 import { contents, plant, type Planted } from './support/planted.js';
+import {
+  lastKeysOf,
+  recordStatements,
+  scansWithoutProject,
+  type Statement,
+} from './support/statements.js';
 
 const OWN = 'acme/demo';
 /** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
@@ -61,6 +67,7 @@ beforeAll(async () => {
     const secret = (badKeys[name] = await app.aKey('admin'));
     await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
   }
+  statements = recordStatements(app);
   const { Database } = await import('../src/database/database.js'); // reads settings
   const database = app.app.get(Database);
   const query = database.query.bind(database);
@@ -74,6 +81,9 @@ beforeAll(async () => {
   own = planted[0]!;
 });
 afterAll(() => app.close());
+
+/** What ran, by its text. */
+let statements: Map<string, Statement>;
 
 /** The statements that ran without a slot, by their text, with the values of one run. */
 const unslotted = new Map<string, unknown[]>();
@@ -302,4 +312,64 @@ it('what runs without a slot reads few rows, however large the project', async (
   }
   expect(unslotted.size).toBeGreaterThan(50);
   expect(long).toEqual([]);
+});
+
+/** What may be asked for without a project, and why no project is shown to another one by it. */
+const OF_ALL: Record<string, string> = {
+  models:
+    'are found by their ids, or listed by the scopes of the key, and then judged by their project',
+  training_jobs: 'the same; trainers find them by their lease, or by what they can train',
+  projects: 'are listed by the scopes of the key',
+  audit_events: 'are listed by the scopes of the key',
+  thread_marks: 'are looked for in all projects by the refresher',
+  call_slot_marks: 'are looked for in all projects by the refresher',
+  project_marks: 'are looked for in all projects by the refresher',
+  retention_policies: 'are looked for in all projects by the sweeper',
+  call_indexes: 'are looked for in all projects by the keeper',
+};
+
+/** What sweepers look for, or remove, by its age alone. */
+const SWEEP =
+  /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
+
+it('every statement on data of projects says of which', async () => {
+  const scans = await scansWithoutProject(app, statements.values());
+  expect(statements.size).toBeGreaterThan(200);
+  expect(scans.filter(([table, text]) => !(table in OF_ALL || SWEEP.test(text)))).toEqual([]);
+});
+
+/** Last keys of an order that are no last column of a unique index, and what makes rows differ in them. */
+const WITHOUT_TIES: Record<string, string> = {
+  bucket: 'GROUP BY',
+  op_name: 'GROUP BY',
+  segment: 'DISTINCT ON',
+  place: 'row_number()',
+  1: 'DISTINCT',
+  build_id: 'comes behind the job, of which a build has one',
+};
+
+/** Streams without an order of their own. */
+const IN_ORDER: [RegExp, why: string][] = [
+  [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
+  [/generate_series\(/, 'follows the series'],
+  [/ AS usage\b/, 'is summed up by the service'],
+  [/ c\.id = \$\d+\b/, 'is one call'],
+];
+
+it('every list has a total order', async () => {
+  const rows = await app.query<{ key: string }>(
+    `SELECT DISTINCT a.attname AS key FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum = i.indnkeyatts
+     WHERE i.indisunique AND i.indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
+  );
+  const unique = [...Object.keys(WITHOUT_TIES), ...rows.map(({ key }) => key)];
+  const partial: string[] = [];
+  for (const statement of statements.values()) {
+    const { text, isStream } = statement;
+    const keys = lastKeysOf(statement);
+    if (isStream && keys.length === 0 && !IN_ORDER.some(([known]) => known.test(text)))
+      partial.push(`has no ORDER BY: ${text}`);
+    for (const key of keys)
+      if (!unique.includes(key)) partial.push(`may have ties after ${key}: ${text}`);
+  }
+  expect(partial).toEqual([]);
 });

@@ -1,21 +1,10 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, GUARDS_METADATA } from '@nestjs/common/constants.js';
-import { MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core';
-import { EitherGuard, PUBLIC } from '../src/auth/access.js';
-import { AccessGuard, ROLE } from '../src/auth/access.guard.js';
-import { BasicGuard } from '../src/auth/basic.strategy.js';
-import { BearerGuard } from '../src/auth/bearer.strategy.js';
 import { newSecret } from '../src/auth/secret.js';
-import { BodyGuard } from '../src/common/body.guard.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
-
-/** They look at the key, the code or the cookie themselves. */
-const BEGINS_SESSIONS = ['ConsoleController.login', 'ConsoleController.logout'];
 
 describe('authentication', () => {
   let app: TestApp;
@@ -26,41 +15,6 @@ describe('authentication', () => {
 
   const body = { project_id: 'acme/demo', id: 'x' };
   const read = (headers: Record<string, string>) => send(`${app.url}/call/read`, body, headers);
-
-  it('every route declares who may call it', () => {
-    const reflector = app.app.get(Reflector);
-    const scanner = new MetadataScanner();
-    const undeclared: string[] = [];
-    let routes = 0;
-    const controllers = [...app.app.get(ModulesContainer).values()].flatMap((module) => [
-      ...module.controllers.values(),
-    ]);
-    for (const { metatype } of controllers) {
-      for (const name of scanner.getAllMethodNames(metatype!.prototype)) {
-        const handler = metatype!.prototype[name];
-        const method: RequestMethod | undefined = Reflect.getMetadata(METHOD_METADATA, handler);
-        if (method === undefined) continue;
-        routes++;
-        const isPublic = reflector.getAllAndOverride(PUBLIC, [handler, metatype!]) === true;
-        const guards = [metatype!, handler].flatMap(
-          (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
-        );
-        const isGuarded =
-          [BasicGuard, BearerGuard, EitherGuard].includes(guards[0]) &&
-          guards[1] === BodyGuard &&
-          guards[2] === AccessGuard;
-        const role = reflector.getAllAndOverride(ROLE, [handler, metatype!]);
-        const route = `${metatype!.name}.${name}`;
-        if (!isPublic && !isGuarded)
-          undeclared.push(`${route} needs @BasicAuth(), @BearerAuth() or @EitherAuth() first`);
-        if (!isPublic && !role) undeclared.push(`${route} needs @Allow('<role>')`);
-        if (isPublic && method !== RequestMethod.GET && !BEGINS_SESSIONS.includes(route))
-          undeclared.push(`${route} is a public write`);
-      }
-    }
-    expect(routes).toBeGreaterThan(10);
-    expect(undeclared).toEqual([]);
-  });
 
   it('takes any user name and the key as the password', async () => {
     expect((await read({ authorization: basic(app.key, 'api') })).status).toBe(200);

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { isAfter } from '../src/query/after.js';
 import { column, jsonAt, orderBy, select, type Columns } from '../src/query/columns.js';
 import { compile } from '../src/query/expression.js';
-import { QUERY_FUNCTIONS } from '../src/query/functions.js';
+import { DATE_TIME, EPOCH, NUMBER, NUMBER_LENGTH } from '../src/query/functions.js';
 import { allOf, identifier, join, sql, type Sql } from '../src/query/sql.js';
 import { openTestDatabase } from './support/database.js';
 import { condition, isOpaque, print, readable, type Doc, type Row } from './support/evaluate.js';
@@ -33,7 +33,6 @@ beforeAll(async () => {
   database = await openTestDatabase();
   client = new Client(database.url);
   await client.connect();
-  for (const statement of QUERY_FUNCTIONS) await client.query(statement);
   await client.query(`
     CREATE TABLE query_rows (
       id text COLLATE "C" PRIMARY KEY, project_id text NOT NULL DEFAULT 'a/b', name text COLLATE "C", price numeric,
@@ -42,6 +41,19 @@ beforeAll(async () => {
 afterAll(async () => {
   await client.end();
   await database.drop();
+});
+
+it('reads numbers and times by the same patterns in PostgreSQL and here', async () => {
+  const { rows } = await client.query(
+    `SELECT string_agg(prosrc, '') AS source FROM pg_proc WHERE proname IN ('skein_number', 'skein_time')`,
+  );
+  for (const text of [
+    NUMBER,
+    `<= ${NUMBER_LENGTH} `,
+    DATE_TIME,
+    ...Object.values(EPOCH).map(String),
+  ])
+    expect(rows[0].source).toContain(text);
 });
 
 /** Values that meet: each may stand in a column, inside a document and in a query. */

@@ -9,7 +9,8 @@ import {
 } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
 import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
@@ -17,6 +18,7 @@ import { AuditService } from './audit.service.js';
 @ApiTags('audit')
 @BasicAuth()
 @Allow('admin')
+@NoProjectField('answers what the scopes of the key reach')
 @Controller('audit')
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
@@ -26,6 +28,6 @@ export class AuditController {
   @HttpCode(HttpStatus.OK)
   @ApiOkResponse({ type: AuditEventsDto })
   async query(@Body() query: AuditQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.audit.query(query, request.user!.scopes), request, 'events');
+    return jsonArray(await this.audit.query(query, callerOf(request).scopes), request, 'events');
   }
 }

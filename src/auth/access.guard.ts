@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Caller } from './caller.js';
+import { callerOf } from '../common/caller-of.js';
 
 export const ROLE = 'role';
 
@@ -12,7 +12,7 @@ export const ROLE = 'role';
 export class AccessGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const caller = request.user as Caller;
+    const caller = callerOf(request);
     await caller.assertValid();
     for (const project of request.projects ?? []) caller.assertReaches(project);
     return true;

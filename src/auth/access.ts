@@ -30,6 +30,14 @@ export const EitherAuth = () =>
 /** The least role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);
 
+export const NO_PROJECT_FIELD = 'no project field';
+
+/**
+ * The route has no field that every request must name its project in, and `why` says who checks the project then, or
+ * why there is none to check. Without it, and without such a field, the service does not start.
+ */
+export const NoProjectField = (why: string) => SetMetadata(NO_PROJECT_FIELD, why);
+
 export const PUBLIC = 'public';
 
 /** The route answers anybody: it shows nothing of a project. */

@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import { callerOf } from '../common/caller-of.js';
 import { isProjectId, PROJECT_PART } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
 import type { ApiKey, Role } from './api-key.entity.js';
@@ -96,7 +97,6 @@ declare global {
 }
 
 /** The caller of a guarded route. */
-export const CallerParam = createParamDecorator(
-  (_: unknown, context: ExecutionContext): Caller =>
-    context.switchToHttp().getRequest<Request>().user as Caller,
+export const CallerParam = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
+  callerOf(context.switchToHttp().getRequest<Request>()),
 );

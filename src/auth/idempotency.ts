@@ -11,6 +11,7 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { callerOf } from '../common/caller-of.js';
 import { ApiError, unavailable } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { Database } from '../database/database.js';
@@ -83,7 +84,7 @@ export class Idempotency implements NestInterceptor {
     const keyed: KeyedWrite = {
       key,
       project: request.projects?.[0] ?? '',
-      caller: request.user!,
+      caller: callerOf(request),
       hash: createHash('sha256')
         .update(`${request.originalUrl}\n${request.bodyText ?? ''}`)
         .digest(),

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { dateOf } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
-import { Allow, BasicAuth } from './access.js';
+import { Allow, BasicAuth, NoProjectField } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
 import { Caller, CallerParam, covers } from './caller.js';
 import { Idempotent } from './idempotency.js';
@@ -20,6 +20,7 @@ import { KeysService } from './keys.service.js';
 @ApiTags('keys')
 @BasicAuth()
 @Allow('admin')
+@NoProjectField('a key has scopes, which are held against those of the caller')
 @Controller('keys')
 export class KeysController {
   constructor(private readonly keys: KeysService) {}

@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Allow, EitherAuth } from './access.js';
+import { Allow, EitherAuth, NoProjectField } from './access.js';
 import { Caller, CallerParam } from './caller.js';
 import { MeDto } from './keys.dto.js';
 
@@ -11,6 +11,7 @@ export class MeController {
   /** What the key of the request is, and what it reaches. */
   @Get()
   @Allow('reader')
+  @NoProjectField('says what the key is')
   me(@CallerParam() caller: Caller): MeDto {
     return {
       id: caller.keyId,

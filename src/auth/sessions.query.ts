@@ -9,7 +9,7 @@ export const sessionInsert = (
   sql`WITH ended AS (
       DELETE FROM console_sessions WHERE token_hash IN (
         SELECT token_hash FROM console_sessions WHERE api_key_id = ${keyId} AND NOT is_code
-        ORDER BY expires_at DESC OFFSET ${limit - 1}::bigint FOR UPDATE SKIP LOCKED))
+        ORDER BY expires_at DESC, token_hash OFFSET ${limit - 1}::bigint FOR UPDATE SKIP LOCKED))
     INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
 

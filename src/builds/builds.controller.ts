@@ -13,6 +13,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { heldAnswer } from '../common/body-budget.js';
+import { callerOf } from '../common/caller-of.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import { BuildOutputsService } from './build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
@@ -69,7 +70,7 @@ export class BuildsController {
   @Allow('writer')
   @Idempotent()
   submit(@Body() body: BuildSubmitDto, @Req() request: Request): Promise<BuildSubmittedDto> {
-    return this.outputs.submit(body, request.user!);
+    return this.outputs.submit(body, callerOf(request));
   }
 
   /**

@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import { Idempotency } from '../auth/idempotency.js';
+import { callerOf } from '../common/caller-of.js';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
@@ -111,7 +112,7 @@ export class BuildsService {
           digest: built.digest,
           manifestDigest,
           numChunks: packer.seq,
-          userId: request.user!.userName,
+          userId: callerOf(request).userName,
         }),
       );
       this.database.note(projectId, 'builds');
@@ -178,5 +179,5 @@ function refuse({ lints, digest }: Built, { accept, expected_digest }: BuildCrea
 /** @throws ApiError when the key was revoked, Error when the client has left */
 async function stillThere(request: Request): Promise<void> {
   if (request.res?.destroyed) throw new ApiError('request_timeout', 'the client has left');
-  await request.user!.assertValid();
+  await callerOf(request).assertValid();
 }

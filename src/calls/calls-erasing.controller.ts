@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { callerOf } from '../common/caller-of.js';
 import { ErasedDto } from '../erasing/erasings.dto.js';
 import { ErasingsService } from '../erasing/erasings.service.js';
 import { CallsPurgeDto } from './calls.dto.js';
@@ -27,7 +28,7 @@ export class CallsErasingController {
   @Allow('admin')
   @IdempotentItself()
   async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
-    const begin = () => this.calls.begin(body, request.user!);
+    const begin = () => this.calls.begin(body, callerOf(request));
     return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
   }
 }

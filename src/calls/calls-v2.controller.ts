@@ -10,10 +10,11 @@ import {
 } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
-import { BodyText } from '../common/body.guard.js';
+import { BodyText, bodyTextOf } from '../common/body.guard.js';
+import { callerOf } from '../common/caller-of.js';
 import {
   CallEndBodyDto,
   CallsCompleteAnswerDto,
@@ -41,6 +42,7 @@ export class CallsV2Controller {
   @Post('calls/complete')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('ProjectPathGuard checks the project of the path')
   complete(
     @Body() { batch }: CallsCompleteDto,
     @BodyText() text: string,
@@ -56,7 +58,7 @@ export class CallsV2Controller {
   @Allow('writer')
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
-    const write = () => this.calls.start(start, request.bodyText, request.user!);
+    const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
     return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
   }
 

@@ -10,11 +10,12 @@ import {
 } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { heldAnswer } from '../common/body-budget.js';
-import { BodyText } from '../common/body.guard.js';
+import { BodyText, bodyTextOf } from '../common/body.guard.js';
+import { callerOf } from '../common/caller-of.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
 import {
   CallEndBodyDto,
@@ -45,7 +46,7 @@ export class CallsController {
   @Allow('writer')
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
-    const write = () => this.calls.start(start, request.bodyText, request.user!);
+    const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
     return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
   }
 
@@ -66,12 +67,13 @@ export class CallsController {
   @Post('call/upsert_batch')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('each item names its own, which CallsService checks')
   @IdempotentItself()
   async upsertBatch(
     @Body() { batch }: UpsertBatchDto,
     @Req() request: Request,
   ): Promise<UpsertBatchAnswerDto> {
-    const write = () => this.calls.upsertBatch(batch, request.bodyText, request.user!);
+    const write = () => this.calls.upsertBatch(batch, bodyTextOf(request), callerOf(request));
     return {
       res: await this.idempotency.once(request, write, { isHarmless: hasOwnIds(batch) }),
     };
@@ -123,7 +125,7 @@ export class CallsController {
   @Allow('writer')
   @Idempotent()
   delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
-    return this.calls.delete(body, request.user!);
+    return this.calls.delete(body, callerOf(request));
   }
 }
 

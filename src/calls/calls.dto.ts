@@ -13,6 +13,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import {
+  AnyJson,
   IsAfter,
   IsDateTime,
   IsId,
@@ -72,7 +73,7 @@ export class CallStartDto {
   /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
   @IsOptionalWire() @IsText(256) [WIRE.runId]?: string | null;
   @IsOptionalWire()
   @IsInt()
@@ -100,6 +101,7 @@ export class CallEndDto {
   @IsOptional() @IsJsonObject() summary?: object | null;
   /** Any JSON value. */
   @IsOptional()
+  @AnyJson()
   @ApiProperty({ nullable: true, type: 'object', additionalProperties: true })
   output?: unknown;
   @IsOptional() @IsText(MAX_EXCEPTION) exception?: string | null;

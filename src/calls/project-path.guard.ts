@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Caller } from '../auth/caller.js';
+import { callerOf } from '../common/caller-of.js';
 import { isProjectId } from '../common/dto.js';
 import { invalidRequest } from '../common/errors.js';
 
@@ -22,8 +22,8 @@ export class ProjectPathGuard implements CanActivate {
       throw invalidRequest([
         { path: '', message: 'the path must name a project as <entity>/<project>' },
       ]);
-    (request.user as Caller).assertReaches(path);
-    if (request.projects.some((named) => named !== path))
+    callerOf(request).assertReaches(path);
+    if (request.projects?.some((named) => named !== path))
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
     return true;
   }

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { config } from '../config.js';
+import { callerOf } from './caller-of.js';
 import { Counts } from './counts.js';
 import { ApiError, unavailable } from './errors.js';
 
@@ -179,7 +180,7 @@ export const bodyBudget = new BodyBudget(config.bodyBudgetBytes);
 
 /** What the body of an authenticated request holds. It is given back with the answer: `endHold`. */
 export const holdOf = (request: Request): Hold =>
-  (request.hold ??= bodyBudget.hold((request.user as { keyId: string }).keyId));
+  (request.hold ??= bodyBudget.hold(callerOf(request).keyId));
 
 /** A client that takes nothing of an answer for so long is cut, as a stream's is. */
 const UNREAD_MS = 60_000;

@@ -5,12 +5,12 @@ import {
   type ExecutionContext,
   Injectable,
 } from '@nestjs/common';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import type { Request } from 'express';
 import { config } from '../config.js';
 import { holdOf } from './body-budget.js';
 import { BodyBytes, freeBytes } from './body-bytes.js';
 import { ApiError, invalidRequest } from './errors.js';
+import { dtoParameters } from './handler-dtos.js';
 import {
   declaredBytes,
   encodingOf,
@@ -26,56 +26,60 @@ import { type Dto, validate } from './validation.js';
 
 declare module 'http' {
   interface IncomingMessage {
-    /** The inflated body as it was sent; `body` is its parsed copy. */
-    bodyText: string;
-    /** Projects the body names in fields marked `@IsProjectId()`. */
-    projects: string[];
+    /** The inflated body as it was sent, where `BodyGuard` has read it; `body` is its parsed copy. */
+    bodyText?: string;
+    /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
+    projects?: string[];
   }
 }
 
-/** The body as it was sent, for what must come back byte for byte. */
-export const BodyText = createParamDecorator(
-  (_: unknown, context: ExecutionContext): string =>
-    context.switchToHttp().getRequest<Request>().bodyText,
+/** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */
+export function bodyTextOf({ bodyText }: Request): string {
+  if (bodyText === undefined) throw new Error('the handler takes no @Body(), so no body was read');
+  return bodyText;
+}
+
+/** `bodyTextOf` the request. */
+export const BodyText = createParamDecorator((_: unknown, context: ExecutionContext): string =>
+  bodyTextOf(context.switchToHttp().getRequest<Request>()),
 );
 
 /**
- * Reads, inflates, parses and validates the body of a route that takes one, by the DTO of its `@Body()` parameter.
- * It is a guard, and stands behind the one that authenticates: a caller without a key cannot make the service read a
- * body, and what a body takes of the memory for bodies is counted for its key.
+ * Reads, inflates, parses and validates the body of a route that takes one, by the DTO of its `@Body()` parameter, and
+ * notes the projects that body and query name. It is a guard, and stands behind the one that authenticates: a caller
+ * without a key cannot make the service read a body, and what a body takes of the memory for bodies is counted for its
+ * key. A DTO without rules is an error: nothing passes unseen.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const dto = bodyDto(context);
-    if (!dto) return true;
+    const { body, query } = dtosOf(context);
     const request = context.switchToHttp().getRequest<Request>();
+    if (query) request.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
+    if (!body) return true;
     assertJson(request);
     request.bodyText = await jsonText(request, await readBytes(request));
     request.body = parseJson(request.bodyText);
-    const { violations, projects } = validate(dto, request.body);
+    const { violations, projects } = validate(body, request.body);
     if (violations.length > 0) throw invalidRequest(violations);
-    request.projects = projects;
+    request.projects = request.projects ? [...request.projects, ...projects] : projects;
     return true;
   }
 }
 
-const bodyDtos = new WeakMap<object, Dto | null>();
-const BODY_PARAMETER = '3'; // RouteParamtypes.BODY
+/** The DTOs of handlers, which are looked for once. */
+const known = new WeakMap<object, { body: Dto | undefined; query: Dto | undefined }>();
 
-/** The class of the `@Body()` parameter of a handler, as `@nestjs/swagger` finds it; null where there is none. */
-function bodyDto(context: ExecutionContext): Dto | null {
+function dtosOf(context: ExecutionContext) {
   const handler = context.getHandler();
-  let dto = bodyDtos.get(handler);
-  if (dto === undefined) {
-    const target = context.getClass();
-    const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, target, handler.name) ?? {};
-    const key = Object.keys(parameters).find((name) => name.split(':')[0] === BODY_PARAMETER);
-    const types = Reflect.getMetadata('design:paramtypes', target.prototype, handler.name) ?? [];
-    dto = key === undefined ? null : (types[parameters[key].index] as Dto);
-    bodyDtos.set(handler, dto);
+  let dtos = known.get(handler);
+  if (!dtos) {
+    const parameters = dtoParameters(context.getClass(), handler);
+    const dtoOf = (isBody: boolean) =>
+      parameters.find((parameter) => parameter.isBody === isBody)?.dto;
+    known.set(handler, (dtos = { body: dtoOf(true), query: dtoOf(false) }));
   }
-  return dto;
+  return dtos;
 }
 
 /** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  Allow,
   IsArray,
   IsIn,
   IsInt,
@@ -176,6 +177,9 @@ export const MaxItems = (max: number) =>
       },
     },
   });
+
+/** Any JSON value: no rule, on purpose. */
+export const AnyJson = Allow;
 
 /** Free-form JSON object: kept as the text it was sent as, never copied. */
 export const IsJsonObject = () =>

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import type { Request } from 'express';
+import { callerOf } from './caller-of.js';
 
 export const JSON_LINES = 'application/jsonl';
 const NDJSON = 'application/x-ndjson';
@@ -68,7 +69,7 @@ async function streamed(
   else response.once('close', leave);
   batches.on('error', () => {}); // fails the wait, or the frame; also while neither listens
   await once(batches, 'readable');
-  const assertValid = async () => request.user!.assertValid();
+  const assertValid = async () => callerOf(request).assertValid();
   await assertValid();
   if (batches.errored) throw batches.errored;
   const watched = new Transform({

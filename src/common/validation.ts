@@ -113,6 +113,27 @@ function checkNested(
       check(rules, value[i], `${path}[${i}]`, seen);
 }
 
+/**
+ * Reads the rules of a DTO, and of those in it.
+ * @throws Error that says what to do where a property would pass unseen, or a rule cannot run.
+ */
+export function assertRules(dto: Dto): void {
+  rulesOf(dto);
+}
+
+/** Whether whatever passes the rules names a project, in a field marked `@IsProjectId()` that cannot be left out. */
+export function namesProject(dto: Dto): boolean {
+  return isNaming(rulesOf(dto));
+}
+
+const isNaming = (rules: Rules): boolean =>
+  rules.some(
+    ({ isProject, isOptional, conditions, nested }) =>
+      !isOptional &&
+      conditions.length === 0 &&
+      (isProject || (nested && !nested.each && isNaming(nested.rules))),
+  );
+
 const compiled = new Map<Dto, Rules>();
 
 function rulesOf(dto: Dto): Rules {
@@ -120,7 +141,12 @@ function rulesOf(dto: Dto): Rules {
   if (!rules) {
     const properties: Property[] = [];
     compiled.set(dto, properties); // before the nested ones, so that a class may hold itself
-    properties.push(...compile(dto));
+    try {
+      properties.push(...compile(dto));
+    } catch (error) {
+      compiled.delete(dto);
+      throw error;
+    }
     rules = properties;
   }
   return rules;
@@ -131,52 +157,102 @@ type Metadata = ReturnType<
 >[number];
 
 function compile(dto: Dto): Property[] {
+  assertOwnClass(dto);
   const storage = getMetadataStorage();
   const byProperty = storage.groupByPropertyName(
     storage.getTargetValidationMetadatas(dto, '', true, false),
   );
-  return Object.entries(byProperty).map(([name, metadata]) => {
-    const nested = metadata.find(({ type }) => type === 'nestedValidation');
-    return {
-      name,
-      isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
-      isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
-      conditions: metadata
-        .filter(({ type, name: rule }) => type === 'conditionalValidation' && rule !== IS_OPTIONAL)
-        .map(({ constraints }) => constraints[0]),
-      // decorators run from the last to the first, those of a decorator of ours from the first to the last
-      rules: metadata
-        .toReversed()
-        .toSorted((a, b) => rank(a) - rank(b))
-        .flatMap((rule) => (rule.type === 'customValidation' ? compileRule(dto, rule) : [])),
-      nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
-    };
-  });
+  const properties = Object.entries(byProperty).map(([name, metadata]) =>
+    compileProperty(dto, name, metadata),
+  );
+  // fields are own keys of an instance, whether they have a decorator or not
+  for (const name of new Set([...Object.keys(new dto()), ...Object.keys(byProperty)]))
+    if (!byProperty[name]?.some(({ type }) => RULES.includes(type)))
+      throw new Error(
+        `${dto.name}.${name} has no rule, so that anything would pass: give it one, @AnyJson() where anything may`,
+      );
+  return properties;
 }
+
+/** What TypeScript puts in place of a class that is not there at run time is one of JavaScript's own. */
+function assertOwnClass(dto: Dto | undefined): void {
+  if (typeof dto !== 'function' || /\[native code\]/.test(Function.prototype.toString.call(dto)))
+    throw new Error(
+      `its type is ${dto?.name} at run time, which has no rules: declare it as a DTO class, imported without "type"`,
+    );
+}
+
+function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property {
+  const unknown = metadata.find(({ type }) => ![...RULES, CONDITIONAL].includes(type));
+  if (unknown) throw cannotRun(dto, name, `of the type ${unknown.type}`);
+  const nested = metadata.find(({ type }) => type === NESTED);
+  return {
+    name,
+    isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
+    isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
+    conditions: metadata
+      .filter(({ type, name: rule }) => type === CONDITIONAL && rule !== IS_OPTIONAL)
+      .map(({ constraints }) => constraints[0]),
+    // decorators run from the last to the first, those of a decorator of ours from the first to the last
+    rules: metadata
+      .toReversed()
+      .toSorted((a, b) => rank(a) - rank(b))
+      .flatMap((rule) => (rule.type === CUSTOM ? compileRule(dto, rule) : [])),
+    nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
+  };
+}
+
+/** The types of class-validator's metadata that are run here. */
+const NESTED = 'nestedValidation';
+const CONDITIONAL = 'conditionalValidation';
+const CUSTOM = 'customValidation';
+/** `@AnyJson()` is the rule that anything passes. */
+const RULES = [NESTED, CUSTOM, 'whitelistValidation'];
+
+const cannotRun = (dto: Dto, property: string, why: string) =>
+  new Error(
+    `${dto.name}.${property} has a rule that cannot run, ${why}; rules answer at once, whatever the value: see common/dto.ts`,
+  );
 
 /** The type of a value is judged before its size, and a list as a whole before its items. */
 const rank = ({ each, name }: Metadata) => (each ? 2 : /^is[A-Z]/.test(name ?? '') ? 0 : 1);
 
 function compileRule(dto: Dto, metadata: Metadata): Rule[] {
   const { constraints, each, propertyName: property, message } = metadata;
-  return getMetadataStorage()
-    .getTargetValidatorConstraints(metadata.constraintCls)
-    .map(({ instance }) => {
-      const rule: Rule = (value, object) => {
-        const args: ValidationArguments = {
-          value,
-          constraints,
-          object,
-          targetName: dto.name,
-          property,
-        };
-        if (instance.validate(value, args)) return undefined;
-        const text = message ?? instance.defaultMessage?.(args) ?? 'is not valid';
-        const template = typeof text === 'function' ? text(args) : text;
-        return { path: '', message: wording(template, constraints) };
+  const found = getMetadataStorage().getTargetValidatorConstraints(metadata.constraintCls);
+  if (found.length === 0) throw cannotRun(dto, property, 'whose class is no constraint');
+  return found.map(({ instance }) => {
+    const rule: Rule = (value, object) => {
+      const args: ValidationArguments = {
+        value,
+        constraints,
+        object,
+        targetName: dto.name,
+        property,
       };
-      return each ? eachOf(rule) : rule;
-    });
+      const isValid: unknown = instance.validate(value, args);
+      if (isValid === true) return undefined;
+      if (isValid !== false) throw new Error('the rule answers no boolean at once');
+      const text = message ?? instance.defaultMessage?.(args) ?? 'is not valid';
+      const template = typeof text === 'function' ? text(args) : text;
+      return { path: '', message: wording(template, constraints) };
+    };
+    assertRuns(rule, (why) => cannotRun(dto, property, why));
+    return each ? eachOf(rule) : rule;
+  });
+}
+
+/** One value of each kind of JSON. */
+const SAMPLES = [null, false, 0, '', [], {}];
+
+/** Finds what cannot run before a client does. */
+function assertRuns(rule: Rule, fault: (why: string) => Error): void {
+  for (const value of SAMPLES)
+    try {
+      rule(value, {});
+    } catch (error) {
+      throw fault(`on ${JSON.stringify(value)}: ${(error as Error).message}`);
+    }
 }
 
 const eachOf =

@@ -13,6 +13,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { BodyText } from '../common/body.guard.js';
+import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
 import {
   CostExplainDto,
@@ -54,7 +55,7 @@ export class CostsController {
   @Allow('writer')
   @Idempotent()
   async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
-    await this.costs.purge(body, request.user!);
+    await this.costs.purge(body, callerOf(request));
     return {};
   }
 

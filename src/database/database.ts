@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { type Prepared, Sql } from '../query/sql.js';
+import type { Prepared, Sql } from '../query/sql.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
 import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
@@ -102,7 +102,7 @@ export class Database {
 
   async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
     const { rows } = await (this.scope?.client ?? this.pool).query<Row>(
-      query instanceof Sql ? query.toQuery() : query,
+      'toQuery' in query ? query.toQuery() : query,
     );
     return rows;
   }

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { callerOf } from '../common/caller-of.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';
 import { ProjectErasing } from './project-erasing.js';
@@ -34,7 +35,7 @@ export class ErasingsController {
       request: {},
       event: { action: 'project.delete' as const, target: projectId },
     };
-    const begin = () => this.erasings.begin(erasure, request.user!);
+    const begin = () => this.erasings.begin(erasure, callerOf(request));
     return this.erasings.run(projectId, () => this.idempotency.once(request, begin));
   }
 }

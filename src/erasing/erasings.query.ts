@@ -63,7 +63,7 @@ export const erasingState = (projectId: string, id: string): Sql => sql`
 /** Erasings that nobody has in hand: their process died, or gave them back. */
 export const leftErasings = (): Sql => sql`
   SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
-  ORDER BY touched_at LIMIT 100`;
+  ORDER BY touched_at, id LIMIT 100`;
 
 /** As long as the answer to an Idempotency-Key is kept. */
 export const endedErasingsDelete = (): Sql =>

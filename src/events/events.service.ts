@@ -60,7 +60,6 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
 
   /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
   async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
-    caller.assertReaches(projectId);
     this.assertRoom(projectId, caller);
     if (response.destroyed) return; // the client has left already
     const stream = new EventStream(response, caller, (kinds) => {

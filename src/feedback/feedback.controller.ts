@@ -10,11 +10,12 @@ import {
 } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
+import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
 import { elementSpans, valueAt } from '../common/json-text.js';
 import {
@@ -61,6 +62,7 @@ export class FeedbackController {
   @Post('batch/create')
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('each item names its own, which FeedbackService checks')
   @Idempotent({ unless: ({ batch }: FeedbackBatchDto) => batch.every(hasOwnId) })
   @Header('Content-Type', JSON_TYPE)
   @ApiOkResponse({ type: FeedbackBatchCreatedDto })
@@ -101,7 +103,7 @@ export class FeedbackController {
   @Allow('writer')
   @Idempotent()
   async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
-    await this.feedback.purge(body, request.user!);
+    await this.feedback.purge(body, callerOf(request));
     return {};
   }
 

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, ValidateBy } from 'class-validator';
 import {
+  AnyJson,
   IsDateTime,
   IsId,
   IsJsonObject,
@@ -70,7 +71,7 @@ export class FeedbackCreateDto {
   @IsOptional() @IsRef('call') call_ref?: string | null;
   @IsOptional() @IsRef('object') trigger_ref?: string | null;
   /** Ignored: the server sets it from the key. */
-  @IsOptionalWire() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
 }
 
 export class FeedbackCreatedDto {

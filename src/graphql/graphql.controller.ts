@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
@@ -17,6 +17,7 @@ export class GraphqlController {
   @Post('graphql')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
+  @NoProjectField('the resolvers check the project that a query asks for')
   @ApiOkResponse({ schema: { example: { data: { viewer: { username: 'ada' } } } } })
   async query(
     @Body() { query, variables, operationName }: GraphqlDto,

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, HttpStatus, Post, Req, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';
@@ -19,6 +19,7 @@ export class FilesController {
   @Post(['file/create', 'files/create'])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('a part of the form names it, which FilesService checks')
   @FileForm()
   createFile(@Req() request: Request, @CallerParam() caller: Caller): Promise<FileCreatedDto> {
     return this.files.create(request, caller);

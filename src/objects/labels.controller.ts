@@ -96,10 +96,9 @@ export class LabelsController {
   @ApiOkResponse({ type: TagsAnswerDto })
   async listTags(
     @Query(QueryPipe) query: LabelsQueryDto,
-    @CallerParam() caller: Caller,
     @Req() request: Request,
   ): Promise<StreamableFile> {
-    return jsonArray(await this.labels.tags(query, caller), request, 'tags');
+    return jsonArray(await this.labels.tags(query), request, 'tags');
   }
 
   /** The aliases in a project, sorted. */
@@ -108,9 +107,8 @@ export class LabelsController {
   @ApiOkResponse({ type: AliasesAnswerDto })
   async listAliases(
     @Query(QueryPipe) query: LabelsQueryDto,
-    @CallerParam() caller: Caller,
     @Req() request: Request,
   ): Promise<StreamableFile> {
-    return jsonArray(await this.labels.aliases(query, caller), request, 'aliases');
+    return jsonArray(await this.labels.aliases(query), request, 'aliases');
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { heldAnswer } from '../common/body-budget.js';
@@ -92,6 +92,7 @@ export class ObjectsController {
   @Post('refs/read_batch')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
+  @NoProjectField('each ref names its own, which RefsService checks')
   @ApiOkResponse({ type: RefsAnswerDto })
   async readRefs(
     @Body() { refs }: RefsReadDto,

@@ -1,14 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
+import { IsBoolean, IsOptional, IsString, Matches, ValidateNested } from 'class-validator';
 import {
-  Allow as AnyJson,
-  IsBoolean,
-  IsOptional,
-  IsString,
-  Matches,
-  ValidateNested,
-} from 'class-validator';
-import { IsAfter, IsProjectId, IsText, IsTextList, PageDto, SortBy } from '../common/dto.js';
+  AnyJson,
+  IsAfter,
+  IsProjectId,
+  IsText,
+  IsTextList,
+  PageDto,
+  SortBy,
+} from '../common/dto.js';
 import { WIRE } from '../common/wire.js';
 import type { Position } from '../query/after.js';
 import type { Sort } from '../query/columns.js';

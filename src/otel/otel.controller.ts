@@ -16,7 +16,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, EitherAuth } from '../auth/access.js';
+import { Allow, EitherAuth, NoProjectField } from '../auth/access.js';
 import { basicUserName } from '../auth/basic.strategy.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
@@ -58,6 +58,7 @@ export class OtelController {
   @Post(['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('a header or each resource names it, which OtelService checks')
   @ApiHeader({
     name: 'project_id',
     required: false,
@@ -107,6 +108,7 @@ export class OtelController {
   @Post(['otel/v1/metrics', 'v1/metrics', 'otel/v1/logs', 'v1/logs'])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')
   @ApiProduces(PROTOBUF, 'application/json')
   @ApiOkResponse({ schema: { example: {} } })

@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth } from '../auth/access.js';
+import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import {
@@ -32,6 +32,7 @@ import { LogDto } from './training-jobs.dto.js';
 
 @ApiTags('preview: models')
 @BearerAuth()
+@NoProjectField('a model belongs to one, which ModelsService checks')
 @Controller('v1/preview/models')
 export class ModelsController {
   constructor(private readonly models: ModelsService) {}

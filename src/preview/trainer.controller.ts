@@ -19,7 +19,7 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth } from '../auth/access.js';
+import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { JSON_TYPE } from './pages.js';
 import { holderOf, QueueService } from './queue.service.js';
@@ -41,6 +41,7 @@ const GZIP = 'application/gzip';
 @ApiTags('preview: trainers')
 @BearerAuth()
 @Allow('trainer')
+@NoProjectField('a job belongs to one, which QueueService checks')
 @Controller('v1/preview/trainer')
 export class TrainerController {
   constructor(private readonly queue: QueueService) {}

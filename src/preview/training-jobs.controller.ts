@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth } from '../auth/access.js';
+import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
@@ -31,6 +31,7 @@ import { TrainingJobsService } from './training-jobs.service.js';
 
 @ApiTags('preview: training jobs')
 @BearerAuth()
+@NoProjectField('a model or a job belongs to one, which TrainingJobsService checks')
 @Controller('v1/preview')
 export class TrainingJobsController {
   constructor(private readonly jobs: TrainingJobsService) {}

@@ -1,6 +1,6 @@
 import { Body, Controller, Header, HttpCode, HttpStatus, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Allow, BasicAuth, EitherAuth } from '../auth/access.js';
+import { Allow, BasicAuth, EitherAuth, NoProjectField } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import {
   ProjectsAnswerDto,
@@ -20,6 +20,7 @@ export class ProjectsController {
   @Post('query')
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
+  @NoProjectField('answers those that the key reaches')
   @Header('Content-Type', 'application/json; charset=utf-8')
   @ApiOkResponse({ type: ProjectsAnswerDto })
   query(@Body() body: ProjectsQueryDto, @CallerParam() caller: Caller): Promise<string> {

@@ -1,3 +1,8 @@
+/*
+ * What PostgreSQL's functions of queries and JavaScript must agree on. The functions are those that migrations made, so a
+ * change here takes a migration that makes them anew: `test/query-language.e2e-spec.ts` looks for these texts in them.
+ */
+
 /**
  * The texts that read as a number, if they are no longer than `NUMBER_LENGTH`, so that no cast can leave the range of
  * `numeric`. One source for PostgreSQL and JavaScript: no backslashes, nothing particular to either. The length is no
@@ -18,66 +23,3 @@ export const DATE_TIME = `^${DATE}(?:[T ]${TIME}(?:${OFFSET})?)?$`;
 
 /** Seconds since 1970 at which the years 0001 and 10000 begin; outside lies infinity. */
 export const EPOCH = { first: -62_135_596_800, end: 253_402_300_800 } as const;
-
-/**
- * The functions that compiled expressions call, for a migration to run. None of them fails, whatever it is given.
- * A landed migration never changes: what has to differ later goes into a second list.
- *
- * Those that name an argument twice are plpgsql, because PostgreSQL inlines SQL functions, arguments repeated, and an
- * argument may be the reading of a large JSON text. One number read at a path, 100,000 rows of 1.8 KB, ms on PostgreSQL
- * 15 / 18 (bench/json-path.mjs): no guard 1062 / 761 · plpgsql function 1041 / 879 · substring(…)::numeric 1428 / 1126 ·
- * CASE with the value twice 1850 / 1487 · the same as a SQL function 2785 / 2280. A plpgsql exception block is as
- * quick while no cast fails (1017 / 836), but opens a subtransaction for each row.
- */
-export const QUERY_FUNCTIONS: readonly string[] = [
-  /*
-   * The same JSON with U+FFFD in place of `\u0000` and of half surrogate pairs. `(?<!\\)((?:\\\\)*)` finds the
-   * backslashes that begin an escape: those after an even number of others. Whole pairs step aside as `\p`, which
-   * is no JSON escape, while the rest is replaced.
-   */
-  String.raw`CREATE OR REPLACE FUNCTION skein_safe_json(document json) RETURNS json
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT regexp_replace(regexp_replace(regexp_replace(document::text,
-    '(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})', '\1\\p\2\3', 'g'),
-    '(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
-    '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
-$$`,
-
-  `CREATE OR REPLACE FUNCTION skein_number(input text) RETURNS numeric
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-  RETURN CASE WHEN length(input) <= ${NUMBER_LENGTH} AND input ~ '${NUMBER}' THEN input::numeric END;
-END $$`,
-
-  /* Seconds since 1970 as an instant. Rounded first: float8 refuses a number like 1e-400. */
-  `CREATE OR REPLACE FUNCTION skein_time(seconds numeric) RETURNS timestamptz
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-  RETURN CASE
-    WHEN seconds < ${EPOCH.first} THEN '-infinity'::timestamptz
-    WHEN seconds >= ${EPOCH.end} THEN 'infinity'::timestamptz
-    ELSE to_timestamp(round(seconds, 6)::float8)
-  END;
-END $$`,
-
-  /* STABLE only because the cast is: every text that reaches it carries an offset, so no setting matters. */
-  `CREATE OR REPLACE FUNCTION skein_time(input text) RETURNS timestamptz
-LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
-BEGIN
-  RETURN CASE
-    WHEN input !~ '${DATE_TIME}' THEN skein_time(skein_number(input))
-    WHEN length(input) = 10 THEN (input || 'T00:00Z')::timestamptz
-    WHEN substring(input FROM 11) ~ '[-+Z]' THEN input::timestamptz
-    ELSE (input || 'Z')::timestamptz
-  END;
-END $$`,
-
-  /* Sign of a - b for two values out of JSON: by size if both read as numbers, otherwise by code point. */
-  `CREATE OR REPLACE FUNCTION skein_compare(a text, b text) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-BEGIN
-  RETURN coalesce(
-    sign(skein_number(a) - skein_number(b))::integer,
-    CASE WHEN a = b THEN 0 WHEN a COLLATE "C" < b THEN -1 WHEN a COLLATE "C" > b THEN 1 END);
-END $$`,
-];

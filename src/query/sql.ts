@@ -58,12 +58,17 @@ export const isListed = (value: Sql, list: readonly string[]) =>
 export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
   list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
-/** A statement that each connection parses and plans once, and its values. */
+declare const fromSql: unique symbol;
+
+/** A statement that each connection parses and plans once, and its values. Only `prepared` makes its text. */
 export interface Prepared {
   name: string;
-  text: string;
+  text: string & { [fromSql]: true };
   values: unknown[];
 }
 
 /** The text of a statement under the name by which connections keep it; the values it was written with do not count. */
-export const prepared = (name: string, query: Sql) => ({ name, text: query.toQuery().text });
+export const prepared = (name: string, query: Sql): Omit<Prepared, 'values'> => ({
+  name,
+  text: query.toQuery().text as Prepared['text'],
+});

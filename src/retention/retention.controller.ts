@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { callerOf } from '../common/caller-of.js';
 import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
 import { RetentionService } from './retention.service.js';
 
@@ -18,7 +19,7 @@ export class RetentionController {
   @Allow('admin')
   @Idempotent()
   set(@Body() body: RetentionDto, @Req() request: Request): Promise<RetentionAnswerDto> {
-    return this.retention.set(body, request.user!);
+    return this.retention.set(body, callerOf(request));
   }
 
   /** How long a project keeps calls, and their payloads. */

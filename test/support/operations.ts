@@ -1,4 +1,5 @@
 import type { Role } from '../../src/auth/api-key.entity.js';
+import { type Kind, KINDS } from '../../src/database/changes.js';
 import type { TestApp } from './app.js';
 import { at, anEnd, aStart } from './factories.js';
 import {
@@ -55,6 +56,12 @@ export interface Operation {
   isShowing?: true;
   /** The request names no project: the answer may hold the markers of all that the key reaches. */
   isForAll?: true;
+  /** Of what it changes, what those are told who watch the project. */
+  changes?: Kind[];
+  /** Of a write that takes no `Idempotency-Key`: why one that comes again, however late, does no harm. */
+  harmless?: string;
+  /** Stores what the operation is to show, with the marker, in each project that is planted. */
+  plant?: (planted: Planted, app: TestApp) => Promise<unknown>;
   /** A request that succeeds. It is built anew for each key that may send it, so it may use up what it names. */
   build: (planted: Planted, app: TestApp) => Sent | Promise<Sent>;
 }
@@ -184,7 +191,8 @@ const endsJob =
 
 /**
  * Every operation that wants a key, by its route: who may call it, what a key of another project is answered, and a
- * request that succeeds. `access-matrix.e2e-spec.ts` sends each of them with every kind of key.
+ * request that succeeds. `access-matrix.e2e-spec.ts` sends each of them with every kind of key, `idempotency.e2e-spec.ts`
+ * sends each write twice, and `events.e2e-spec.ts` listens to what each tells.
  */
 export const OPERATIONS: Record<string, Operation> = {
   'POST /keys/create': administers(({ project }) => ({
@@ -194,6 +202,7 @@ export const OPERATIONS: Record<string, Operation> = {
     elsewhere: 200,
     isShowing: true,
     isForAll: true,
+    harmless: 'reads',
   }),
   'POST /keys/revoke': administers(
     async ({ project }, app) => {
@@ -219,9 +228,10 @@ export const OPERATIONS: Record<string, Operation> = {
     elsewhere: 200,
     isShowing: true,
     isForAll: true,
+    harmless: 'reads',
   }),
   'POST /index/create': administers(withBody(() => ({ field: 'inputs.marker' }))),
-  'POST /index/list': administers(onlyProject),
+  'POST /index/list': administers(onlyProject, { harmless: 'reads' }),
   'POST /index/delete': administers(async ({ project }, app) => {
     const { wantedIndex } = await import('../../src/calls/indexes/call-indexes.query.js');
     const { name, field } = wantedIndex(project, `inputs.${fresh()}`, 'text');
@@ -234,25 +244,35 @@ export const OPERATIONS: Record<string, Operation> = {
   }),
   'POST /retention/set': administers(withBody(() => ({ calls_days: null, payload_days: 36_500 }))),
   'POST /retention/read': counts(onlyProject),
-  'POST /calls/purge': administers(async (planted, app) => ({
-    body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
-  })),
-  'POST /objs/purge': administers(async ({ project }, app) => {
-    const obj = { project_id: project, object_id: fresh(), val: 1 };
-    await app.post('/obj/create', { obj });
-    return { body: { project_id: project, object_id: obj.object_id } };
-  }),
+  'POST /calls/purge': administers(
+    async (planted, app) => ({
+      body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
+    }),
+    { changes: ['calls', 'feedback'] },
+  ),
+  'POST /objs/purge': administers(
+    async ({ project }, app) => {
+      const obj = { project_id: project, object_id: fresh(), val: 1 };
+      await app.post('/obj/create', { obj });
+      return { body: { project_id: project, object_id: obj.object_id } };
+    },
+    { changes: ['feedback', 'objects'] },
+  ),
 
-  'POST /call/start': writes((planted) => ({ body: newStart(planted) })),
-  'POST /call/end': writes(async (planted, app) => ({ body: await newEnd(planted, app) })),
+  'POST /call/start': writes((planted) => ({ body: newStart(planted) }), { changes: ['calls'] }),
+  'POST /call/end': writes(async (planted, app) => ({ body: await newEnd(planted, app) }), {
+    changes: ['calls'],
+    harmless: 'is an upsert by the id of the call',
+  }),
   // each item is refused by itself: see the tests of what stands inside requests
   'POST /call/upsert_batch': writes(
     (planted) => ({ body: { batch: [{ mode: 'start', req: newStart(planted) }] } }),
-    { elsewhere: 200 },
+    { elsewhere: 200, changes: ['calls'] },
   ),
   'POST /call/read': reads(withBody(({ callId }) => ({ id: callId, include_costs: true }))),
   'POST /call/update': writes(
     withBody(({ callId }) => ({ call_id: callId, display_name: fresh() })),
+    { changes: ['calls'] },
   ),
   'POST /calls/stream_query': reads(queryCalls),
   'POST /calls/query': reads(queryCalls),
@@ -272,57 +292,84 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /trace/usage': reads(
     withBody(({ traceId }) => ({ filter: { trace_ids: [traceId] }, include_costs: true })),
   ),
-  'POST /calls/delete': writes(async (planted, app) => ({
-    body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
-  })),
+  'POST /calls/delete': writes(
+    async (planted, app) => ({
+      body: { project_id: planted.project, call_ids: [await aCall(planted, app)] },
+    }),
+    { changes: ['calls'] },
+  ),
   'POST /v2/:entity/:project/calls/complete': writes(
     inPath(({ project }) => ({
       batch: [{ ...aStart({ project_id: project, id: fresh() }), ended_at: at(1) }],
     })),
+    { changes: ['calls'], harmless: 'is an upsert by the ids of the calls' },
   ),
-  'POST /v2/:entity/:project/call/start': writes(inPath(newStart)),
-  'POST /v2/:entity/:project/call/end': writes(inPath(newEnd)),
+  'POST /v2/:entity/:project/call/start': writes(inPath(newStart), { changes: ['calls'] }),
+  'POST /v2/:entity/:project/call/end': writes(inPath(newEnd), {
+    changes: ['calls'],
+    harmless: 'is an upsert by the id of the call',
+  }),
   'POST /threads/stream_query': reads(onlyProject),
 
-  'POST /obj/create': writes(({ project }) => ({
-    body: { obj: { project_id: project, object_id: OBJECT, val: fresh() } },
-  })),
+  'POST /obj/create': writes(
+    ({ project }) => ({
+      body: { obj: { project_id: project, object_id: OBJECT, val: fresh() } },
+    }),
+    { changes: ['objects'] },
+  ),
   'POST /obj/read': reads(
     withBody(({ objectDigest }) => ({ object_id: OBJECT, digest: objectDigest })),
   ),
-  'POST /obj/delete': writes(async ({ project }, app) => {
-    const obj = { project_id: project, object_id: fresh(), val: 1 };
-    await app.post('/obj/create', { obj });
-    return { body: { project_id: project, object_id: obj.object_id } };
-  }),
+  'POST /obj/delete': writes(
+    async ({ project }, app) => {
+      const obj = { project_id: project, object_id: fresh(), val: 1 };
+      await app.post('/obj/create', { obj });
+      return { body: { project_id: project, object_id: obj.object_id } };
+    },
+    { changes: ['objects'] },
+  ),
   'POST /objs/query': reads(onlyProject),
-  'PUT /objs/:object_id/aliases': writes(({ project, objectDigest }) => ({
-    params: { object_id: OBJECT },
-    body: { project_id: project, digest: objectDigest, aliases: [fresh()] },
-  })),
-  'POST /objs/:object_id/aliases/remove': writes(({ project }) => ({
-    params: { object_id: OBJECT },
-    body: { project_id: project, aliases: [fresh()] },
-  })),
-  'PUT /objs/:object_id/versions/:digest/tags': writes(ofVersion),
-  'POST /objs/:object_id/versions/:digest/tags/remove': writes(ofVersion),
+  'PUT /objs/:object_id/aliases': writes(
+    ({ project, objectDigest }) => ({
+      params: { object_id: OBJECT },
+      body: { project_id: project, digest: objectDigest, aliases: [fresh()] },
+    }),
+    { changes: ['objects'] },
+  ),
+  'POST /objs/:object_id/aliases/remove': writes(
+    ({ project }) => ({
+      params: { object_id: OBJECT },
+      body: { project_id: project, aliases: [fresh()] },
+    }),
+    { changes: ['objects'] },
+  ),
+  'PUT /objs/:object_id/versions/:digest/tags': writes(ofVersion, { changes: ['objects'] }),
+  'POST /objs/:object_id/versions/:digest/tags/remove': writes(ofVersion, { changes: ['objects'] }),
   'GET /tags': reads(({ project }) => ({ query: `?project_id=${project}` })),
   'GET /aliases': reads(({ project }) => ({ query: `?project_id=${project}` })),
   'POST /refs/read_batch': reads(({ project, objectDigest }) => ({
     body: { refs: [refOf(project, `object/${OBJECT}:${objectDigest}`)] },
   })),
 
-  'POST /table/create': writes(({ project }) => ({
-    body: { table: { project_id: project, rows: [{ a: fresh() }] } },
-  })),
+  'POST /table/create': writes(
+    ({ project }) => ({
+      body: { table: { project_id: project, rows: [{ a: fresh() }] } },
+    }),
+    { changes: ['objects'], harmless: 'stores rows by their digests' },
+  ),
   'POST /table/update': writes(
     withBody(({ tableDigest }) => ({
       base_digest: tableDigest,
       updates: [{ append: { row: { a: fresh() } } }],
     })),
+    {
+      changes: ['objects'],
+      harmless: 'stores rows by their digests, and leaves the table it starts from as it is',
+    },
   ),
   'POST /table/create_from_digests': writes(
     withBody(({ rowDigest }) => ({ row_digests: [rowDigest, rowDigest] })),
+    { changes: ['objects'], harmless: 'stores a table by its digest' },
   ),
   'POST /table/query': reads(ofTable),
   'POST /table/query_stats': counts(ofTable),
@@ -330,54 +377,104 @@ export const OPERATIONS: Record<string, Operation> = {
     withBody(({ tableDigest }) => ({ digests: [tableDigest] })),
   ),
 
-  'POST /file/create': writes(createFile),
-  'POST /files/create': writes(createFile),
+  'POST /file/create': writes(createFile, {
+    changes: ['objects'],
+    harmless: 'stores bytes by their digest',
+  }),
+  'POST /files/create': writes(createFile, {
+    changes: ['objects'],
+    harmless: 'stores bytes by their digest',
+  }),
   'POST /file/content': reads(readFile),
   'POST /files/content': reads(readFile),
 
-  'POST /cost/create': writes(withBody(() => ({ costs: { [fresh()]: aPrice } }))),
+  'POST /cost/create': writes(
+    withBody(() => ({ costs: { [fresh()]: aPrice } })),
+    { changes: ['costs'] },
+  ),
   'POST /cost/query': reads(onlyProject),
-  'POST /cost/purge': writes(async ({ project }, app) => {
-    const name = fresh();
-    await app.post('/cost/create', { project_id: project, costs: { [name]: aPrice } });
-    return { body: { project_id: project, query: where('llm_id', name) } };
-  }),
+  'POST /cost/purge': writes(
+    async ({ project }, app) => {
+      const name = fresh();
+      await app.post('/cost/create', { project_id: project, costs: { [name]: aPrice } });
+      return { body: { project_id: project, query: where('llm_id', name) } };
+    },
+    { changes: ['costs'] },
+  ),
   'POST /cost/explain': reads(withBody(({ callId }) => ({ call_ids: [callId] }))),
 
-  'POST /feedback/create': writes((planted) => ({ body: aFeedback(planted) })),
+  'POST /feedback/create': writes((planted) => ({ body: aFeedback(planted) }), {
+    changes: ['feedback'],
+  }),
   'POST /feedback/batch/create': writes((planted) => ({ body: { batch: [aFeedback(planted)] } }), {
     elsewhere: 200,
+    changes: ['feedback'],
   }),
   'POST /feedback/query': reads(onlyProject),
   'POST /feedback/stats': counts(
     withBody(() => ({ start: '2020-01-01', end: '2030-01-01', metrics: [{ json_path: 'says' }] })),
   ),
-  'POST /feedback/purge': writes(async (planted, app) => {
-    const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
-    return { body: { project_id: planted.project, query: where('id', id) } };
-  }),
-  'POST /feedback/replace': writes((planted) => ({
-    body: { ...aFeedback(planted), feedback_id: fresh() },
-  })),
+  'POST /feedback/purge': writes(
+    async (planted, app) => {
+      const { id } = (await app.post('/feedback/create', aFeedback(planted))).body;
+      return { body: { project_id: planted.project, query: where('id', id) } };
+    },
+    { changes: ['feedback'] },
+  ),
+  'POST /feedback/replace': writes(
+    (planted) => ({
+      body: { ...aFeedback(planted), feedback_id: fresh() },
+    }),
+    { changes: ['feedback'] },
+  ),
 
-  'POST /otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
-  'POST /v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
-  'POST /agents/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
-  'POST /api/public/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  'POST /otel/v1/traces': writes(spans, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is an upsert by the ids of the spans',
+  }),
+  'POST /v1/traces': writes(spans, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is an upsert by the ids of the spans',
+  }),
+  'POST /agents/otel/v1/traces': writes(spans, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is an upsert by the ids of the spans',
+  }),
+  'POST /api/public/otel/v1/traces': writes(spans, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is an upsert by the ids of the spans',
+  }),
   ...Object.fromEntries(
     ['/otel/v1/metrics', '/v1/metrics', '/otel/v1/logs', '/v1/logs'].map((path) => [
       `POST ${path}`,
-      writes(() => ({ body: {} }), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
+      writes(() => ({ body: {} }), {
+        schemes: ['basic', 'bearer'],
+        elsewhere: 200,
+        harmless: 'stores nothing',
+      }),
     ]),
   ),
-  'POST /api/public/ingestion': writes(({ project }) => ({
-    headers: { project_id: project },
-    body: { batch: [] },
-  })),
-  'POST /api/public/scores': writes(({ project, callId }) => ({
-    headers: { project_id: project },
-    body: { name: fresh(), value: 1, traceId: callId },
-  })),
+  'POST /api/public/ingestion': writes(
+    ({ project }) => ({
+      headers: { project_id: project },
+      body: { batch: [] },
+    }),
+    { harmless: 'is an upsert by the ids that the events name' },
+  ),
+  'POST /api/public/scores': writes(
+    ({ project, callId }) => ({
+      headers: { project_id: project },
+      body: { name: fresh(), value: 1, traceId: callId },
+    }),
+    {
+      changes: ['feedback'],
+      harmless: 'replaces the score with the id, which SDKs send with each: ADR 55',
+    },
+  ),
   'GET /api/public/projects': counts(({ project }) => ({ headers: { project_id: project } })),
   // an error inside of the answer is how GraphQL refuses: see the tests of what stands inside requests
   'POST /graphql': counts(
@@ -396,9 +493,11 @@ export const OPERATIONS: Record<string, Operation> = {
   ),
   'POST /build/create': writes(
     withBody(({ recipeRef }) => ({ recipe_ref: recipeRef, mode: 'all' })),
+    { changes: ['builds'] },
   ),
   'POST /build/submit': writes(
     withBody(({ build, model }) => ({ build_id: build, model_id: model })),
+    { changes: ['jobs'] },
   ),
   'POST /build/export': reads(withBody(({ build }) => ({ build_id: build, format: 'art' }))),
   'POST /builds/query': reads(onlyProject),
@@ -406,35 +505,50 @@ export const OPERATIONS: Record<string, Operation> = {
 
   'POST /v1/preview/models': changes(
     (planted) => ({ body: { ...pathOf(planted), name: fresh(), base_model: 'b' } }),
-    { elsewhere: 403 },
+    { elsewhere: 403, changes: ['models'] },
   ),
   'GET /v1/preview/models': previews(() => ({}), { elsewhere: 200, isForAll: true }),
-  'DELETE /v1/preview/models/:id': changes(async ({ project }, app) => ({
-    params: { id: (await aModelOf(app, project, 'm')).id },
-  })),
+  'DELETE /v1/preview/models/:id': changes(
+    async ({ project }, app) => ({
+      params: { id: (await aModelOf(app, project, 'm')).id },
+    }),
+    { changes: ['models'] },
+  ),
   'GET /v1/preview/models/:id/checkpoints': previews(ofModel),
-  'DELETE /v1/preview/models/:id/checkpoints': changes(async ({ project }, app) => {
-    const model = await aModelOf(app, project, 'm');
-    const { job, lease } = await aLeasedJob(app, model);
-    await previewOf(app).start(job, lease);
-    await previewOf(app).complete(job, lease); // the latest checkpoint cannot be deleted
-    return { params: { id: model.id }, body: { steps: [0] } };
-  }),
-  'POST /v1/preview/models/:model_id/log': changes(({ model }) => ({
-    params: { model_id: model },
-    body: { split: 'train', trajectory_groups: groupsWith(fresh()) },
-  })),
-  'POST /v1/preview/training-jobs': changes(({ model }) => ({
-    body: { model_id: model, trajectory_groups: groupsWith(fresh()) },
-  })),
+  'DELETE /v1/preview/models/:id/checkpoints': changes(
+    async ({ project }, app) => {
+      const model = await aModelOf(app, project, 'm');
+      const { job, lease } = await aLeasedJob(app, model);
+      await previewOf(app).start(job, lease);
+      await previewOf(app).complete(job, lease); // the latest checkpoint cannot be deleted
+      return { params: { id: model.id }, body: { steps: [0] } };
+    },
+    { changes: ['models'] },
+  ),
+  'POST /v1/preview/models/:model_id/log': changes(
+    ({ model }) => ({
+      params: { model_id: model },
+      body: { split: 'train', trajectory_groups: groupsWith(fresh()) },
+    }),
+    { changes: ['models'] },
+  ),
+  'POST /v1/preview/training-jobs': changes(
+    ({ model }) => ({
+      body: { model_id: model, trajectory_groups: groupsWith(fresh()) },
+    }),
+    { changes: ['jobs'] },
+  ),
   'GET /v1/preview/training-jobs': previews(() => ({}), {
     elsewhere: 200,
     isForAll: true,
   }),
   'GET /v1/preview/training-jobs/:id': previews(ofJob),
-  'POST /v1/preview/training-jobs/:id/cancel': changes(async ({ project }, app) => ({
-    params: { id: await aQueuedJob(app, await aModelOf(app, project, 'm')) },
-  })),
+  'POST /v1/preview/training-jobs/:id/cancel': changes(
+    async ({ project }, app) => ({
+      params: { id: await aQueuedJob(app, await aModelOf(app, project, 'm')) },
+    }),
+    { changes: ['jobs'] },
+  ),
   'GET /v1/preview/training-jobs/:id/events': previews(ofJob),
   'POST /v1/preview/trajectories/query': previews(({ model }) => ({ body: { model_id: model } })),
 
@@ -444,20 +558,30 @@ export const OPERATIONS: Record<string, Operation> = {
       await aQueuedJob(app, model, marker);
       return { body: { worker_id: 'w', base_models: [model.base] } };
     },
-    { elsewhere: 204, isShowing: true },
+    {
+      elsewhere: 204,
+      isShowing: true,
+      changes: ['jobs'],
+      harmless: 'leases a job for a time only; its token must not be kept',
+    },
   ),
   'GET /v1/preview/trainer/jobs/:id/payload': trains(byTrainer(), { isShowing: true }),
-  'POST /v1/preview/trainer/jobs/:id/heartbeat': trains(byTrainer()),
+  'POST /v1/preview/trainer/jobs/:id/heartbeat': trains(byTrainer(), {
+    harmless: 'counts for the holder of the lease only',
+  }),
   'POST /v1/preview/trainer/jobs/:id/events': trains(
     byTrainer({ events: [{ seq: 2, type: 'gradient_step', data: { loss: 1 } }] }),
+    { changes: ['jobs'], harmless: 'is told apart by the numbers of the events' },
   ),
   'POST /v1/preview/trainer/jobs/:id/complete': trains(
     endsJob({ metrics: {}, checkpoint: { uri: 'file:///c' } }),
+    { changes: ['jobs', 'models'], harmless: 'counts for the holder of the lease only, and once' },
   ),
   'POST /v1/preview/trainer/jobs/:id/fail': trains(
     endsJob({ error_message: 'no', retryable: false }),
+    { changes: ['jobs'], harmless: 'counts for the holder of the lease only, and once' },
   ),
 
   // the last one, since it leaves nothing that another could ask for
-  'POST /project/delete': administers(onlyProject),
+  'POST /project/delete': administers(onlyProject, { changes: [...KINDS] }),
 };

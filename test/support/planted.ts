@@ -1,5 +1,6 @@
 import { type Answer, basic, send, type TestApp } from './app.js';
 import { aStart, anEnd } from './factories.js';
+import { OPERATIONS } from './operations.js';
 import { aChoice, groupsOf, previewOf } from './preview.js';
 import { aRecipe, publish, record } from './rollouts.js';
 
@@ -98,7 +99,7 @@ export async function plant(app: TestApp, project: string): Promise<Planted> {
     }),
   );
   await post('/keys/create', { user: marker, role: 'reader', scopes: [project] });
-  return {
+  const planted: Planted = {
     project,
     marker,
     callId: 'call',
@@ -111,6 +112,8 @@ export async function plant(app: TestApp, project: string): Promise<Planted> {
     ...(await plantTraining(app, project, marker)),
     ...(await plantBuild(app, project, marker)),
   };
+  for (const operation of Object.values(OPERATIONS)) await operation.plant?.(planted, app);
+  return planted;
 }
 
 async function plantBuild(app: TestApp, project: string, marker: string) {

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { Allow, BasicAuth } from '../../auth/access.js';
 import { Idempotent } from '../../auth/idempotency.js';
+import { callerOf } from '../../common/caller-of.js';
 import {
   CallIndexAnswerDto,
   CallIndexDto,
@@ -23,7 +24,7 @@ export class CallIndexesController {
   @HttpCode(HttpStatus.OK)
   @Idempotent()
   async create(@Body() body: CallIndexDto, @Req() request: Request): Promise<CallIndexAnswerDto> {
-    return { index: await this.indexes.create(body, request.user!) };
+    return { index: await this.indexes.create(body, callerOf(request)) };
   }
 
   /** The indexes on fields of a project, the oldest first. */
@@ -38,7 +39,7 @@ export class CallIndexesController {
   @HttpCode(HttpStatus.OK)
   @Idempotent()
   async delete(@Body() body: CallIndexDto, @Req() request: Request): Promise<object> {
-    await this.indexes.delete(body, request.user!);
+    await this.indexes.delete(body, callerOf(request));
     return {};
   }
 }

@@ -1,0 +1,97 @@
+import { Client } from 'pg';
+import type { TestApp } from './app.js';
+
+/** A statement that the service ran, with the values of one run. */
+export interface Statement {
+  text: string;
+  values: unknown[];
+  /** Read through a cursor, so it is a list. */
+  isStream: boolean;
+}
+
+/** Notes what the service asks of the database from now on, by its text; not what the test asks by `app.query`. */
+export function recordStatements({ dataSource }: TestApp): Map<string, Statement> {
+  const statements = new Map<string, Statement>();
+  const asked = new Set<string>();
+  const ask = dataSource.query.bind(dataSource);
+  jest.spyOn(dataSource, 'query').mockImplementation((text: string, values) => {
+    asked.add(text);
+    return ask(text, values);
+  });
+  const original = Object.getOwnPropertyDescriptor(Client.prototype, 'query')!.value as Function;
+  const spied = jest.spyOn(Client.prototype, 'query') as jest.SpyInstance;
+  spied.mockImplementation(function (this: Client, ...sent: any[]) {
+    const [statement, values] = sent;
+    const { text, values: own } = statement.text ? statement : { text: statement, values };
+    if (!asked.has(text) && /^\s*(SELECT|WITH|INSERT|UPDATE|DELETE)\b/.test(text))
+      statements.set(text, { text, values: own ?? [], isStream: 'read' in Object(statement) });
+    return original.apply(this, sent);
+  });
+  return statements;
+}
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: Plan[];
+  [name: string]: unknown;
+}
+
+/**
+ * The tables that statements scan without a condition on `project_id`. It is the planner who says so: it knows the project
+ * also where that comes from a table that is joined. Nested loops show it at the scan.
+ */
+export async function scansWithoutProject(
+  { databaseUrl }: TestApp,
+  statements: Iterable<Statement>,
+): Promise<[table: string, text: string][]> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  await client.query(
+    'SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off',
+  );
+  const { rows } = await client.query(`
+    SELECT array_agg(DISTINCT c.relname::text) AS tables,
+      array_agg(i.indexrelid::regclass::text) FILTER (WHERE pg_get_expr(i.indpred, i.indrelid) ~ 'project_id') AS indexes
+    FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id'
+    LEFT JOIN pg_index i ON i.indrelid = c.oid
+    WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace`);
+  const { tables, indexes } = rows[0]; // an index may hold one project only
+  const scans = ({ Plans: inner = [], ...plan }: Plan): string[] => {
+    const table = plan['Relation Name'];
+    const isOfProject =
+      Object.entries(plan).some(
+        ([name, condition]) => /Cond$|Filter$/.test(name) && /project_id/.test(String(condition)),
+      ) || indexes?.includes(plan['Index Name']);
+    const isScan = table && tables.includes(table) && plan['Node Type'] !== 'ModifyTable';
+    return [...(isScan && !isOfProject ? [table] : []), ...inner.flatMap(scans)];
+  };
+  const found: [string, string][] = [];
+  for (const { text, values } of statements) {
+    const explained = await client.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
+    for (const table of scans(explained.rows[0]['QUERY PLAN'][0].Plan)) found.push([table, text]);
+  }
+  await client.end();
+  return found;
+}
+
+const LAST_NAME = /(\w+)"?(?:::\w+)?(?: COLLATE "C")?(?: (?:ASC|DESC))?(?: NULLS \w+)?$/;
+
+/** The last key of each order that a statement's SELECTs give their rows; none of aggregates and windows. */
+export function lastKeysOf({ text }: Statement): string[] {
+  const done: string[] = [];
+  const open = [''];
+  for (const part of text.replaceAll(/'(?:[^']|'')*'/g, `''`).split(/([()])/))
+    if (part === '(') open.push('');
+    else if (part === ')') {
+      done.push(open.pop()!);
+      open[open.length - 1] += '()';
+    } else open[open.length - 1] += part;
+  return [...done, ...open].flatMap((select) => {
+    if (!/^\s*(SELECT|WITH)\b/.test(select)) return [];
+    const order = /\sORDER BY\s+(.*?)(\s(LIMIT|OFFSET|FOR|RETURNING)\s.*)?$/s.exec(select)?.[1];
+    const key = order?.trimEnd().split(',').at(-1);
+    return key ? [LAST_NAME.exec(key)![1]!] : [];
+  });
+}
