@@ -24,6 +24,8 @@ const CHANGED: Record<string, Kind[]> = {
   'POST /agents/otel/v1/traces': ['calls'],
   'POST /api/public/otel/v1/traces': ['calls'],
   'POST /v1/traces': ['calls'],
+  'POST /otel/v1/logs': ['calls'],
+  'POST /v1/logs': ['calls'],
   'POST /api/public/scores': ['feedback'],
   'POST /feedback/create': ['feedback'],
   'POST /feedback/batch/create': ['feedback'],

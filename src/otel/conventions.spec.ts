@@ -18,7 +18,9 @@ interface Recording {
 }
 
 it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
-  const { calls, spans, logs, told }: Recording = JSON.parse(readFileSync(`${FOLDER}/${name}`, 'utf8'));
+  const { calls, spans, logs, told }: Recording = JSON.parse(
+    readFileSync(`${FOLDER}/${name}`, 'utf8'),
+  );
   const made = spans.map(({ origin, span }) => {
     const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
     const { op_name, display_name, thread_id, turn_id, exception } = call;

@@ -9,7 +9,7 @@ import {
 } from '../calls/messages/call-messages.service.js';
 import { ApiError } from '../common/errors.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
-import { Turn } from '../common/turn.js';
+import { inTurns, Turn } from '../common/turn.js';
 import { toldBy, type Told } from './log-messages.js';
 import { projectsOf, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
@@ -62,9 +62,10 @@ export class LogsService {
 
   private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
     const good = new Map<CallMessages, Spoken>();
-    for (const one of all)
+    await inTurns(all, (one) => {
       if (isWithinLimits(one.said)) good.set(messagesOf(one), one);
       else refused.add(tooMuch(), one.records);
+    });
     for (const [messages, error] of await this.messages.store([...good.keys()], caller))
       refused.add(error, good.get(messages)!.records);
   }

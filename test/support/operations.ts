@@ -149,6 +149,16 @@ export const spansOf = (attributes: Record<string, string>, ...spans: object[]) 
   },
   scopeSpans: [{ spans: spans.length > 0 ? spans : [aSpan()] }],
 });
+/** A message of a span that is not there. */
+const aLogRecord = (content: string) => ({
+  ...aSpan(),
+  eventName: 'gen_ai.user.message',
+  body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: content } }] } },
+});
+const logs: Build = ({ project, marker }) => ({
+  headers: { project_id: project },
+  body: { resourceLogs: [{ scopeLogs: [{ logRecords: [aLogRecord(marker)] }] }] },
+});
 const spans: Build = ({ project }) => ({
   headers: { project_id: project },
   body: { resourceSpans: [spansOf({})] },
@@ -364,8 +374,10 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
   'POST /agents/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
   'POST /api/public/otel/v1/traces': writes(spans, { schemes: ['basic', 'bearer'] }),
+  'POST /otel/v1/logs': writes(logs, { schemes: ['basic', 'bearer'] }),
+  'POST /v1/logs': writes(logs, { schemes: ['basic', 'bearer'] }),
   ...Object.fromEntries(
-    ['/otel/v1/metrics', '/v1/metrics', '/otel/v1/logs', '/v1/logs'].map((path) => [
+    ['/otel/v1/metrics', '/v1/metrics'].map((path) => [
       `POST ${path}`,
       writes(() => ({ body: {} }), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
     ]),

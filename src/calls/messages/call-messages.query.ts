@@ -80,12 +80,13 @@ export const awaitedSweep = (): Sql => sql`
 
 /** Forgets the log records of a project that have waited longest for their span, where too many wait. */
 export const awaitedTrim = (projectId: string): Sql => sql`
-  DELETE FROM calls c USING (
-    SELECT c.id FROM calls c JOIN (
-      SELECT c.id, row_number() OVER newest AS count, sum(pg_column_size(c.logged)) OVER newest AS bytes
-      FROM calls c WHERE c.project_id = ${projectId} AND ${IS_AWAITED}
-      WINDOW newest AS (ORDER BY c.logged_at DESC, c.id)) a
-    ON a.id = c.id AND (a.count > ${MAX_AWAITED}::int OR a.bytes > ${MAX_AWAITED_BYTES}::bigint)
-    WHERE c.project_id = ${projectId} AND ${IS_AWAITED}
-    ORDER BY c.id FOR UPDATE OF c SKIP LOCKED) old
-  WHERE c.project_id = ${projectId} AND c.id = old.id`;
+  WITH old AS (
+    SELECT c.id FROM calls c
+    WHERE c.project_id = ${projectId} AND ${IS_AWAITED} AND c.id = ANY(ARRAY(
+      SELECT id FROM (
+        SELECT c.id, row_number() OVER newest AS count, sum(pg_column_size(c.logged)) OVER newest AS bytes
+        FROM calls c WHERE c.project_id = ${projectId} AND ${IS_AWAITED}
+        WINDOW newest AS (ORDER BY c.logged_at DESC, c.id DESC)) a
+      WHERE a.count > ${MAX_AWAITED}::int OR a.bytes > ${MAX_AWAITED_BYTES}::bigint))
+    ORDER BY c.id FOR UPDATE SKIP LOCKED)
+  DELETE FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM old))`;
