@@ -43,12 +43,12 @@ export class LogsService {
     const projectOf = projectsOf(project, caller);
     const refused = new Refusals();
     const spoken = new Map<string, Spoken>();
-    for (const { origin, read } of records) {
+    for (const received of records) {
       if (turn.isOver) await turn.next();
       try {
-        const record = read();
+        const record = received.read();
         const told = record && toldBy(record);
-        if (told) add(spoken, projectOf(origin), told);
+        if (told) add(spoken, projectOf(received.origin), told);
       } catch (error) {
         refused.add(error as Error);
       }

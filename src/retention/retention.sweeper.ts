@@ -5,7 +5,6 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/calls-erasing.service.js';
-import { CallMessagesService } from '../calls/messages/call-messages.service.js';
 import { logger } from '../common/logger.js';
 import { config } from '../config.js';
 import { LOCKS, tryLock } from '../database/advisory-locks.js';
@@ -31,7 +30,6 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   constructor(
     private readonly database: Database,
     private readonly calls: CallsErasingService,
-    private readonly messages: CallMessagesService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
   ) {
@@ -119,7 +117,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   /** Log records whose span has not come, whatever the policies say. */
   private async forgetAwaited(): Promise<void> {
     for (;;) {
-      const calls = await this.batch(() => this.messages.sweep());
+      const calls = await this.batch(() => this.calls.eraseAwaited());
       if (calls === TAKEN || calls === 0) return;
       this.erasings.count('retention', { log_records: calls });
     }

@@ -9,7 +9,7 @@ export const MAX_AWAITED = 20_000;
 const MAX_AWAITED_BYTES = 256 * 1024 * 1024;
 /** How long log records wait for their span. */
 const AWAITED = sql`interval '1 day'`;
-const SWEPT_AT_ONCE = 500;
+const ERASED_AT_ONCE = 500;
 
 /** What log records say of one call. */
 export interface CallMessages {
@@ -72,10 +72,10 @@ export const refusedQuery = (rows: readonly CallMessages[]): Sql => sql`
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
 
 /** Forgets the next log records whose span has not come in time. */
-export const awaitedSweep = (): Sql => sql`
+export const awaitedErase = (): Sql => sql`
   DELETE FROM calls c USING (
     SELECT c.project_id, c.id FROM calls c WHERE ${IS_AWAITED} AND c.logged_at < now() - ${AWAITED}
-    ORDER BY c.project_id, c.id LIMIT ${SWEPT_AT_ONCE}::int FOR UPDATE SKIP LOCKED) old
+    ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int FOR UPDATE SKIP LOCKED) old
   WHERE c.project_id = old.project_id AND c.id = old.id RETURNING 1`;
 
 /** Forgets the log records of a project that have waited longest for their span, where too many wait. */

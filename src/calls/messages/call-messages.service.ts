@@ -6,7 +6,6 @@ import { GroupCommit } from '../../database/group-commit.js';
 import { STATEMENT_MS } from '../../database/limits.js';
 import { callKey } from '../calls.writer.js';
 import {
-  awaitedSweep,
   awaitedTrim,
   type CallMessages,
   MAX_BYTES,
@@ -77,11 +76,6 @@ export class CallMessagesService implements OnApplicationShutdown {
     }
     await this.trim(writes.filter(({ isAwaited }) => isAwaited));
     return refused;
-  }
-
-  /** Forgets the next of what has waited too long for a span; answers how many calls that were. */
-  async sweep(): Promise<number> {
-    return (await this.database.query(awaitedSweep())).length;
   }
 
   async onApplicationShutdown(): Promise<void> {
