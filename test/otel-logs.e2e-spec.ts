@@ -442,6 +442,13 @@ describe('what log records may not', () => {
   });
 });
 
+it('are stored of a request in which they are more than may wait to be stored', async () => {
+  const ids = Array.from({ length: 5 }, aSpanId);
+  const content = '"'.repeat(1_900_000); // of four characters each when it is stored
+  await post(LOGS, logsOf(...ids.map((id) => question(id, content))));
+  for (const id of ids) expect((await rowsOf(id))[0].logged).toHaveLength(1);
+});
+
 describe('log records without a span', () => {
   const isAwaited = async (id: string, project = project_id) =>
     (await rowsOf(id, project)).length === 1;

@@ -9,7 +9,7 @@ import {
 } from '../calls/messages/call-messages.service.js';
 import { ApiError } from '../common/errors.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
-import { inTurns, Turn } from '../common/turn.js';
+import { Turn } from '../common/turn.js';
 import { toldBy, type Told } from './log-messages.js';
 import { projectsOf, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
@@ -61,15 +61,35 @@ export class LogsService {
   }
 
   private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
-    const good = new Map<CallMessages, Spoken>();
-    await inTurns(all, (one) => {
-      if (isWithinLimits(one.said)) good.set(messagesOf(one), one);
-      else refused.add(tooMuch(), one.records);
-    });
-    for (const [messages, error] of await this.messages.store([...good.keys()], caller))
-      refused.add(error, good.get(messages)!.records);
+    const turn = new Turn();
+    let part = new Map<CallMessages, Spoken>();
+    let characters = 0;
+    const storePart = async () => {
+      for (const [messages, error] of await this.messages.store([...part.keys()], caller))
+        refused.add(error, part.get(messages)!.records);
+      part = new Map();
+      characters = 0;
+    };
+    for (const one of all) {
+      if (turn.isOver) await turn.next();
+      if (!isWithinLimits(one.said)) {
+        refused.add(tooMuch(), one.records);
+        continue;
+      }
+      const messages = messagesOf(one);
+      const { length } = messages.said;
+      if (part.size === PART_CALLS || (part.size > 0 && characters + length > PART_CHARACTERS))
+        await storePart();
+      part.set(messages, one);
+      characters += length;
+    }
+    await storePart();
   }
 }
+
+/** What is said is stored in parts, as spans are, so that what waits to be stored is bounded. */
+const PART_CALLS = 500;
+const PART_CHARACTERS = 4 * 1024 * 1024;
 
 function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
   const { traceId, spanId: id, at } = told;

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Caller } from '../../auth/caller.js';
-import { ApiError, isRowError, isTimeout } from '../../common/errors.js';
+import { ApiError, isRowError, isTimeout, toApiError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import { GroupCommit } from '../../database/group-commit.js';
 import { STATEMENT_MS } from '../../database/limits.js';
@@ -42,7 +42,7 @@ interface Row extends Record<string, unknown> {
 }
 
 /** Of calls that wait for their spans, so much is stored between two looks at how many there are. */
-const TRIM_AFTER = { calls: 1000, bytes: 16 * 1024 * 1024 };
+const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 
 /** Keeps what log records say of calls, before or after these are there, and shows it in them. */
 @Injectable()
@@ -71,7 +71,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     const refused = new Map<CallMessages, Error>();
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected' && !isRowError(outcome.reason)) throw outcome.reason;
-      if (outcome.status === 'rejected') refused.set(messages[i]!, outcome.reason as Error);
+      if (outcome.status === 'rejected') refused.set(messages[i]!, toApiError(outcome.reason));
       else if (writes[i]!.isRefused) refused.set(messages[i]!, tooMuch());
     }
     await this.trim(writes.filter(({ isAwaited }) => isAwaited));
