@@ -126,6 +126,17 @@ describe('messages in log records', () => {
     ]);
   });
 
+  it('add to a call of which only the start was sent again', async () => {
+    const id = aSpanId();
+    await post(SPANS, spansOf(aSpan(id)));
+    await post(LOGS, logsOf(answer(id, 'ho')));
+    await post(SPANS, spansOf(aSpan(id, {}, true)));
+    await post(LOGS, logsOf(answer(id, 'hum', 7)));
+    expect((await read(id)).output).toEqual({
+      messages: [ANSWERED, { ...ANSWERED, content: 'hum' }],
+    });
+  });
+
   it('count twice when they are the same twice', async () => {
     const id = aSpanId();
     await post(LOGS, logsOf(question(id, 'hi'), question(id, 'hi')));

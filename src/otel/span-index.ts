@@ -27,7 +27,7 @@ export interface Signal {
   item: string;
 }
 
-export const SPANS: Signal = {
+const SPANS: Signal = {
   resources: 'resourceSpans',
   scopes: 'scopeSpans',
   items: 'spans',

@@ -5,7 +5,7 @@ import { Parameter, type Sql, sql } from '../../query/sql.js';
 export const MAX_MESSAGES = 2000;
 export const MAX_BYTES = 4 * 1024 * 1024;
 /** Calls of a project of which there are only log records, and bytes of these as they are stored. */
-export const MAX_AWAITED = 20_000;
+const MAX_AWAITED = 20_000;
 const MAX_AWAITED_BYTES = 256 * 1024 * 1024;
 /** How long log records wait for their span. */
 const AWAITED = sql`interval '1 day'`;
