@@ -29,6 +29,7 @@ import { SummaryMembers1765300000000 } from './src/database/migrations/176530000
 import { Projects1765150000000 } from './src/database/migrations/1765150000000-projects.js';
 import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
 import { ObjectLabels1765600000000 } from './src/database/migrations/1765600000000-object-labels.js';
+import { CallMessages1765700000000 } from './src/database/migrations/1765700000000-call-messages.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -121,6 +122,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       SummaryMembers1765300000000,
       ConsoleSessions1765400000000,
       ObjectLabels1765600000000,
+      CallMessages1765700000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -1,14 +1,16 @@
 // Records what instrumentations export, as the fixtures of src/otel/conventions.spec.ts. Starts a receiver of OTLP and a model
 // server that always answers the same, and runs a program against both:
 //   node scripts/record-otlp.mjs <name> <command> [<argument> …]      writes test/fixtures/otlp/<name>.json
-// The file holds the spans and the calls that they become: read those before you commit them. With a name alone only the calls
-// are made again. The programs are in test/fixtures/otlp/programs/; each says what to install.
+// The file holds the spans and the calls that they become, and log records that carry messages and what these tell of the calls:
+// read those before you commit them. With a name alone only what they become is made again. The programs are in test/fixtures/otlp/programs/; each says what to install.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { pricedName } from '../dist/src/costs/builtin-prices.js';
+import { toldBy } from '../dist/src/otel/log-messages.js';
+import { logsOfJson, logsOfProtobuf } from '../dist/src/otel/otlp-logs.js';
 import { spansOfJson, spansOfProtobuf } from '../dist/src/otel/otlp.js';
 import { callOf } from '../dist/src/otel/span-call.js';
 
@@ -56,6 +58,7 @@ const embeddings = () => ({
 
 async function recorded() {
   const spans = [];
+  const logs = [];
   const server = createServer((request, response) => void answerTo(request, response)).listen(
     0,
     '127.0.0.1',
@@ -69,10 +72,14 @@ async function recorded() {
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(json));
     };
+    const isJson = request.headers['content-type']?.includes('json');
     if (request.url.endsWith('/traces')) {
-      const isJson = request.headers['content-type'].includes('json');
       const found = await (isJson ? spansOfJson(body) : spansOfProtobuf(body));
       for (const one of found) spans.push({ origin: one.origin, span: one.read().span });
+      answer({});
+    } else if (request.url.endsWith('/logs')) {
+      const found = await (isJson ? logsOfJson(body) : logsOfProtobuf(body));
+      for (const one of found) logs.push({ origin: one.origin, record: one.read() });
       answer({});
     } else if (request.url.endsWith('/chat/completions'))
       answer(chatCompletion(JSON.parse(body.toString())));
@@ -95,7 +102,7 @@ async function recorded() {
   const [code] = await once(child, 'exit');
   server.close();
   if (code !== 0 || spans.length === 0) throw new Error(`exit ${code}, ${spans.length} spans`);
-  return spans;
+  return logs.length > 0 ? { spans, logs } : { spans };
 }
 
 const file = `test/fixtures/otlp/${name}.json`;
@@ -105,9 +112,9 @@ function shortened(_key, value) {
   const isOfMachine = (item) => /^(host|process|os)\./.test(item?.key);
   return Array.isArray(value) ? value.filter((item) => !isOfMachine(item)) : value;
 }
-const spans = command
+const { spans, logs } = command
   ? JSON.parse(JSON.stringify(await recorded(), shortened))
-  : JSON.parse(readFileSync(file, 'utf8'), shortened).spans;
+  : JSON.parse(readFileSync(file, 'utf8'), shortened);
 const calls = spans.map(({ origin, span }) => {
   const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
   const { op_name, display_name, thread_id, turn_id, exception } = call;
@@ -118,5 +125,6 @@ const calls = spans.map(({ origin, span }) => {
   const is_turn = turn_id !== null;
   return { op_name, display_name, thread_id, is_turn, exception, inputs, output, summary, names };
 });
-writeFileSync(file, `${JSON.stringify({ calls, spans }, null, 1)}\n`);
-console.log(`${spans.length} spans`);
+const told = logs?.map(({ record }) => record && toldBy(record));
+writeFileSync(file, `${JSON.stringify({ calls, spans, told, logs }, null, 1)}\n`);
+console.log(`${spans.length} spans, ${logs?.length ?? 0} log records`);

@@ -3,6 +3,9 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
 const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
 
+/** Log records that wait for their span: docs/adr/0059-messages-in-logs.md. */
+const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NULL AND logged_at IS NOT NULL`;
+
 /**
  * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
  * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent.
@@ -24,6 +27,7 @@ const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND de
 })
 @Index('calls_running_idx', ['projectId', 'startedAt', 'id'], { where: 'ended_at IS NULL' })
 @Index('calls_root_latency_idx', { synchronize: false })
+@Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 export class Call {
   @PrimaryColumn('text', {
     name: 'project_id',
@@ -60,4 +64,10 @@ export class Call {
   @Column('json', { nullable: true }) output!: unknown;
   @Column('json', { nullable: true }) summary!: unknown;
   @Column('json', { name: 'otel_dump', nullable: true }) otelDump!: unknown;
+  /** Messages that came in log records; then what the span itself says is in the columns behind. */
+  @Column('jsonb', { nullable: true }) logged!: unknown;
+  /** When the last of them came that waited for the span. */
+  @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;
+  @Column('json', { name: 'own_inputs', nullable: true }) ownInputs!: unknown;
+  @Column('json', { name: 'own_output', nullable: true }) ownOutput!: unknown;
 }

@@ -79,7 +79,7 @@ function usage(row: Sql): Sql {
 }
 
 /** Looks at sizes where it can, so that few documents are read: a stored `{}` takes three bytes. */
-const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL
+const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
   OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
   OR octet_length(c.summary::text) <> coalesce(octet_length(${usage(sql`c`)}::text), 0))`;
 
@@ -90,5 +90,5 @@ const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL
 export const payloadsErase = (projectId: string, ids: readonly string[]): Sql => sql`
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
     attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
-    output = NULL, otel_dump = NULL, summary = ${usage(sql`c`)}, is_opaque = false
+    output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${usage(sql`c`)}, is_opaque = false
   WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} RETURNING 1`;

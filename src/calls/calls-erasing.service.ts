@@ -22,6 +22,7 @@ import {
 import type { CallsPurgeDto } from './calls.dto.js';
 import { isMatch } from './calls.query.js';
 import { CallsWriter } from './calls.writer.js';
+import { awaitedErase } from './messages/call-messages.query.js';
 
 export type { Candidate };
 
@@ -111,6 +112,11 @@ export class CallsErasingService {
     this.database.note(projectId, 'calls');
     await this.erasings.forget(projectId, ids);
     return { after: next, payloads: erased.length };
+  }
+
+  /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
+  async eraseAwaited(): Promise<number> {
+    return (await this.database.query(awaitedErase())).length;
   }
 
   private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {

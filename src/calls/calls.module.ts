@@ -14,6 +14,7 @@ import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
 import { CallCountsService } from './stats/call-counts.service.js';
 import { CallStatsController } from './stats/call-stats.controller.js';
 import { CallStatsService } from './stats/call-stats.service.js';
+import { CallMessagesService } from './messages/call-messages.service.js';
 import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
 
@@ -32,6 +33,7 @@ import { CallUsageService } from './usage/call-usage.service.js';
     CallsService,
     CallsErasingService,
     CallsWriter,
+    CallMessagesService,
     CallStatsService,
     CallCountsService,
     CallUsageService,
@@ -39,6 +41,6 @@ import { CallUsageService } from './usage/call-usage.service.js';
     CallIndexesService,
     CallIndexesKeeper,
   ],
-  exports: [CallsService, CallsErasingService],
+  exports: [CallsService, CallsErasingService, CallMessagesService],
 })
 export class CallsModule {}

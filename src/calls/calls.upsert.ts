@@ -1,6 +1,7 @@
 import { jsonArray, textArray } from '../query/binary-array.js';
 import { identifier, join, prepared, type Prepared, type Sql, sql } from '../query/sql.js';
 import type { CallWrite } from './calls.writer.js';
+import { withLogged } from './messages/call-messages.query.js';
 
 /** What a start and an end bring, each value as the text of its column's type. */
 const START_TEXTS = [
@@ -55,7 +56,17 @@ const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
 /** What an end may bring too: the start's own value wins. */
 const startsValue = (name: string) => {
   const column = identifier(name);
-  return sql`${column} = CASE WHEN ${IS_START} THEN coalesce(excluded.${column}, c.${column}) ELSE coalesce(c.${column}, excluded.${column}) END`;
+  return sql`CASE WHEN ${IS_START} THEN coalesce(excluded.${column}, c.${column}) ELSE coalesce(c.${column}, excluded.${column}) END`;
+};
+
+/** What a start or an end brings, to which log records may add: docs/adr/0059-messages-in-logs.md. */
+const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
+  const [column, own] = [identifier(side), identifier(`own_${side}`)];
+  const brought = sql`CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${own} END`;
+  return sql`
+    ${own} = CASE WHEN c.logged IS NOT NULL THEN ${brought} END,
+    ${column} = CASE WHEN c.logged IS NOT NULL THEN ${withLogged(brought, sql`c.logged`, startsValue('trace_id'), side)}
+      WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
 };
 
 const UPSERT = sql`
@@ -82,9 +93,10 @@ const UPSERT = sql`
   ON CONFLICT (project_id, id) DO UPDATE SET
     op_name = coalesce(excluded.op_name, c.op_name),
     display_name = coalesce(excluded.display_name, c.display_name),
-    ${startsValue('started_at')}, ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', ...START_DOCUMENTS)},
-    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', ...END_DOCUMENTS)},
+    started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
+    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump')},
+    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'summary')},
+    ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque`;
 
 const QUIET = prepared('calls.upsert', UPSERT);

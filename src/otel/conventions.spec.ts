@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { pricedName } from '../costs/builtin-prices.js';
 import { CONVENTIONS, USAGE_NAMES } from './conventions.js';
+import { toldBy } from './log-messages.js';
 import type { Origin, Span } from './otlp.js';
+import type { LogRecord } from './otlp-logs.js';
 import { callOf } from './span-call.js';
 
 /** What published instrumentations exported, and the calls that it becomes: scripts/record-otlp.mjs. */
@@ -11,10 +13,14 @@ const recorded = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
 interface Recording {
   calls: object[];
   spans: { origin: Origin; span: Span }[];
+  logs?: { record: LogRecord | null }[];
+  told?: (object | null)[];
 }
 
 it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
-  const { calls, spans }: Recording = JSON.parse(readFileSync(`${FOLDER}/${name}`, 'utf8'));
+  const { calls, spans, logs, told }: Recording = JSON.parse(
+    readFileSync(`${FOLDER}/${name}`, 'utf8'),
+  );
   const made = spans.map(({ origin, span }) => {
     const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
     const { op_name, display_name, thread_id, turn_id, exception } = call;
@@ -26,6 +32,7 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
     return { op_name, display_name, thread_id, is_turn, exception, inputs, output, summary, names };
   });
   expect(made).toEqual(calls);
+  expect(logs?.map(({ record }) => record && toldBy(record))).toEqual(told);
 });
 
 /** One span for each row of the table, with nothing but the attribute of that row. */

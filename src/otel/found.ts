@@ -84,7 +84,7 @@ function contentsOfEvents({ events = [] }: Span): Attributes {
   return contents;
 }
 
-const MESSAGE_EVENT = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/;
+export const MESSAGE_EVENT = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/;
 
 /** Messages that are events of their own, as the conventions had them before 2026. */
 function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): void {
@@ -96,7 +96,7 @@ function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): voi
       [...attributesOf(attributes)].map(([key, value]) => [key, parsed(value).value]),
     );
     const { 'gen_ai.event.content': body, ...others } = members;
-    const message = { role, ...others, ...(isObject(body) ? body : {}) };
+    const message = messageOf(role, { ...others, ...(isObject(body) ? body : {}) });
     messages[event === 'gen_ai.choice' ? 'output' : 'inputs'].push(message);
   }
   for (const [side, list] of [
@@ -104,6 +104,15 @@ function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): voi
     [output, messages.output],
   ] as const)
     if (list.length > 0 && !side.has('messages')) side.set('messages', contentOf(list));
+}
+
+/** As lists have it: a choice is its message, and the answer of a tool names its call as chats do. */
+function messageOf(role: string, { message, ...members }: Record<string, unknown>): object {
+  if (isObject(message)) return { ...members, ...message, role: message['role'] ?? role };
+  const { id, ...others } = members;
+  return role === 'tool' && id !== undefined && !('tool_call_id' in others)
+    ? { role, tool_call_id: id, ...others }
+    : { role, ...members, ...(message !== undefined && { message }) };
 }
 
 function collected(hits: readonly Hit[], own: Attributes): Found {

@@ -23,6 +23,7 @@ import { holdOf } from '../common/body-budget.js';
 import { freeBytes } from '../common/body-bytes.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.guard.js';
 import { isProjectId } from '../common/dto.js';
+import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
 import {
   type PartialSuccess,
@@ -31,10 +32,28 @@ import {
   spansOfJson,
   spansOfProtobuf,
 } from './otlp.js';
+import {
+  logsOfJson,
+  logsOfProtobuf,
+  logsResponseJson,
+  logsResponseProtobuf,
+  mayTell,
+} from './otlp-logs.js';
 
 const PROTOBUF = 'application/x-protobuf';
 /** Bytes of memory for each byte of spans, which are decoded one by one. */
 const DECODED_WEIGHT = 8;
+
+/** How what is exported is read, stored and answered. */
+interface Signal<Item> {
+  /** Whether the bytes may hold something to be stored; if not, they are not read. */
+  mayTell?: (bytes: Uint8Array) => boolean;
+  ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
+  ofJson: (bytes: Uint8Array) => Promise<Item[]>;
+  store: (items: Item[], project: string | undefined) => Promise<PartialSuccess | null>;
+  responseProtobuf: (partialSuccess: PartialSuccess | null) => Uint8Array;
+  responseJson: (partialSuccess: PartialSuccess | null) => Uint8Array;
+}
 
 const LANGFUSE = 'api/public/otel/v1/traces';
 
@@ -49,7 +68,10 @@ function publicKeyOf({ path, headers }: Request): string | undefined {
 @EitherAuth()
 @Controller()
 export class OtelController {
-  constructor(private readonly otel: OtelService) {}
+  constructor(
+    private readonly otel: OtelService,
+    private readonly messages: LogsService,
+  ) {}
 
   /**
    * Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses
@@ -79,33 +101,58 @@ export class OtelController {
       },
     },
   })
-  async traces(
+  traces(
     @Req() request: Request,
     @Headers('project_id') header: string | undefined,
     @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
-    const project = header ?? publicKeyOf(request);
-    if (isProjectId(project)) caller.assertReaches(project);
-    const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
-    if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
-    const bytes = await readBytes(request);
-    let partialSuccess: PartialSuccess | null;
-    try {
-      if (!isProtobuf) assertUtf8(bytes);
-      await holdOf(request).add(bytes.length * DECODED_WEIGHT);
-      const spans = await (isProtobuf ? spansOfProtobuf(bytes) : spansOfJson(bytes));
-      await caller.assertValid();
-      partialSuccess = await this.otel.export(spans, project, caller);
-    } finally {
-      freeBytes(bytes);
-    }
-    return isProtobuf
-      ? new StreamableFile(responseProtobuf(partialSuccess), { type: PROTOBUF })
-      : new StreamableFile(responseJson(partialSuccess), { type: 'application/json' });
+    return this.exported(request, header ?? publicKeyOf(request), caller, {
+      ofProtobuf: spansOfProtobuf,
+      ofJson: spansOfJson,
+      store: (spans, project) => this.otel.export(spans, project, caller),
+      responseProtobuf,
+      responseJson,
+    });
   }
 
-  /** Takes metrics and logs of OTLP/HTTP, for exporters that send them along, and keeps nothing of them. */
-  @Post(['otel/v1/metrics', 'v1/metrics', 'otel/v1/logs', 'v1/logs'])
+  /**
+   * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
+   * span, which may come before or after them. Nothing else is kept.
+   */
+  @Post(['otel/v1/logs', 'v1/logs'])
+  @HttpCode(HttpStatus.OK)
+  @Allow('writer')
+  @ApiHeader({
+    name: 'project_id',
+    required: false,
+    schema: { type: 'string', example: 'acme/demo' },
+  })
+  @ApiConsumes(PROTOBUF, 'application/json')
+  @ApiProduces(PROTOBUF, 'application/json')
+  @ApiBody({
+    schema: {
+      type: 'object',
+      description: 'opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest',
+    },
+  })
+  @ApiOkResponse({ schema: { example: {} } })
+  logs(
+    @Req() request: Request,
+    @Headers('project_id') header: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    return this.exported(request, header, caller, {
+      mayTell,
+      ofProtobuf: logsOfProtobuf,
+      ofJson: logsOfJson,
+      store: (records, project) => this.messages.export(records, project, caller),
+      responseProtobuf: logsResponseProtobuf,
+      responseJson: logsResponseJson,
+    });
+  }
+
+  /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them. */
+  @Post(['otel/v1/metrics', 'v1/metrics'])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @NoProjectField('keeps nothing')
@@ -117,5 +164,32 @@ export class OtelController {
     return isProtobuf
       ? new StreamableFile(responseProtobuf(null), { type: PROTOBUF })
       : new StreamableFile(responseJson(null), { type: 'application/json' });
+  }
+
+  private async exported<Item>(
+    request: Request,
+    project: string | undefined,
+    caller: Caller,
+    signal: Signal<Item>,
+  ): Promise<StreamableFile> {
+    if (isProjectId(project)) caller.assertReaches(project);
+    const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
+    if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
+    const bytes = await readBytes(request);
+    let partialSuccess: PartialSuccess | null = null;
+    try {
+      if (!signal.mayTell || signal.mayTell(bytes)) {
+        if (!isProtobuf) assertUtf8(bytes);
+        await holdOf(request).add(bytes.length * DECODED_WEIGHT);
+        const items = await (isProtobuf ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
+        await caller.assertValid();
+        partialSuccess = await signal.store(items, project);
+      }
+    } finally {
+      freeBytes(bytes);
+    }
+    return isProtobuf
+      ? new StreamableFile(signal.responseProtobuf(partialSuccess), { type: PROTOBUF })
+      : new StreamableFile(signal.responseJson(partialSuccess), { type: 'application/json' });
   }
 }

@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { CallsModule } from '../calls/calls.module.js';
 import { CostsModule } from '../costs/costs.module.js';
+import { LogsService } from './logs.service.js';
 import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';
 
-/** Takes OpenTelemetry spans as calls. */
+/** Takes OpenTelemetry spans as calls, and messages of these from log records. */
 @Module({
   imports: [CallsModule, CostsModule],
   controllers: [OtelController],
-  providers: [OtelService],
+  providers: [OtelService, LogsService],
 })
 export class OtelModule {}

@@ -95,18 +95,18 @@ class Part {
 const charactersOf = ({ documents }: WholeCall) =>
   Object.values(documents).reduce((sum, text) => sum + text.length, 0);
 
-class Refusals {
+export class Refusals {
   count = 0;
   first: Error | undefined;
 
-  add(error: Error): void {
-    this.count++;
+  add(error: Error, count = 1): void {
+    this.count += count;
     this.first ??= error;
   }
 }
 
 /** `projectOf`, asked once for the spans of one origin that follow each other; what it throws is thrown for each. */
-function projectsOf(header: string | undefined, caller: Caller): (origin: Origin) => string {
+export function projectsOf(header: string | undefined, caller: Caller): (origin: Origin) => string {
   let last: Origin | undefined;
   let project: string | undefined;
   return (origin) => {

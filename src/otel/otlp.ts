@@ -15,8 +15,9 @@ import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-inde
 
 const root = new protobuf.Root();
 root.resolvePath = (_origin, file) => fileURLToPath(new URL(`./proto/${file}`, import.meta.url));
-root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
-const typeOf = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
+for (const service of ['trace/v1/trace_service', 'logs/v1/logs_service'])
+  root.loadSync(`opentelemetry/proto/collector/${service}.proto`);
+export const typeOf = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
 const REQUEST = typeOf('collector.trace.v1.ExportTraceServiceRequest');
 const RESPONSE = typeOf('collector.trace.v1.ExportTraceServiceResponse');
 const RESOURCE = typeOf('resource.v1.Resource');
@@ -62,47 +63,46 @@ export interface Origin {
   scope: { name?: string; version?: string; attributes?: KeyValue[] };
 }
 
-/** A span that was not read yet. */
-export interface ReceivedSpan {
+/** What was not read yet. */
+export interface Received<Item> {
   origin: Origin;
-  /** The span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. @throws Error when it is none. */
-  read(): { span: Span; text: string };
+  /** @throws Error when it is none. */
+  read(): Item;
 }
+
+/** A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. */
+export type ReceivedSpan = Received<{ span: Span; text: string }>;
 
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  received(
-    await protobufIndex(bytes, messageOf(REQUEST)),
-    (type, part) => jsonOfBytes(messageOf(type), part),
-    (part) => {
-      const span: Span = jsonOfBytes(messageOf(SPAN), part);
-      return { span, text: JSON.stringify(span) };
-    },
-  );
+  received(await protobufIndex(bytes, messageOf(REQUEST)), originOfBytes, (part) => {
+    const span: Span = jsonOfBytes(messageOf(SPAN), part);
+    return { span, text: JSON.stringify(span) };
+  });
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  received(
-    await jsonIndex(bytes),
-    (type, part) => jsonOf(type, parsed(textOf(part))),
-    (part) => {
-      const text = textOf(part);
-      skipValue(text, 0); // throws where it is too deep to be stored
-      const json = parsed(text);
-      const span = isPlain(messageOf(SPAN), json) ? json : spanJson(spanMessage(json));
-      return { span, text };
-    },
-  );
+  received(await jsonIndex(bytes), originOfText, (part) => {
+    const text = textOf(part);
+    skipValue(text, 0); // throws where it is too deep to be stored
+    const json = parsed(text);
+    const span = isPlain(messageOf(SPAN), json) ? json : spanJson(spanMessage(json));
+    return { span, text };
+  });
+
+type Decode = (type: protobuf.Type, bytes: Uint8Array) => Json;
+export const originOfBytes: Decode = (type, part) => jsonOfBytes(messageOf(type), part);
+export const originOfText: Decode = (type, part) => jsonOf(type, parsed(textOf(part)));
 
 /** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
-async function received(
+export async function received<Item>(
   groups: readonly SpanGroup[],
-  decode: (type: protobuf.Type, bytes: Uint8Array) => Json,
-  readSpan: (bytes: Uint8Array) => { span: Span; text: string },
-): Promise<ReceivedSpan[]> {
+  decode: Decode,
+  readItem: (bytes: Uint8Array) => Item,
+): Promise<Received<Item>[]> {
   const turn = new Turn();
   const resources = new Map<SpanGroup['owner'], Json>();
-  const spans: ReceivedSpan[] = [];
+  const items: Received<Item>[] = [];
   const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): Json => {
     try {
       return bytes ? decode(type, bytes) : {};
@@ -118,12 +118,12 @@ async function received(
     for (const part of parts) {
       const read = () => {
         if (typeof part === 'string') throw new Error(part);
-        return readSpan(part);
+        return readItem(part);
       };
-      spans.push({ origin, read });
+      items.push({ origin, read });
     }
   }
-  return spans;
+  return items;
 }
 
 /** What the exporter is told: nothing when all spans were stored. */
@@ -143,13 +143,13 @@ const response = (partialSuccess: PartialSuccess | null) =>
 
 type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
 
-const LENIENT = { ignoreUnknownFields: true };
+export const LENIENT = { ignoreUnknownFields: true };
 
-const textOf = (bytes: Uint8Array) =>
+export const textOf = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
 /** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
-const parsed = (text: string): Json =>
+export const parsed = (text: string): Json =>
   Object(parseLight(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
 
 const wellFormed = (_key: string, value: unknown) =>
@@ -186,17 +186,17 @@ function spanJson(message: SpanMessage): Span {
   };
 }
 
-function withIds(json: Json, spelled: (id: unknown) => unknown): Json {
+export function withIds(json: Json, spelled: (id: unknown) => unknown): Json {
   const copy = { ...json };
   for (const name of ['traceId', 'spanId', 'parentSpanId'])
     if (Object.hasOwn(copy, name)) copy[name] = spelled(copy[name]);
   return copy;
 }
 
-function hexToBase64(id: unknown): unknown {
+export function hexToBase64(id: unknown): unknown {
   if (typeof id !== 'string') return id;
   if (!/^([0-9a-f]{2})*$/i.test(id)) throw new Error('an id must be hexadecimal');
   return Buffer.from(id, 'hex').toString('base64');
 }
 
-const base64ToHex = (id: unknown) => Buffer.from(String(id), 'base64').toString('hex');
+export const base64ToHex = (id: unknown) => Buffer.from(String(id), 'base64').toString('hex');

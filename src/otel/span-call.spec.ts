@@ -229,6 +229,7 @@ describe('contents', () => {
     const events = [
       event('gen_ai.system.message', { content: 'be brief', 'gen_ai.system': 'x' }),
       event('gen_ai.user.message', { 'gen_ai.event.content': '{"content":"hi"}' }),
+      event('gen_ai.tool.message', { id: 'call_1', content: 'sunny' }),
       event('gen_ai.choice', { message: '{"content":"ho"}', finish_reason: 'stop' }),
     ];
     expect(mapped({}, { events })).toMatchObject({
@@ -236,10 +237,11 @@ describe('contents', () => {
         messages: [
           { role: 'system', content: 'be brief' },
           { role: 'user', content: 'hi' },
+          { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
         ],
       },
       output: {
-        messages: [{ role: 'assistant', message: { content: 'ho' }, finish_reason: 'stop' }],
+        messages: [{ role: 'assistant', content: 'ho', finish_reason: 'stop' }],
       },
     });
   });

@@ -7,7 +7,7 @@ import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-js
 /*
  * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
  * can inflate to millions of empty spans, and each would become objects a hundred times its size. Exporters send 512
- * spans by default and some thousands at most.
+ * spans by default and some thousands at most. Log records lie in their requests as spans do, and have the same limits.
  */
 
 export const MAX_SPANS = 10_000;
@@ -18,6 +18,27 @@ export const MAX_SPAN_FIELDS = 50_000;
 export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
 /** Resources and scopes, each counted for every span that it is stored with. */
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
+
+/** What a signal of OTLP calls what is on the way to its items, and one of these. */
+export interface Signal {
+  resources: string;
+  scopes: string;
+  items: string;
+  item: string;
+}
+
+const SPANS: Signal = {
+  resources: 'resourceSpans',
+  scopes: 'scopeSpans',
+  items: 'spans',
+  item: 'span',
+};
+export const LOGS: Signal = {
+  resources: 'resourceLogs',
+  scopes: 'scopeLogs',
+  items: 'logRecords',
+  item: 'log record',
+};
 
 /** The spans of one scope. The bytes are parts of the body, and absent where the body has none. */
 export interface SpanGroup {
@@ -40,6 +61,8 @@ class Counts {
   private fields = 0;
   private fieldsBefore = 0;
 
+  constructor(private readonly signal: Signal) {}
+
   addField(): void {
     if (++this.fields > MAX_FIELDS)
       throw tooLarge('the request holds too many fields and values', MAX_FIELDS);
@@ -47,7 +70,7 @@ class Counts {
 
   begin(kind: Kept): void {
     if (kind === 'span' && ++this.spans > MAX_SPANS)
-      throw tooLarge('the request holds too many spans', MAX_SPANS);
+      throw tooLarge(`the request holds too many ${this.signal.items}`, MAX_SPANS);
     this.fieldsBefore = this.fields;
   }
 
@@ -55,9 +78,10 @@ class Counts {
   end(kind: Kept, bytes: Uint8Array): SpanBytes {
     const fields = this.fields - this.fieldsBefore;
     if (bytes.length <= MAX_SPAN_BYTES && fields <= MAX_SPAN_FIELDS) return bytes;
+    const what = kind === 'span' ? this.signal.item : kind;
     return bytes.length > MAX_SPAN_BYTES
-      ? `a ${kind} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
-      : `a ${kind} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
+      ? `a ${what} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
+      : `a ${what} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
   }
 }
 
@@ -102,8 +126,12 @@ function checkOrigins(groups: readonly SpanGroup[]): void {
 type Kind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
 
 /** @throws ApiError `invalid_request`, `too_large` */
-export async function protobufIndex(bytes: Uint8Array, request: Message): Promise<SpanGroup[]> {
-  const walk = new ProtobufWalk(bytes);
+export async function protobufIndex(
+  bytes: Uint8Array,
+  request: Message,
+  signal = SPANS,
+): Promise<SpanGroup[]> {
+  const walk = new ProtobufWalk(bytes, signal);
   const turn = new Turn();
   try {
     for (const _ of walk.inside(request, 'request', bytes.length))
@@ -117,10 +145,16 @@ export async function protobufIndex(bytes: Uint8Array, request: Message): Promis
 
 class ProtobufWalk {
   readonly groups = new Groups();
-  private readonly counts = new Counts();
+  private readonly counts: Counts;
+  private readonly kinds: Record<string, Kind>;
   private readonly reader: protobuf.Reader;
 
-  constructor(private readonly bytes: Uint8Array) {
+  constructor(
+    private readonly bytes: Uint8Array,
+    signal: Signal,
+  ) {
+    this.counts = new Counts(signal);
+    this.kinds = kindsOf(signal);
     this.reader = protobuf.Reader.create(bytes);
   }
 
@@ -131,7 +165,7 @@ class ProtobufWalk {
       const field = this.nextField(message, end);
       if (!field) continue;
       const { start, stop } = field;
-      const inner = KINDS[`${kind}.${field.name}`];
+      const inner = this.kinds[`${kind}.${field.name}`];
       if (inner === 'resourceSpans') this.groups.beginResource();
       if (inner === 'scopeSpans') this.groups.beginScope();
       if (inner === 'resourceSpans' || inner === 'scopeSpans')
@@ -179,20 +213,20 @@ class ProtobufWalk {
   }
 }
 
-const KINDS: Record<string, Kind> = {
-  'request.resourceSpans': 'resourceSpans',
+const kindsOf = ({ resources, scopes, items }: Signal): Record<string, Kind> => ({
+  [`request.${resources}`]: 'resourceSpans',
   'resourceSpans.resource': 'resource',
-  'resourceSpans.scopeSpans': 'scopeSpans',
+  [`resourceSpans.${scopes}`]: 'scopeSpans',
   'scopeSpans.scope': 'scope',
-  'scopeSpans.spans': 'span',
-};
+  [`scopeSpans.${items}`]: 'span',
+});
 
 /** Bytes that are scanned between two looks at the clock. */
 const SCANNED_AT_ONCE = 256 * 1024;
 
 /** @throws ApiError `invalid_json`, `invalid_request`, `too_large` */
-export async function jsonIndex(bytes: Uint8Array): Promise<SpanGroup[]> {
-  const walk = new JsonWalk(bytes);
+export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<SpanGroup[]> {
+  const walk = new JsonWalk(bytes, signal);
   const turn = new Turn();
   try {
     for (let at = 0; at < bytes.length; at += SCANNED_AT_ONCE) {
@@ -209,22 +243,22 @@ export async function jsonIndex(bytes: Uint8Array): Promise<SpanGroup[]> {
 }
 
 /** The members and elements that are gone into, or kept; a list has `*` for its elements. */
-const JSON_KINDS: Record<string, string> = {
-  'request.resourceSpans': 'resources',
+const jsonKindsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+  [`request.${resources}`]: 'resources',
   'resources.*': 'resourceSpans',
   'resourceSpans.resource': 'resource',
-  'resourceSpans.scopeSpans': 'scopes',
+  [`resourceSpans.${scopes}`]: 'scopes',
   'scopes.*': 'scopeSpans',
   'scopeSpans.scope': 'scope',
-  'scopeSpans.spans': 'spans',
+  [`scopeSpans.${items}`]: 'spans',
   'spans.*': 'span',
-};
+});
 /** Lists by the name that the client knows. */
-const LISTS: Record<string, string> = {
-  resources: 'resourceSpans',
-  scopes: 'scopeSpans',
-  spans: 'spans',
-};
+const listsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+  resources,
+  scopes,
+  spans: items,
+});
 const KEPT = ['resource', 'scope', 'span'];
 
 const OPEN_BRACE = 0x7b;
@@ -233,7 +267,9 @@ const LETTER_N = 0x6e;
 
 class JsonWalk implements ScanListener {
   readonly groups = new Groups();
-  private readonly counts = new Counts();
+  private readonly counts: Counts;
+  private readonly kinds: Record<string, string>;
+  private readonly lists: Record<string, string>;
   private readonly scanner = new JsonScanner(this);
   /** What was gone into. */
   private readonly path: string[] = [];
@@ -245,7 +281,13 @@ class JsonWalk implements ScanListener {
   /** Groups before the resource under way: a list that comes twice replaces the first one. */
   private groupsBefore = 0;
 
-  constructor(private readonly bytes: Uint8Array) {
+  constructor(
+    private readonly bytes: Uint8Array,
+    signal: Signal,
+  ) {
+    this.counts = new Counts(signal);
+    this.kinds = jsonKindsOf(signal);
+    this.lists = listsOf(signal);
     this.scanner.watch = Infinity;
   }
 
@@ -269,7 +311,9 @@ class JsonWalk implements ScanListener {
     if (firstByte === OPEN_BRACE || firstByte === OPEN_BRACKET) this.depth++;
     if (!isEntered) return;
     const parent = this.path.at(-1);
-    const kind = parent ? JSON_KINDS[`${parent}.${LISTS[parent] ? '*' : this.name}`] : 'request';
+    const kind = parent
+      ? this.kinds[`${parent}.${this.lists[parent] ? '*' : this.name}`]
+      : 'request';
     if (kind && KEPT.includes(kind)) this.keepFrom(kind as Kept, this.chunkAt + at);
     else if (kind) this.goInto(kind, firstByte);
   }
@@ -281,7 +325,7 @@ class JsonWalk implements ScanListener {
   }
 
   private goInto(kind: string, firstByte: number): void {
-    const list = LISTS[kind];
+    const list = this.lists[kind];
     if (firstByte === (list ? OPEN_BRACKET : OPEN_BRACE)) {
       this.path.push(kind);
       this.enter(kind);

@@ -20,7 +20,7 @@ import { type Due, duePolicies, walkMove, walksRestart } from './retention.query
 const TAKEN = Symbol('taken');
 
 /**
- * Erases what projects no longer keep, batch by batch. Every process of every replica runs one; one of them at a time
+ * Erases what projects no longer keep, and log records that wait for a span in vain, batch by batch. Every process of every replica runs one; one of them at a time
  * erases, and the others leave it to that one.
  */
 @Injectable()
@@ -69,6 +69,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
           'retention has erased what a project no longer keeps',
         );
     }
+    await this.forgetAwaited();
   }
 
   /** Rows that were erased, by what they were. */
@@ -110,6 +111,15 @@ export class RetentionSweeper implements OnApplicationBootstrap {
       if (done === TAKEN || !done.after) return;
       add({ payloads: done.payloads });
       after = done.after;
+    }
+  }
+
+  /** Log records whose span has not come, whatever the policies say. */
+  private async forgetAwaited(): Promise<void> {
+    for (;;) {
+      const calls = await this.batch(() => this.calls.eraseAwaited());
+      if (calls === TAKEN || calls === 0) return;
+      this.erasings.count('retention', { log_records: calls });
     }
   }
 

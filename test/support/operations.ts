@@ -156,6 +156,16 @@ export const spansOf = (attributes: Record<string, string>, ...spans: object[]) 
   },
   scopeSpans: [{ spans: spans.length > 0 ? spans : [aSpan()] }],
 });
+/** A message of a span that is not there. */
+const aLogRecord = (content: string) => ({
+  ...aSpan(),
+  eventName: 'gen_ai.user.message',
+  body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: content } }] } },
+});
+const logs: Build = ({ project, marker }) => ({
+  headers: { project_id: project },
+  body: { resourceLogs: [{ scopeLogs: [{ logRecords: [aLogRecord(marker)] }] }] },
+});
 const spans: Build = ({ project }) => ({
   headers: { project_id: project },
   body: { resourceSpans: [spansOf({})] },
@@ -448,8 +458,18 @@ export const OPERATIONS: Record<string, Operation> = {
     changes: ['calls'],
     harmless: 'is an upsert by the ids of the spans',
   }),
+  'POST /otel/v1/logs': writes(logs, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is a union of log records',
+  }),
+  'POST /v1/logs': writes(logs, {
+    schemes: ['basic', 'bearer'],
+    changes: ['calls'],
+    harmless: 'is a union of log records',
+  }),
   ...Object.fromEntries(
-    ['/otel/v1/metrics', '/v1/metrics', '/otel/v1/logs', '/v1/logs'].map((path) => [
+    ['/otel/v1/metrics', '/v1/metrics'].map((path) => [
       `POST ${path}`,
       writes(() => ({ body: {} }), {
         schemes: ['basic', 'bearer'],

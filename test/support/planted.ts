@@ -72,6 +72,14 @@ export async function plant(app: TestApp, project: string): Promise<Planted> {
       payload: { marker },
     });
   }
+  const message = {
+    traceId: 'a'.repeat(32),
+    spanId: 'a'.repeat(16),
+    eventName: 'gen_ai.user.message',
+    body: { kvlistValue: { values: [{ key: 'content', value: { stringValue: marker } }] } },
+  };
+  const logs = { resourceLogs: [{ scopeLogs: [{ logRecords: [message] }] }] };
+  done(await app.post('/otel/v1/logs', logs, { headers: { project_id: project } }));
   await post('/cost/create', { project_id: project, costs: { [marker]: aPrice } });
   const field_schema = { type: 'number', description: marker };
   const schema = { project_id: project, object_id: SCHEMA_OBJECT, val: { field_schema } };

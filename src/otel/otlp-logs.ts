@@ -1,0 +1,73 @@
+import protojson from 'protobufjs/ext/protojson.js';
+import {
+  type AnyValue,
+  base64ToHex,
+  hexToBase64,
+  type KeyValue,
+  LENIENT,
+  originOfBytes,
+  originOfText,
+  parsed,
+  type PartialSuccess,
+  type Received,
+  received,
+  textOf,
+  typeOf,
+  withIds,
+} from './otlp.js';
+import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
+import { jsonIndex, LOGS, protobufIndex } from './span-index.js';
+
+const REQUEST = typeOf('collector.logs.v1.ExportLogsServiceRequest');
+const RESPONSE = typeOf('collector.logs.v1.ExportLogsServiceResponse');
+const RECORD = typeOf('logs.v1.LogRecord');
+
+/** A member that is not there has its default: an empty text, 0. */
+export interface LogRecord {
+  timeUnixNano?: string | number;
+  observedTimeUnixNano?: string | number;
+  eventName?: string;
+  attributes?: KeyValue[];
+  body?: AnyValue;
+  traceId?: string;
+  spanId?: string;
+}
+
+/** A record that cannot be about generative AI is left undecoded, and is null: most logs are about other things. */
+export type ReceivedLog = Received<LogRecord | null>;
+
+const MARK = 'gen_ai.';
+
+/** Whether bytes of a request or of a record may hold messages. */
+export const mayTell = (bytes: Uint8Array): boolean =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(MARK);
+
+/** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
+export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
+  received(await protobufIndex(bytes, messageOf(REQUEST), LOGS), originOfBytes, (part) =>
+    mayTell(part) ? (jsonOfBytes(messageOf(RECORD), part) as LogRecord) : null,
+  );
+
+/** The same of JSON, which must be UTF-8. Unknown members are ignored. */
+export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
+  received(await jsonIndex(bytes, LOGS), originOfText, (part) =>
+    mayTell(part) ? recordOf(parsed(textOf(part))) : null,
+  );
+
+function recordOf(json: Json): LogRecord {
+  if (isPlain(messageOf(RECORD), json)) return json;
+  const message = protojson.fromJson(RECORD, withIds(json, hexToBase64), LENIENT);
+  return withIds(protojson.toJson(RECORD, message), base64ToHex);
+}
+
+export const logsResponseJson = (partialSuccess: PartialSuccess | null): Uint8Array =>
+  Buffer.from(JSON.stringify(protojson.toJson(RESPONSE, response(partialSuccess))));
+
+export const logsResponseProtobuf = (partialSuccess: PartialSuccess | null): Uint8Array =>
+  RESPONSE.encode(response(partialSuccess)).finish();
+
+function response(told: PartialSuccess | null) {
+  if (!told) return RESPONSE.fromObject({});
+  const { rejectedSpans: rejectedLogRecords, errorMessage } = told;
+  return RESPONSE.fromObject({ partialSuccess: { rejectedLogRecords, errorMessage } });
+}
