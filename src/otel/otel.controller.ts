@@ -122,6 +122,7 @@ export class OtelController {
   @Post(['otel/v1/logs', 'v1/logs'])
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
+  @NoProjectField('a header or each resource names it, which OtelService checks')
   @ApiHeader({
     name: 'project_id',
     required: false,
