@@ -1,5 +1,5 @@
 // Reads and writes through the real server, each beside its baseline in the same run; prints Markdown.
-//   npm run bench [-- <words of a row>]       (on another Node: npx -y -p node@24 npm run bench)
+//   npm run bench [-- <words of a row>]       (on another Node: npx -y --allow-scripts=node -p node@24 npm run bench)
 // Starts all it needs: the service with its embedded PostgreSQL and durable settings, and a bare Express. Ours and the
 // baseline take turns of SECONDS, ROUNDS times, so that what else the machine does falls on both.
 import { once } from 'node:events';
