@@ -126,7 +126,7 @@ async function filters(title, queries) {
 
 async function plan(query) {
   const { text, values } = query.toQuery();
-  const { rows } = await database.pool.query(
+  const { rows } = await database['connections'].query(
     `EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) ${text}`,
     values,
   );

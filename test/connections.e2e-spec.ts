@@ -175,7 +175,7 @@ describe('the connections of a process', () => {
 
   it('end with what the driver cannot read, such as a value that no string can hold, and the process goes on', async () => {
     const { Database } = await import('../src/database/database.js'); // reads settings
-    const client = await app.app.get(Database).pool.connect();
+    const client = await app.app.get(Database)['connections'].connect();
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     const pending = client.query('SELECT pg_sleep(60)');
     stream.emit('data', undefined); // a real one takes 1.2 GB

@@ -45,7 +45,7 @@ const OURS = () => '';
 export class Database {
   private readonly scopes = new AsyncLocalStorage<Scope>();
   private readonly slots: Slots;
-  readonly changes = new Changes((statement) => this.pool.query(statement.toQuery()));
+  readonly changes = new Changes((statement) => this.connections.query(statement.toQuery()));
   /** The end of the queue for each lock that is wanted. */
   private readonly queues = new Map<string, Promise<unknown>>();
 
@@ -54,8 +54,13 @@ export class Database {
     this.slots = new Slots(poolSize - keptOf(poolSize));
   }
 
-  get pool(): Pool {
+  private get connections(): Pool {
     return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+
+  /** What the pool is doing, and how it connects. It takes no statements: text that nobody has bound would pass. */
+  get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'> {
+    return this.connections;
   }
 
   /** How many connections are held for long, and how many requests wait to hold one. */
@@ -101,7 +106,7 @@ export class Database {
   }
 
   async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
-    const { rows } = await (this.scope?.client ?? this.pool).query<Row>(
+    const { rows } = await (this.scope?.client ?? this.connections).query<Row>(
       'toQuery' in query ? query.toQuery() : query,
     );
     return rows;
@@ -109,7 +114,7 @@ export class Database {
 
   /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
   async rows<T>(query: Sql, rows: Rows<T>): Promise<T> {
-    const client = await this.pool.connect();
+    const client = await this.connections.connect();
     let failure: Error | undefined;
     const fail = (error: unknown) => {
       failure ??= error as Error;
@@ -192,7 +197,7 @@ export class Database {
   async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
     const slot = await this.slots.take(OURS());
     try {
-      const client = await this.pool.connect();
+      const client = await this.connections.connect();
       const cut = () => void client.end();
       signal.addEventListener('abort', cut);
       try {
@@ -229,7 +234,7 @@ export class Database {
 
   private async begun<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
     const isUrgent = this.scope?.isUrgent ?? false;
-    const client = await this.pool.connect();
+    const client = await this.connections.connect();
     const noted: Noted = new Map();
     let failure: Error | undefined;
     try {
@@ -274,7 +279,7 @@ export class Database {
   ): Promise<RowStream> {
     const slot = await this.slots.take(this.key());
     try {
-      const client = await this.pool.connect();
+      const client = await this.connections.connect();
       const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch });
       return stream.once('close', () => this.slots.free(slot));
     } catch (error) {
