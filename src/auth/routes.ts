@@ -1,5 +1,5 @@
-import { type INestApplicationContext, RequestMethod } from '@nestjs/common';
-import { GUARDS_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import type { INestApplicationContext } from '@nestjs/common';
+import { GUARDS_METADATA, METHOD_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { BodyGuard } from '../common/body.guard.js';
 import { type DtoParameter, dtoParameters } from '../common/handler-dtos.js';
@@ -14,8 +14,6 @@ import { BearerGuard } from './bearer.strategy.js';
 export interface Route {
   /** `CallsController.read` */
   name: string;
-  method: string;
-  paths: string[];
   isPublic: boolean;
   guards: unknown[];
   role: Role | undefined;
@@ -37,20 +35,11 @@ export function routesOfController(controller: Function): Route[] {
     .getAllMethodNames(controller.prototype)
     .map((name): Function => controller.prototype[name]);
   return handlers.flatMap((handler) => {
-    const method: RequestMethod | undefined = Reflect.getMetadata(METHOD_METADATA, handler);
-    if (method === undefined) return [];
+    if (Reflect.getMetadata(METHOD_METADATA, handler) === undefined) return []; // no route
     const declared = (key: string) =>
       Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
-    const pathsAt = (target: Function): string[] =>
-      [Reflect.getMetadata(PATH_METADATA, target)].flat();
     return {
       name: `${controller.name}.${handler.name}`,
-      method: RequestMethod[method],
-      paths: pathsAt(controller).flatMap((base) =>
-        pathsAt(handler).map((path) =>
-          `/${base}/${path}`.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1'),
-        ),
-      ),
       isPublic: declared(PUBLIC) ?? false,
       guards: [controller, handler].flatMap(
         (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
