@@ -312,7 +312,7 @@ const expectedOf = ({ own, asked, answered, details: whole }: Case) => {
   };
 };
 
-it('make the same call in every order, at the same time, in other processes and when sent again', async () => {
+it('log records make the same call in every order, at the same time, in other processes and when sent again', async () => {
   const told = fc.uniqueArray(
     fc.tuple(
       fc.string({ minLength: 1, unit: 'grapheme-ascii' }),
@@ -374,7 +374,7 @@ it('make the same call in every order, at the same time, in other processes and 
   );
 });
 
-it('lose nothing when records and spans of many calls come at the same time', async () => {
+it('log records lose nothing when they and spans of many calls come at the same time', async () => {
   const ids = Array.from({ length: 60 }, aSpanId);
   await Promise.all(
     ids.flatMap((id, i) => [
@@ -391,8 +391,8 @@ it('lose nothing when records and spans of many calls come at the same time', as
     });
 });
 
-describe('what log records may not', () => {
-  it('is reach another project', async () => {
+describe('log records', () => {
+  it('do not reach another project', async () => {
     const id = aSpanId();
     await post(SPANS, spansOf(aSpan(id)));
     const key = await app.aKey('writer', ['acme/other']);
@@ -405,7 +405,7 @@ describe('what log records may not', () => {
     expect(await read(id, 'acme/other')).toBeNull();
   });
 
-  it('is come without a project, when they carry messages', async () => {
+  it('need a project when they carry messages', async () => {
     const key = await app.aKey('writer', ['acme/*']);
     const refused = await app.post(LOGS, logsOf(question(aSpanId(), 'hi')), { key });
     expect([refused.status, refused.body.errors[0].path]).toEqual([400, 'project_id']);
@@ -413,7 +413,7 @@ describe('what log records may not', () => {
     expect((await app.post(LOGS, logsOf(other), { key })).text).toBe('{}');
   });
 
-  it('is be written by a reader', async () => {
+  it('need a key that may write', async () => {
     const key = await app.aKey('reader');
     expect((await app.post(LOGS, logsOf(), { key, ...toProject })).status).toBe(403);
   });
@@ -423,12 +423,12 @@ describe('what log records may not', () => {
     ['protobuf that is none', 'application/x-protobuf', 'gen_ai.', '400 invalid_request'],
     ['another shape', 'application/json', '{"resourceLogs":"gen_ai."}', '400 invalid_request'],
     ['another media type', 'text/plain', 'gen_ai.', '415 unsupported_media_type'],
-  ])('is be %s', async (_, type, body, expected) => {
+  ])('are refused in %s', async (_, type, body, expected) => {
     const told = await app.post(LOGS, body, { headers: { project_id, 'content-type': type } });
     expect(`${told.status} ${told.body.code}`).toBe(expected);
   });
 
-  it('is be more than a span may have: the rest is told, what is there stays', async () => {
+  it('have a limit for each span: what is over it is told, what is there stays', async () => {
     const id = aSpanId();
     await post(SPANS, spansOf(aSpan(id)));
     await post(LOGS, logsOf(...Array.from({ length: 1999 }, (_, i) => question(id, `${i}`, i))));
@@ -453,7 +453,7 @@ describe('what log records may not', () => {
   });
 });
 
-it('are stored of a request in which they are more than may wait to be stored', async () => {
+it('are stored in parts where a request holds more than may wait to be stored', async () => {
   const ids = Array.from({ length: 5 }, aSpanId);
   const content = '"'.repeat(1_900_000); // of four characters each when it is stored
   await post(LOGS, logsOf(...ids.map((id) => question(id, content))));
