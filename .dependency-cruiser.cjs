@@ -27,6 +27,15 @@ module.exports = {
       },
     },
     {
+      name: 'rooms-of-preview-stay-apart',
+      severity: 'error',
+      from: { path: '^src/preview/([a-z]+)/' },
+      to: {
+        path: '^src/preview/[a-z]+/',
+        pathNot: ['^src/preview/$1/', '[.](entity|service)[.]ts$'],
+      },
+    },
+    {
       name: 'shared-knows-no-feature',
       severity: 'error',
       from: { path: `^src/(${SHARED.join('|')})/|^src/config[.]ts$` },

@@ -18,7 +18,9 @@ const folder = resolve(process.argv[2] ?? 'dist');
 const dist = pathToFileURL(`${folder}/`);
 const { newSecret } = await import(new URL('src/auth/secret.js', dist).href);
 const { JsonScanner } = await import(new URL('src/common/json-scanner.js', dist).href);
-const { TrajectoryReader } = await import(new URL('src/preview/trajectory-reader.js', dist).href);
+const { TrajectoryReader } = await import(
+  new URL('src/preview/trajectories/trajectory-reader.js', dist).href
+);
 
 const MB = 1e6;
 const PORT = '3390';

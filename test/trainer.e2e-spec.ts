@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { Client } from 'pg';
-import type { QueueService } from '../src/preview/queue.service.js';
+import type { QueueService } from '../src/preview/jobs/queue.service.js';
 import { startApp, type TestApp } from './support/app.js';
 import {
   aChoice,
@@ -26,7 +26,7 @@ describe('trainers', () => {
   beforeAll(async () => {
     app = await startApp({ TRAINER_MAX_ATTEMPTS: '3' });
     preview = previewOf(app);
-    const services = await import('../src/preview/queue.service.js');
+    const services = await import('../src/preview/jobs/queue.service.js');
     queue = app.app.get(services.QueueService);
   });
   afterAll(() => app.close());

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { brotliCompressSync, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
-import { restored } from '../src/preview/body-chunks.js';
+import { restored } from '../src/preview/trajectories/body-chunks.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import {
   aChoice,

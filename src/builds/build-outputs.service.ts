@@ -8,7 +8,7 @@ import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { STALLED_AFTER_MS } from '../database/row-stream.js';
 import { type Slot, Slots } from '../database/slots.js';
-import { TrainingJobsService } from '../preview/training-jobs.service.js';
+import { TrainingJobsService } from '../preview/jobs/training-jobs.service.js';
 import { bytesOf, elementsOf, linesOf, piecesOf } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
 import {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { ErasingsService } from '../erasing/erasings.service.js';
-import { TrainingJobsService } from '../preview/training-jobs.service.js';
+import { TrainingJobsService } from '../preview/jobs/training-jobs.service.js';
 import {
   builderLock,
   buildsForget,

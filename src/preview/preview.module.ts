@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
-import { ModelsController } from './models.controller.js';
-import { ModelsService } from './models.service.js';
-import { QueueService } from './queue.service.js';
-import { TrainerController } from './trainer.controller.js';
-import { TrainingJobsController } from './training-jobs.controller.js';
-import { TrainingJobsService } from './training-jobs.service.js';
-import { UploadsService } from './uploads.service.js';
+import { ModelsController } from './models/models.controller.js';
+import { ModelsService } from './models/models.service.js';
+import { QueueService } from './jobs/queue.service.js';
+import { TrainerController } from './jobs/trainer.controller.js';
+import { TrainingJobsController } from './jobs/training-jobs.controller.js';
+import { TrainingJobsService } from './jobs/training-jobs.service.js';
+import { UploadsService } from './trajectories/uploads.service.js';
 
 /** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
 @Module({

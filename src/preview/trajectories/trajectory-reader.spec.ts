@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { jsonTexts } from '../../test/support/json-texts.js';
+import { jsonTexts } from '../../../test/support/json-texts.js';
 import { restored } from './body-chunks.js';
 import { TrajectoryReader, type TrajectoryRow } from './trajectory-reader.js';
 

@@ -19,9 +19,9 @@ import {
   ApiTags,
 } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { JSON_TYPE } from './pages.js';
+import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Caller, CallerParam } from '../../auth/caller.js';
+import { JSON_TYPE } from '../pages.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
   ClaimDto,

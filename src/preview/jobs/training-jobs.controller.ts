@@ -13,13 +13,12 @@ import {
 } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
-import { JSON_LINES, jsonLines } from '../common/json-rows.js';
-import { PageQueryDto } from './models.dto.js';
-import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
-import { QueryPipe } from '../common/query.pipe.js';
+import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Caller, CallerParam } from '../../auth/caller.js';
+import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
+import { JSON_LINES, jsonLines } from '../../common/json-rows.js';
+import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
+import { QueryPipe } from '../../common/query.pipe.js';
 import {
   TrainingJobCreatedDto,
   TrainingJobCreateDto,
@@ -28,6 +27,7 @@ import {
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
 import { TrainingJobsService } from './training-jobs.service.js';
+import { PageQueryDto } from '../preview.dto.js';
 
 @ApiTags('preview: training jobs')
 @BearerAuth()

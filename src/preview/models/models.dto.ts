@@ -1,4 +1,4 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   IsArray,
@@ -6,20 +6,21 @@ import {
   IsIn,
   IsInt,
   IsOptional,
-  IsUUID,
-  Matches,
   Max,
   Min,
 } from 'class-validator';
-import { IsId, MAX_INT, PROJECT_PART } from '../common/dto.js';
-
-const PART = new RegExp(`^${PROJECT_PART}$`);
-const PART_MESSAGE = 'must be 1 to 128 letters, digits, "_", "." or "-"';
+import { IsId, MAX_INT } from '../../common/dto.js';
+import {
+  IsProjectPart,
+  PageQueryDto,
+  ProjectPageQueryDto,
+  TrajectoryGroupDto,
+} from '../preview.dto.js';
 
 export class ModelCreateDto {
   /** The key's own when absent: that of its scopes, if they name one only, else its user's name. */
-  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string | null;
-  @Matches(PART, { message: PART_MESSAGE }) project!: string;
+  @IsOptional() @IsProjectPart() entity?: string | null;
+  @IsProjectPart() project!: string;
   @IsId() name!: string;
   @IsId() base_model!: string;
   /** Answers the model of this name when there is one, instead of 409. */
@@ -34,17 +35,6 @@ export class ModelDto {
   base_model!: string;
   /** Always null. */
   @ApiPropertyOptional({ type: 'string', nullable: true }) run_id!: null;
-}
-
-/** `after` is the exclusive id of the last item seen. */
-export class PageQueryDto {
-  @IsOptional() @IsUUID() after?: string;
-  @IsOptional() @IsInt() @Min(1) @Max(100) limit?: number;
-}
-
-export class ProjectPageQueryDto extends PageQueryDto {
-  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) entity?: string;
-  @IsOptional() @Matches(PART, { message: PART_MESSAGE }) project?: string;
 }
 
 export class ModelsQueryDto extends ProjectPageQueryDto {
@@ -76,4 +66,10 @@ export class CheckpointsDeletedDto {
   deleted_count!: number;
   /** Steps without a checkpoint, and the latest one, which stays. */
   not_found_steps!: number[];
+}
+
+/** Read as a stream, not by these decorators: trajectory-rules.ts has the rules. */
+export class LogDto {
+  @ApiProperty({ type: 'string', pattern: '^[\\w.-]{1,64}$' }) split!: string;
+  @ApiProperty({ type: () => [TrajectoryGroupDto] }) trajectory_groups!: TrajectoryGroupDto[];
 }

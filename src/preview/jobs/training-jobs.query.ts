@@ -1,10 +1,10 @@
-import type { Caller } from '../auth/caller.js';
-import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
-import { isAskedFor, isReached, type ModelRow } from './models.query.js';
-import { PAGE_SIZE } from './pages.js';
+import type { Caller } from '../../auth/caller.js';
+import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../../query/columns.js';
+import { allOf, sql, type Sql } from '../../query/sql.js';
+import { PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
 import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
+import { isAskedFor, isReached, type ModelRow } from '../preview.query.js';
 
 export interface NewJob {
   id: string;

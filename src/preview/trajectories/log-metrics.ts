@@ -1,5 +1,5 @@
-import { storable } from '../query/columns.js';
-import type { Group, Numbers, Trajectory } from './trajectory-rules.js';
+import { storable } from '../../query/columns.js';
+import type { Group, Numbers, Trajectory } from '../trajectory-rules.js';
 
 /** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */
 class Mean {

@@ -1,9 +1,9 @@
-import type { Caller } from '../auth/caller.js';
-import { config } from '../config.js';
-import { wireTime } from '../query/columns.js';
-import { allOf, join, sql, type Sql } from '../query/sql.js';
-import { isReached } from './models.query.js';
+import type { Caller } from '../../auth/caller.js';
+import { config } from '../../config.js';
+import { wireTime } from '../../query/columns.js';
+import { allOf, join, sql, type Sql } from '../../query/sql.js';
 import type { Status } from './training-job.entity.js';
+import { isReached } from '../preview.query.js';
 
 /*
  * The transitions of a training job, each one guarded UPDATE: where the guard does not hold, no row comes back.

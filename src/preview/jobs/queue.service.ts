@@ -3,17 +3,16 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
-import { config } from '../config.js';
-import { LOCKS, tryLock } from '../database/advisory-locks.js';
-import { Database } from '../database/database.js';
-import { Notices } from '../database/notices.js';
-import { Schedule } from '../database/schedule.js';
-import { storable } from '../query/columns.js';
-import { type Sql } from '../query/sql.js';
-import { modelLock } from './models.query.js';
-import { idOf, noSuch } from './pages.js';
+import type { Caller } from '../../auth/caller.js';
+import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
+import { config } from '../../config.js';
+import { LOCKS, tryLock } from '../../database/advisory-locks.js';
+import { Database } from '../../database/database.js';
+import { Notices } from '../../database/notices.js';
+import { Schedule } from '../../database/schedule.js';
+import { storable } from '../../query/columns.js';
+import { type Sql } from '../../query/sql.js';
+import { idOf, noSuch } from '../pages.js';
 import {
   cancel,
   cancelAllOf,
@@ -47,7 +46,8 @@ import type {
   HeartbeatAnswerDto,
   TrainerEventDto,
 } from './trainer.dto.js';
-import { payloadChunks } from './uploads.query.js';
+import { UploadsService } from '../trajectories/uploads.service.js';
+import { modelLock } from '../preview.query.js';
 
 /** A claim that met another one at the same job looks again. */
 const CLAIM_TRIES = 10;
@@ -77,6 +77,7 @@ export class QueueService {
   constructor(
     private readonly database: Database,
     private readonly notices: Notices,
+    private readonly uploads: UploadsService,
     schedule: Schedule,
   ) {
     schedule.every(config.trainerHeartbeatSeconds * 1000, 'training jobs', () => this.sweep());
@@ -153,27 +154,8 @@ export class QueueService {
     await this.find(holder.jobId, caller);
     const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(holder));
     if (!job) throw leaseLost();
-    const chunks = this.payloadOf(job, caller, this.database.key);
+    const chunks = this.uploads.payloadOf(job.project_id, job.batch_id, caller);
     return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
-  }
-
-  private async *payloadOf(
-    { project_id, batch_id }: JobRow,
-    caller: Caller,
-    key: () => string,
-  ): AsyncGenerator<Buffer> {
-    const { database } = this;
-    for (let seq = -1; ;) {
-      await caller.assertValid();
-      const query = payloadChunks(project_id, batch_id, seq);
-      // They are asked for in the context of the connection.
-      const chunks = await database.runFor(key, () =>
-        database.long(() => database.query<{ seq: number; text: Buffer }>(query)),
-      );
-      if (chunks.length === 0) return;
-      for (const chunk of chunks) yield chunk.text;
-      seq = chunks.at(-1)!.seq;
-    }
   }
 
   /** Adds events of an attempt. Those that came before change nothing, and training starts once in the life of a job. */

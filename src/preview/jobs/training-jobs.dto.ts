@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
-import { MAX_INT, PageDto, SortBy } from '../common/dto.js';
-import type { Sort } from '../query/columns.js';
-import { ProjectPageQueryDto } from './models.dto.js';
+import { MAX_INT, PageDto, SortBy } from '../../common/dto.js';
+import type { Sort } from '../../query/columns.js';
 import { type Status, STATUSES } from './training-job.entity.js';
+import { ProjectPageQueryDto, TrajectoryGroupDto } from '../preview.dto.js';
 
 export class TrainingJobsQueryDto extends ProjectPageQueryDto {
   /** By id, which is by time; by default ascending. */
@@ -47,38 +47,6 @@ export class TrajectoriesQueryDto extends PageDto {
   @SortBy() sort_by?: Sort[] | null;
 }
 
-/** What the service understands of a trajectory. Other fields are kept. */
-export class TrajectoryDto {
-  /** Chat messages, and whole choices (with the key `message`), in any order. */
-  @ApiPropertyOptional({ type: 'array', items: { type: 'object' }, default: [] })
-  messages_and_choices?: object[];
-  /** Instead of the former: `chat_completions`, each with its `request` and the `response` whose `choices` are the trainable turns. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) exchanges?: object;
-  @ApiPropertyOptional({ type: 'number', nullable: true, default: 0 }) reward?: number | null;
-  @ApiPropertyOptional({ type: 'array', items: { type: 'object' }, nullable: true })
-  tools?: object[] | null;
-  /** `{messages_and_choices, tools}` each. */
-  @ApiPropertyOptional({ type: 'array', items: { type: 'object' }, default: [] })
-  additional_histories?: object[];
-  /** Numbers or booleans. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, default: {} })
-  metrics?: object;
-  /** Scalars or null. */
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true, default: {} })
-  metadata?: object;
-  @ApiPropertyOptional({ type: 'array', items: { type: 'string' }, default: [] }) logs?: string[];
-  /** When absent: the time of receipt. */
-  @ApiPropertyOptional({ type: 'string', format: 'date-time' }) start_time?: string;
-}
-
-export class TrajectoryGroupDto {
-  @ApiPropertyOptional({ type: () => [TrajectoryDto] }) trajectories?: TrajectoryDto[];
-  @ApiPropertyOptional({ type: 'array', items: { type: 'object' } }) exceptions?: object[];
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metrics?: object;
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true }) metadata?: object;
-  @ApiPropertyOptional({ type: 'array', items: { type: 'string' } }) logs?: string[];
-}
-
 export class ExperimentalConfigDto {
   @ApiPropertyOptional({ type: 'number', nullable: true }) learning_rate?: number | null;
   @ApiPropertyOptional({ type: 'boolean', nullable: true }) precalculate_logprobs?: boolean | null;
@@ -90,10 +58,4 @@ export class TrainingJobCreateDto {
   @ApiProperty({ type: () => [TrajectoryGroupDto] }) trajectory_groups!: TrajectoryGroupDto[];
   @ApiPropertyOptional({ type: () => ExperimentalConfigDto, nullable: true })
   experimental_config?: ExperimentalConfigDto | null;
-}
-
-/** The same for `log`. */
-export class LogDto {
-  @ApiProperty({ type: 'string', pattern: '^[\\w.-]{1,64}$' }) split!: string;
-  @ApiProperty({ type: () => [TrajectoryGroupDto] }) trajectory_groups!: TrajectoryGroupDto[];
 }

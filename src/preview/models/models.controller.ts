@@ -13,22 +13,22 @@ import {
 } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Caller, CallerParam } from '../../auth/caller.js';
+import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
   CheckpointsQueryDto,
+  LogDto,
   ModelCreateDto,
   ModelDeletedDto,
   ModelDto,
   ModelsQueryDto,
 } from './models.dto.js';
 import { ModelsService } from './models.service.js';
-import { EMPTY_PAGE, JSON_TYPE } from './pages.js';
-import { QueryPipe } from '../common/query.pipe.js';
-import { LogDto } from './training-jobs.dto.js';
+import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
+import { QueryPipe } from '../../common/query.pipe.js';
 
 @ApiTags('preview: models')
 @BearerAuth()

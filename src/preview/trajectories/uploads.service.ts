@@ -4,16 +4,16 @@ import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Caller } from '../auth/caller.js';
-import { answeredOnce, idempotencyKey } from '../auth/idempotency.js';
-import { holdOf } from '../common/body-budget.js';
-import { assertJson } from '../common/body.guard.js';
-import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../common/inflated.js';
-import { MAX_PARSED_WEIGHT } from '../common/json-weight.js';
-import { config } from '../config.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import { type StagedUpload, StagedUploads } from '../database/staged-uploads.js';
+import type { Caller } from '../../auth/caller.js';
+import { answeredOnce, idempotencyKey } from '../../auth/idempotency.js';
+import { holdOf } from '../../common/body-budget.js';
+import { assertJson } from '../../common/body.guard.js';
+import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../common/inflated.js';
+import { MAX_PARSED_WEIGHT } from '../../common/json-weight.js';
+import { config } from '../../config.js';
+import { Database } from '../../database/database.js';
+import { STATEMENT_MS } from '../../database/limits.js';
+import { type StagedUpload, StagedUploads } from '../../database/staged-uploads.js';
 import type { BodyChunk } from './body-chunks.js';
 import { TrajectoryReader, type TrajectoryRow } from './trajectory-reader.js';
 import {
@@ -22,6 +22,7 @@ import {
   chunkInsert,
   chunksDelete,
   groupsRepeal,
+  payloadChunks,
   payloadRepeal,
   type StoredChunk,
   trajectoriesDelete,
@@ -142,6 +143,30 @@ export class UploadsService {
       await staging.stop();
       await staging.upload.discard();
       throw error;
+    }
+  }
+
+  /** The payload of a batch, read piece by piece, for the key that asks now. */
+  payloadOf(projectId: string, batchId: string, caller: Caller): AsyncGenerator<Buffer> {
+    return this.chunksOf(projectId, batchId, { caller, key: this.database.key });
+  }
+
+  private async *chunksOf(
+    projectId: string,
+    batchId: string,
+    { caller, key }: { caller: Caller; key: () => string },
+  ): AsyncGenerator<Buffer> {
+    const { database } = this;
+    for (let seq = -1; ;) {
+      await caller.assertValid();
+      const query = payloadChunks(projectId, batchId, seq);
+      // They are asked for in the context of the connection.
+      const chunks = await database.runFor(key, () =>
+        database.long(() => database.query<{ seq: number; text: Buffer }>(query)),
+      );
+      if (chunks.length === 0) return;
+      for (const chunk of chunks) yield chunk.text;
+      seq = chunks.at(-1)!.seq;
     }
   }
 

@@ -1,18 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { v7 as uuidv7 } from 'uuid';
-import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
-import { hasOpaqueEscapes } from '../common/json-text.js';
-import { parseLight } from '../common/json-weight.js';
+import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
+import { hasOpaqueEscapes } from '../../common/json-text.js';
+import { parseLight } from '../../common/json-weight.js';
 import { BodyCutter } from './body-chunks.js';
-import { ByteBuffer } from '../common/byte-buffer.js';
-import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
+import { ByteBuffer } from '../../common/byte-buffer.js';
+import { JsonScanner, NotJson, type ScanListener } from '../../common/json-scanner.js';
 import { LogMetrics } from './log-metrics.js';
 import {
   type Group,
   groupViolation,
   type Trajectory,
   trajectoryViolation,
-} from './trajectory-rules.js';
+} from '../trajectory-rules.js';
 
 /** What is stored of a trajectory for queries. */
 export interface TrajectoryRow {

@@ -1,55 +1,25 @@
-import type { Caller } from '../auth/caller.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
-import type { CheckpointsQueryDto, ModelsQueryDto, ProjectPageQueryDto } from './models.dto.js';
-import { PAGE_SIZE } from './pages.js';
-
-/** A model as the service works with it. */
-export interface ModelRow {
-  project_id: string;
-  id: string;
-  name: string;
-  base_model: string;
-}
-
-const ROW = sql`m.project_id, m.id, m.name, m.base_model`;
-
-/** Whether the project of a row is in the caller's scopes: ids are looked up in all projects. */
-export function isReached(projectId: Sql, { scopes }: Caller): Sql {
-  if (scopes.includes('*')) return sql`TRUE`;
-  return sql`(${projectId} = ANY(${scopes}::text[]) OR split_part(${projectId}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
-}
-
-/** Whether a row is of the entity and the project that the request names. Both together are one project, and use its index. */
-export function isAskedFor(
-  projectId: Sql,
-  { entity, project }: ProjectPageQueryDto,
-): Sql | undefined {
-  if (entity && project) return sql`${projectId} = ${`${entity}/${project}`}`;
-  if (entity) return sql`split_part(${projectId}, '/', 1) = ${entity}`;
-  return project ? sql`split_part(${projectId}, '/', 2) = ${project}` : undefined;
-}
+import type { Caller } from '../../auth/caller.js';
+import { allOf, sql, type Sql } from '../../query/sql.js';
+import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
+import { PAGE_SIZE } from '../pages.js';
+import { isAskedFor, isReached, latestStep, MODEL, ModelRow, OF_MODEL } from '../preview.query.js';
 
 export const modelInsert = (model: ModelRow, userId: string): Sql => sql`
   INSERT INTO models AS m (project_id, id, name, base_model, user_id)
   VALUES (${model.project_id}, ${model.id}, ${model.name}, ${model.base_model}, ${userId})
-  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING ${ROW}`;
+  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING ${MODEL}`;
 
 export const modelByName = (project: string, name: string): Sql => sql`
-  SELECT ${ROW} FROM models m WHERE m.project_id = ${project} AND m.name = ${name} AND m.deleted_at IS NULL`;
+  SELECT ${MODEL} FROM models m WHERE m.project_id = ${project} AND m.name = ${name} AND m.deleted_at IS NULL`;
 
 export const modelById = (id: string, caller: Caller): Sql => sql`
-  SELECT ${ROW} FROM models m WHERE m.id = ${id} AND m.deleted_at IS NULL AND ${isReached(sql`m.project_id`, caller)}`;
-
-/** Whoever adds to a model holds this row first, so that its steps and jobs are judged one after the other. */
-export const modelLock = (project: string, id: string): Sql => sql`
-  SELECT ${ROW} FROM models m
-  WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;
+  SELECT ${MODEL} FROM models m WHERE m.id = ${id} AND m.deleted_at IS NULL AND ${isReached(sql`m.project_id`, caller)}`;
 
 export const modelDelete = (project: string, id: string): Sql =>
   sql`UPDATE models SET deleted_at = now() WHERE project_id = ${project} AND id = ${id}`;
 
 export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
-  SELECT ${ROW} FROM models m
+  SELECT ${MODEL} FROM models m
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,
     isReached(sql`m.project_id`, caller),
@@ -61,12 +31,6 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
 
 export const checkpointInsert = (project: string, model: string, id: string): Sql =>
   sql`INSERT INTO checkpoints (project_id, model_id, step, id) VALUES (${project}, ${model}, 0, ${id})`;
-
-const OF_MODEL = (project: string, model: string) =>
-  sql`project_id = ${project} AND model_id = ${model}`;
-
-export const latestStep = (project: string, model: string): Sql =>
-  sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;
 
 /** Null for an unknown one. */
 export const stepOf = (project: string, model: string, checkpoint: string): Sql =>

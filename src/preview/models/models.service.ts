@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
+import { eventInsert } from '../../audit/audit.query.js';
+import type { Caller } from '../../auth/caller.js';
+import { ApiError, invalidRequest } from '../../common/errors.js';
+import { Database } from '../../database/database.js';
+import { STATEMENT_MS } from '../../database/limits.js';
 import type {
   CheckpointsDeletedDto,
   CheckpointsQueryDto,
@@ -25,15 +25,13 @@ import {
   modelByName,
   modelDelete,
   modelInsert,
-  modelLock,
-  type ModelRow,
   modelsPage,
   stepOf,
 } from './models.query.js';
-import { idOf, type Item, noSuch, page } from './pages.js';
-import { QueueService } from './queue.service.js';
-import { chunksDelete, trajectoriesDelete } from './uploads.query.js';
-import { type Upload, UploadsService } from './uploads.service.js';
+import { idOf, type Item, noSuch, page } from '../pages.js';
+import { QueueService } from '../jobs/queue.service.js';
+import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
+import { modelLock, type ModelRow } from '../preview.query.js';
 
 const SPLIT = /^[\w.-]{1,64}$/;
 
@@ -95,8 +93,7 @@ export class ModelsService {
       const checkpoints = await this.database.query(allCheckpointsDelete(project_id, id));
       const batches = await this.database.query<{ id: string }>(batchesDelete(project_id, id));
       const ids = batches.map((batch) => batch.id);
-      await this.database.query(chunksDelete(project_id, ids));
-      await this.database.query(trajectoriesDelete(project_id, ids));
+      await this.uploads.forget(project_id, ids);
       const detail = { num_checkpoints: checkpoints.length, num_batches: batches.length };
       await this.database.query(
         eventInsert({

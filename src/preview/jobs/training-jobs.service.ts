@@ -2,15 +2,13 @@ import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../auth/caller.js';
-import { idempotencyKey } from '../auth/idempotency.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import type { PageQueryDto } from './models.dto.js';
-import { latestStep, type ModelRow } from './models.query.js';
-import { groupsMissing, ModelsService } from './models.service.js';
-import { idOf, type Item, noSuch, page } from './pages.js';
+import type { Caller } from '../../auth/caller.js';
+import { idempotencyKey } from '../../auth/idempotency.js';
+import { ApiError, invalidRequest } from '../../common/errors.js';
+import { Database } from '../../database/database.js';
+import { STATEMENT_MS } from '../../database/limits.js';
+import { groupsMissing, ModelsService } from '../models/models.service.js';
+import { idOf, type Item, noSuch, page } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
 import type {
@@ -27,9 +25,10 @@ import {
   openJobOf,
   trajectoriesQuery,
 } from './training-jobs.query.js';
-import type { TrajectoryReader } from './trajectory-reader.js';
-import { configViolation } from './trajectory-rules.js';
-import { type Upload, UploadsService } from './uploads.service.js';
+import { configViolation } from '../trajectory-rules.js';
+import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
+import { type PageQueryDto } from '../preview.dto.js';
+import { latestStep, type ModelRow } from '../preview.query.js';
 
 /** Groups that the service made: bodies without their `model_id`. */
 interface Submission {
@@ -58,7 +57,7 @@ export class TrainingJobsService {
   create(request: Request, caller: Caller): Promise<TrainingJobCreatedDto> {
     let model: ModelRow | null = null;
     /** The last `model_id` counts; one that is not found ends the upload at once. */
-    const projectOf = async ({ members }: TrajectoryReader) => {
+    const projectOf = async ({ members }: Upload['reader']) => {
       const id = members.get('model_id')?.value;
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
       return model?.project_id ?? null;

@@ -1,0 +1,40 @@
+import type { Caller } from '../auth/caller.js';
+import { sql, type Sql } from '../query/sql.js';
+import type { ProjectPageQueryDto } from './preview.dto.js';
+
+/** A model as the service works with it. */
+export interface ModelRow {
+  project_id: string;
+  id: string;
+  name: string;
+  base_model: string;
+}
+
+export const MODEL = sql`m.project_id, m.id, m.name, m.base_model`;
+
+/** Whether the project of a row is in the caller's scopes: ids are looked up in all projects. */
+export function isReached(projectId: Sql, { scopes }: Caller): Sql {
+  if (scopes.includes('*')) return sql`TRUE`;
+  return sql`(${projectId} = ANY(${scopes}::text[]) OR split_part(${projectId}, '/', 1) || '/*' = ANY(${scopes}::text[]))`;
+}
+
+/** Whether a row is of the entity and the project that the request names. Both together are one project, and use its index. */
+export function isAskedFor(
+  projectId: Sql,
+  { entity, project }: ProjectPageQueryDto,
+): Sql | undefined {
+  if (entity && project) return sql`${projectId} = ${`${entity}/${project}`}`;
+  if (entity) return sql`split_part(${projectId}, '/', 1) = ${entity}`;
+  return project ? sql`split_part(${projectId}, '/', 2) = ${project}` : undefined;
+}
+
+/** Whoever adds to a model holds this row first, so that its steps and jobs are judged one after the other. */
+export const modelLock = (project: string, id: string): Sql => sql`
+  SELECT ${MODEL} FROM models m
+  WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;
+
+export const OF_MODEL = (project: string, model: string) =>
+  sql`project_id = ${project} AND model_id = ${model}`;
+
+export const latestStep = (project: string, model: string): Sql =>
+  sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;
