@@ -93,7 +93,7 @@ describe('include_costs', () => {
     });
     const answer = await read('full');
     expect(answer.text).toContain(
-      '"costs" : {"full":{"prompt_tokens":60,"completion_tokens":10,"cache_read_input_tokens":40,"cache_creation_input_tokens":0,"requests":2,' +
+      '"costs":{"full":{"prompt_tokens":60,"completion_tokens":10,"cache_read_input_tokens":40,"cache_creation_input_tokens":0,"requests":2,' +
         '"prompt_token_cost":0.00000015,"completion_token_cost":0.1234567890123456789,"cache_read_input_token_cost":0.00000001,"cache_creation_input_token_cost":0.00000015,' +
         '"prompt_token_cost_unit":"USD","completion_token_cost_unit":"USD",' +
         '"prompt_tokens_total_cost":0.000009,"completion_tokens_total_cost":1.234567890123456789,"cache_read_input_tokens_total_cost":0.0000004,"cache_creation_input_tokens_total_cost":0,"total_cost":1.234577290123456789,' +

@@ -103,6 +103,21 @@ describe('POST /api/public/ingestion', () => {
     await ingest(event('trace-create', { id, output: 'later' }, 9));
   });
 
+  it('makes the same call of requests that overtake each other', async () => {
+    const begins = (id: string) =>
+      event('generation-create', { id, traceId: 't', name: 'llm', model: 'm', startTime: at(1) });
+    const ends = (id: string) =>
+      event('generation-update', { id, endTime: at(2), output: 'o', usage: { input: 3 } });
+    for (const batch of [
+      [begins('in order'), ends('in order')],
+      [ends('overtaken'), begins('overtaken')],
+    ])
+      for (const one of batch) expect((await ingest(one)).body.errors).toEqual([]);
+    const { id: _, ...inOrder } = await read('in order');
+    expect(inOrder.summary.usage).toEqual({ m: { requests: 1, prompt_tokens: 3 } });
+    expect(await read('overtaken')).toEqual({ id: 'overtaken', ...inOrder });
+  });
+
   it('keeps documents as they are spelled', async () => {
     const id = randomUUID();
     const text = `{"batch":[{"id":"x","type":"span-create","timestamp":"${at(0)}","body":{"id":"${id}","input":{"n":12345678901234567890, "f":1.0},"metadata":{"x":1.0}}}]}`;

@@ -107,7 +107,9 @@ export class Observation {
     if (input !== undefined) this.documents.inputs = inputsOf(input, body['input']);
     const output = members.get('output');
     if (output !== undefined) this.documents.output = output;
-    const usage = usageOf(body, this.said['model']);
+    const usage =
+      usageOf(body, this.said['model']) ??
+      (body['model'] ? usageNamed(this.documents.summary, body['model']) : undefined);
     if (usage) this.documents.summary = JSON.stringify(usage);
   }
 
@@ -216,6 +218,16 @@ function usageOf(body: Record<string, unknown>, model: unknown) {
     if (count !== undefined) usage[member] = count as number;
   }
   if (Object.keys(usage).length === 0) return undefined;
-  const name = typeof model === 'string' && model !== '' ? model : 'unknown';
+  const name = typeof model === 'string' && model !== '' ? model : UNKNOWN;
   return { usage: { [name]: { requests: 1, ...usage } } };
 }
+
+/** Usage that came before its model: requests of an SDK may overtake each other. */
+function usageNamed(summary: string | null | undefined, model: unknown) {
+  const { usage } = JSON.parse(summary ?? '{}') as { usage?: Record<string, unknown> };
+  return typeof model === 'string' && usage?.[UNKNOWN]
+    ? { usage: { [model]: usage[UNKNOWN] } }
+    : undefined;
+}
+
+const UNKNOWN = 'unknown';
