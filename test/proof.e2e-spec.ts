@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 /** A short run of `npm run proof`; longer ones are for people. test/restart has the mode `restart`. */
-it.each([
+it.concurrent.each([
   ['server', 'a kill of the server'],
   ['postgres', 'a kill of PostgreSQL'],
   ['intruders', 'services and commands that try to take the data folder'],
