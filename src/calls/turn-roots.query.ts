@@ -1,5 +1,8 @@
 import { prepared, type Prepared, sql, type Sql } from '../query/sql.js';
 
+/** A span of the trace `t`, below its root, that names a thread. `num_nulls`: see `turnRootsQuery`. */
+const IS_THREADED = sql`trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL`;
+
 /**
  * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
  * even then. Each trace is looked up by itself: see `turnRootsQuery`.
@@ -13,8 +16,7 @@ const THREADED_TRACES = prepared(
   'calls.threaded_traces',
   sql`
   SELECT t.trace_id FROM unnest(${null}::text[]) t (trace_id) CROSS JOIN LATERAL (
-    SELECT FROM calls WHERE project_id = ${null} AND trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0
-      AND deleted_at IS NULL LIMIT 1) c`,
+    SELECT FROM calls WHERE project_id = ${null} AND ${IS_THREADED} LIMIT 1) c`,
 );
 
 /**
@@ -28,8 +30,7 @@ export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): 
     SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
     FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (
       SELECT trace_id, thread_id, started_at, id FROM calls
-      WHERE project_id = ${projectId} AND trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL
-      OFFSET 0) c
+      WHERE project_id = ${projectId} AND ${IS_THREADED} OFFSET 0) c
     ORDER BY c.trace_id, c.started_at, c.id),
   roots AS (
     SELECT c.id, t.thread_id FROM threads t JOIN calls c ON c.trace_id = t.trace_id

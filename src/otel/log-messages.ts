@@ -5,6 +5,7 @@ import { CONVENTIONS } from './conventions.js';
 import { findIn, MESSAGE_EVENT } from './found.js';
 import type { KeyValue } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
+import { isId } from './span-call.js';
 
 /** What a log record says of the call of its span, but for its place in the request. */
 export interface Told {
@@ -38,8 +39,6 @@ export function toldBy(record: LogRecord): Told | null {
   );
   return said.length > 0 ? { traceId, spanId, at: timeOf(record), said } : null;
 }
-
-const isId = (hex: string, length: number) => hex.length === length && !/^0+$/.test(hex);
 
 /** The body of a message's event is what events of spans have in this attribute. */
 function contentOf({ body, attributes = [] }: LogRecord): KeyValue[] {

@@ -11,7 +11,7 @@ import { ApiError } from '../common/errors.js';
 import { hasOpaqueEscapes } from '../common/json-text.js';
 import { Turn } from '../common/turn.js';
 import { toldBy, type Told } from './log-messages.js';
-import { projectsOf, Refusals } from './otel.service.js';
+import { PART_CALLS, PART_CHARACTERS, projectsOf, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
 
@@ -55,9 +55,7 @@ export class LogsService {
     }
     if (spoken.size === 0 && refused.first instanceof ApiError) throw refused.first;
     await this.store([...spoken.values()], caller, refused);
-    return refused.first
-      ? { rejectedSpans: refused.count, errorMessage: refused.first.message.slice(0, 1000) }
-      : null;
+    return refused.told;
   }
 
   private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
@@ -86,10 +84,6 @@ export class LogsService {
     await storePart();
   }
 }
-
-/** What is said is stored in parts, as spans are, so that what waits to be stored is bounded. */
-const PART_CALLS = 500;
-const PART_CHARACTERS = 4 * 1024 * 1024;
 
 function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
   const { traceId, spanId: id, at } = told;

@@ -1,4 +1,5 @@
 import {
+  applyDecorators,
   Controller,
   Headers,
   HttpCode,
@@ -25,20 +26,8 @@ import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../common/body.g
 import { isProjectId } from '../common/dto.js';
 import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
-import {
-  type PartialSuccess,
-  responseJson,
-  responseProtobuf,
-  spansOfJson,
-  spansOfProtobuf,
-} from './otlp.js';
-import {
-  logsOfJson,
-  logsOfProtobuf,
-  logsResponseJson,
-  logsResponseProtobuf,
-  mayTell,
-} from './otlp-logs.js';
+import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from './otlp.js';
+import { logsOfJson, logsOfProtobuf, logsResponse, mayTell } from './otlp-logs.js';
 
 const PROTOBUF = 'application/x-protobuf';
 /** Bytes of memory for each byte of spans, which are decoded one by one. */
@@ -51,9 +40,36 @@ interface Signal<Item> {
   ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
   ofJson: (bytes: Uint8Array) => Promise<Item[]>;
   store: (items: Item[], project: string | undefined) => Promise<PartialSuccess | null>;
-  responseProtobuf: (partialSuccess: PartialSuccess | null) => Uint8Array;
-  responseJson: (partialSuccess: PartialSuccess | null) => Uint8Array;
+  response: typeof spansResponse;
 }
+
+const isProtobuf = (request: Request): boolean => mediaTypeOf(request)[0] === PROTOBUF;
+
+const answered = (
+  isBinary: boolean,
+  response: Signal<never>['response'],
+  partialSuccess: PartialSuccess | null,
+): StreamableFile =>
+  isBinary
+    ? new StreamableFile(response.protobuf(partialSuccess), { type: PROTOBUF })
+    : new StreamableFile(response.json(partialSuccess), { type: 'application/json' });
+
+/** The route takes an export of a signal, by the name of its message. */
+const Exported = (message: string) =>
+  applyDecorators(
+    Allow('writer'),
+    NoProjectField('a header or each resource names it, which OtelService checks'),
+    ApiHeader({
+      name: 'project_id',
+      required: false,
+      schema: { type: 'string', example: 'acme/demo' },
+    }),
+    ApiConsumes(PROTOBUF, 'application/json'),
+    ApiProduces(PROTOBUF, 'application/json'),
+    ApiBody({
+      schema: { type: 'object', description: `opentelemetry.proto.collector.${message}` },
+    }),
+  );
 
 const LANGFUSE = 'api/public/otel/v1/traces';
 
@@ -79,21 +95,7 @@ export class OtelController {
    */
   @Post(['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE])
   @HttpCode(HttpStatus.OK)
-  @Allow('writer')
-  @NoProjectField('a header or each resource names it, which OtelService checks')
-  @ApiHeader({
-    name: 'project_id',
-    required: false,
-    schema: { type: 'string', example: 'acme/demo' },
-  })
-  @ApiConsumes(PROTOBUF, 'application/json')
-  @ApiProduces(PROTOBUF, 'application/json')
-  @ApiBody({
-    schema: {
-      type: 'object',
-      description: 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest',
-    },
-  })
+  @Exported('trace.v1.ExportTraceServiceRequest')
   @ApiOkResponse({
     schema: {
       example: {
@@ -110,8 +112,7 @@ export class OtelController {
       ofProtobuf: spansOfProtobuf,
       ofJson: spansOfJson,
       store: (spans, project) => this.otel.export(spans, project, caller),
-      responseProtobuf,
-      responseJson,
+      response: spansResponse,
     });
   }
 
@@ -121,21 +122,7 @@ export class OtelController {
    */
   @Post(['otel/v1/logs', 'v1/logs'])
   @HttpCode(HttpStatus.OK)
-  @Allow('writer')
-  @NoProjectField('a header or each resource names it, which OtelService checks')
-  @ApiHeader({
-    name: 'project_id',
-    required: false,
-    schema: { type: 'string', example: 'acme/demo' },
-  })
-  @ApiConsumes(PROTOBUF, 'application/json')
-  @ApiProduces(PROTOBUF, 'application/json')
-  @ApiBody({
-    schema: {
-      type: 'object',
-      description: 'opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest',
-    },
-  })
+  @Exported('logs.v1.ExportLogsServiceRequest')
   @ApiOkResponse({ schema: { example: {} } })
   logs(
     @Req() request: Request,
@@ -147,8 +134,7 @@ export class OtelController {
       ofProtobuf: logsOfProtobuf,
       ofJson: logsOfJson,
       store: (records, project) => this.messages.export(records, project, caller),
-      responseProtobuf: logsResponseProtobuf,
-      responseJson: logsResponseJson,
+      response: logsResponse,
     });
   }
 
@@ -161,10 +147,7 @@ export class OtelController {
   @ApiProduces(PROTOBUF, 'application/json')
   @ApiOkResponse({ schema: { example: {} } })
   ignored(@Req() request: Request): StreamableFile {
-    const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
-    return isProtobuf
-      ? new StreamableFile(responseProtobuf(null), { type: PROTOBUF })
-      : new StreamableFile(responseJson(null), { type: 'application/json' });
+    return answered(isProtobuf(request), spansResponse, null);
   }
 
   private async exported<Item>(
@@ -174,23 +157,21 @@ export class OtelController {
     signal: Signal<Item>,
   ): Promise<StreamableFile> {
     if (isProjectId(project)) caller.assertReaches(project);
-    const isProtobuf = mediaTypeOf(request)[0] === PROTOBUF;
-    if (!isProtobuf) assertJson(request, `${PROTOBUF} or application/json`);
+    const isBinary = isProtobuf(request);
+    if (!isBinary) assertJson(request, `${PROTOBUF} or application/json`);
     const bytes = await readBytes(request);
     let partialSuccess: PartialSuccess | null = null;
     try {
       if (!signal.mayTell || signal.mayTell(bytes)) {
-        if (!isProtobuf) assertUtf8(bytes);
+        if (!isBinary) assertUtf8(bytes);
         await holdOf(request).add(bytes.length * DECODED_WEIGHT);
-        const items = await (isProtobuf ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
+        const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
         await caller.assertValid();
         partialSuccess = await signal.store(items, project);
       }
     } finally {
       freeBytes(bytes);
     }
-    return isProtobuf
-      ? new StreamableFile(signal.responseProtobuf(partialSuccess), { type: PROTOBUF })
-      : new StreamableFile(signal.responseJson(partialSuccess), { type: 'application/json' });
+    return answered(isBinary, signal.response, partialSuccess);
   }
 }

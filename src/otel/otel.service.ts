@@ -56,15 +56,13 @@ export class OtelService {
     }
     if (stored + part.calls.length === 0 && refused.first instanceof ApiError) throw refused.first;
     await store();
-    return refused.first
-      ? { rejectedSpans: refused.count, errorMessage: refused.first.message.slice(0, 1000) }
-      : null;
+    return refused.told;
   }
 }
 
-/** Spans are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
-const PART_SPANS = 500;
-const PART_CHARACTERS = 4 * 1024 * 1024;
+/** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
+export const PART_CALLS = 500;
+export const PART_CHARACTERS = 4 * 1024 * 1024;
 
 interface SpanCall extends WholeCall {
   call: ReturnType<typeof callOf>['call'];
@@ -88,7 +86,7 @@ class Part {
   hasRoomFor(call: SpanCall): boolean {
     if (this.calls.length === 0) return true;
     const characters = this.characters + charactersOf(call);
-    return this.calls.length < PART_SPANS && characters <= PART_CHARACTERS;
+    return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
   }
 }
 
@@ -102,6 +100,13 @@ export class Refusals {
   add(error: Error, count = 1): void {
     this.count += count;
     this.first ??= error;
+  }
+
+  /** What the exporter is told of them. */
+  get told(): PartialSuccess | null {
+    return this.first
+      ? { rejectedSpans: this.count, errorMessage: this.first.message.slice(0, 1000) }
+      : null;
   }
 }
 

@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { toldBy } from './log-messages.js';
 import { typeOf } from './otlp.js';
-import {
-  logsOfJson,
-  logsOfProtobuf,
-  logsResponseJson,
-  logsResponseProtobuf,
-  type LogRecord,
-} from './otlp-logs.js';
+import { logsOfJson, logsOfProtobuf, logsResponse, type LogRecord } from './otlp-logs.js';
 import { MAX_SPANS } from './span-index.js';
 
 const REQUEST = typeOf('collector.logs.v1.ExportLogsServiceRequest');
@@ -74,11 +68,11 @@ it('refuses too many records by their name', () =>
 
 it('tells what was refused, and nothing when nothing was', () => {
   const told = { rejectedSpans: 2, errorMessage: 'why' };
-  expect(String(logsResponseJson(told))).toBe(
+  expect(String(logsResponse.json(told))).toBe(
     '{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"why"}}',
   );
-  expect(String(logsResponseJson(null))).toBe('{}');
-  expect(Buffer.from(logsResponseProtobuf(told)).toString('hex')).toBe('0a0708021203776879');
+  expect(String(logsResponse.json(null))).toBe('{}');
+  expect(Buffer.from(logsResponse.protobuf(told)).toString('hex')).toBe('0a0708021203776879');
 });
 
 describe('a log record', () => {

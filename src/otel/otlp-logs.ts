@@ -8,9 +8,9 @@ import {
   originOfBytes,
   originOfText,
   parsed,
-  type PartialSuccess,
   type Received,
   received,
+  responsesOf,
   textOf,
   typeOf,
   withIds,
@@ -60,14 +60,4 @@ function recordOf(json: Json): LogRecord {
   return withIds(protojson.toJson(RECORD, message), base64ToHex);
 }
 
-export const logsResponseJson = (partialSuccess: PartialSuccess | null): Uint8Array =>
-  Buffer.from(JSON.stringify(protojson.toJson(RESPONSE, response(partialSuccess))));
-
-export const logsResponseProtobuf = (partialSuccess: PartialSuccess | null): Uint8Array =>
-  RESPONSE.encode(response(partialSuccess)).finish();
-
-function response(told: PartialSuccess | null) {
-  if (!told) return RESPONSE.fromObject({});
-  const { rejectedSpans: rejectedLogRecords, errorMessage } = told;
-  return RESPONSE.fromObject({ partialSuccess: { rejectedLogRecords, errorMessage } });
-}
+export const logsResponse = responsesOf(RESPONSE, 'rejectedLogRecords');

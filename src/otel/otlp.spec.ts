@@ -1,13 +1,7 @@
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 import type { ApiError } from '../common/errors.js';
-import {
-  type ReceivedSpan,
-  responseJson,
-  responseProtobuf,
-  spansOfJson,
-  spansOfProtobuf,
-} from './otlp.js';
+import { type ReceivedSpan, spansResponse, spansOfJson, spansOfProtobuf } from './otlp.js';
 import {
   MAX_FIELDS,
   MAX_ORIGIN_BYTES,
@@ -106,13 +100,15 @@ it('refuses bytes that are no request', async () => {
 });
 
 it('answers in both forms, with nothing when all is well', () => {
-  expect(String(responseJson(null))).toBe('{}');
-  expect(responseProtobuf(null)).toHaveLength(0);
+  expect(String(spansResponse.json(null))).toBe('{}');
+  expect(spansResponse.protobuf(null)).toHaveLength(0);
   const partialSuccess = { rejectedSpans: 2, errorMessage: 'why' };
-  expect(JSON.parse(String(responseJson(partialSuccess)))).toEqual({
+  expect(JSON.parse(String(spansResponse.json(partialSuccess)))).toEqual({
     partialSuccess: { rejectedSpans: '2', errorMessage: 'why' },
   });
-  expect(Buffer.from(responseProtobuf(partialSuccess)).toString('hex')).toBe('0a0708021203776879');
+  expect(Buffer.from(spansResponse.protobuf(partialSuccess)).toString('hex')).toBe(
+    '0a0708021203776879',
+  );
 });
 
 describe('of both forms', () => {

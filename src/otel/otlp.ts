@@ -132,14 +132,22 @@ export interface PartialSuccess {
   errorMessage: string;
 }
 
-export const responseJson = (partialSuccess: PartialSuccess | null): Uint8Array =>
-  Buffer.from(JSON.stringify(protojson.toJson(RESPONSE, response(partialSuccess))));
+/** Answers of one signal, by the name that its response has for how many were refused. */
+export function responsesOf(response: protobuf.Type, rejected: string) {
+  const message = (told: PartialSuccess | null) =>
+    response.fromObject(
+      told
+        ? { partialSuccess: { [rejected]: told.rejectedSpans, errorMessage: told.errorMessage } }
+        : {},
+    );
+  return {
+    json: (told: PartialSuccess | null): Uint8Array =>
+      Buffer.from(JSON.stringify(protojson.toJson(response, message(told)))),
+    protobuf: (told: PartialSuccess | null): Uint8Array => response.encode(message(told)).finish(),
+  };
+}
 
-export const responseProtobuf = (partialSuccess: PartialSuccess | null): Uint8Array =>
-  RESPONSE.encode(response(partialSuccess)).finish();
-
-const response = (partialSuccess: PartialSuccess | null) =>
-  RESPONSE.fromObject(partialSuccess ? { partialSuccess } : {});
+export const spansResponse = responsesOf(RESPONSE, 'rejectedSpans');
 
 type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
 

@@ -188,8 +188,12 @@ function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']
   return (text || message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
 }
 
+/** Whether a hexadecimal id has so many digits, not all of them 0. */
+export const isId = (hex: string, length: number): boolean =>
+  hex.length === length && !/^0+$/.test(hex);
+
 function idOf(hex: string | undefined, length: number, name: string): string {
-  if (hex?.length !== length || /^0+$/.test(hex))
+  if (hex === undefined || !isId(hex, length))
     throw new InvalidSpan(`${name} must be ${length / 2} bytes that are not all zero`);
   return hex;
 }

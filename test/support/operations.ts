@@ -438,36 +438,28 @@ export const OPERATIONS: Record<string, Operation> = {
     { changes: ['feedback'] },
   ),
 
-  'POST /otel/v1/traces': writes(spans, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is an upsert by the ids of the spans',
-  }),
-  'POST /v1/traces': writes(spans, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is an upsert by the ids of the spans',
-  }),
-  'POST /agents/otel/v1/traces': writes(spans, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is an upsert by the ids of the spans',
-  }),
-  'POST /api/public/otel/v1/traces': writes(spans, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is an upsert by the ids of the spans',
-  }),
-  'POST /otel/v1/logs': writes(logs, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is a union of log records',
-  }),
-  'POST /v1/logs': writes(logs, {
-    schemes: ['basic', 'bearer'],
-    changes: ['calls'],
-    harmless: 'is a union of log records',
-  }),
+  ...Object.fromEntries(
+    ['/otel/v1/traces', '/v1/traces', '/agents/otel/v1/traces', '/api/public/otel/v1/traces'].map(
+      (path) => [
+        `POST ${path}`,
+        writes(spans, {
+          schemes: ['basic', 'bearer'],
+          changes: ['calls'],
+          harmless: 'is an upsert by the ids of the spans',
+        }),
+      ],
+    ),
+  ),
+  ...Object.fromEntries(
+    ['/otel/v1/logs', '/v1/logs'].map((path) => [
+      `POST ${path}`,
+      writes(logs, {
+        schemes: ['basic', 'bearer'],
+        changes: ['calls'],
+        harmless: 'is a union of log records',
+      }),
+    ]),
+  ),
   ...Object.fromEntries(
     ['/otel/v1/metrics', '/v1/metrics'].map((path) => [
       `POST ${path}`,
