@@ -30,6 +30,7 @@ import { Projects1765150000000 } from './src/database/migrations/1765150000000-p
 import { ConsoleSessions1765400000000 } from './src/database/migrations/1765400000000-console-sessions.js';
 import { ObjectLabels1765600000000 } from './src/database/migrations/1765600000000-object-labels.js';
 import { CallMessages1765700000000 } from './src/database/migrations/1765700000000-call-messages.js';
+import { Shards1765800000000 } from './src/database/migrations/1765800000000-shards.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -123,6 +124,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
       ConsoleSessions1765400000000,
       ObjectLabels1765600000000,
       CallMessages1765700000000,
+      Shards1765800000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { testServers } from './support/database.js';
 import { type Answer, startApp, type TestApp } from './support/app.js';
 import { aFolder, type Server, startServer } from './support/server.js';
 import { until } from './support/until.js';
@@ -44,7 +45,7 @@ describe('a database that refuses writes', () => {
 
   async function onServer(statement: string): Promise<void> {
     const { Client } = await import('pg');
-    const client = new Client(process.env['SKEIN_TEST_SERVER']);
+    const client = new Client(testServers()[0]);
     await client.connect();
     await client.query(statement);
     await client.end();

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { ERRORS } from '../src/common/errors.js';
 import { VERSION } from '../src/version.js';
+import { testServers } from './support/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
@@ -337,7 +338,7 @@ async function loseConnections(app: TestApp): Promise<void> {
 async function refuseConnections(app: TestApp): Promise<void> {
   const name = new URL(app.databaseUrl.replace('@/', '@localhost/')).pathname.slice(1);
   const { Client } = await import('pg');
-  const client = new Client(process.env['SKEIN_TEST_SERVER']);
+  const client = new Client(testServers()[0]);
   await client.connect();
   await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
   await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [

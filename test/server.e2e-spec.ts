@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { isSecret, newSecret } from '../src/auth/secret.js';
 import { basic, linesOf, send } from './support/app.js';
-import { openTestDatabase } from './support/database.js';
+import { openTestDatabase, testServers } from './support/database.js';
 import { aStart } from './support/factories.js';
 import { aFolder, npmStart, run, type Server, startServer } from './support/server.js';
 import { until } from './support/until.js';
@@ -231,10 +231,7 @@ describe('settings', () => {
   );
 
   it('a database that is not there stops the start by DATABASE_URL', async () => {
-    const nowhere = process.env['SKEIN_TEST_SERVER']!.replace(
-      /\/[^/?]*(\?|$)/,
-      '/skein_test_nowhere$1',
-    );
+    const nowhere = testServers()[0]!.replace(/\/[^/?]*(\?|$)/, '/skein_test_nowhere$1');
     const stopped = run('main.js', { DATABASE_URL: nowhere });
     expect(await stopped.exit).toBe(1);
     expect(stopped.output()).toContain('DATABASE_URL');

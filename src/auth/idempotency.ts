@@ -205,8 +205,8 @@ async function keyedWrite<T>(
       INSERT INTO idempotency_keys AS known (project_id, api_key_id, key, body_hash)
       VALUES (${project}, ${caller.keyId}, ${key}, ${hash})
       ON CONFLICT (project_id, api_key_id, key) DO UPDATE
-        SET body_hash = excluded.body_hash, response = NULL, created_at = now()
-        WHERE known.created_at < now() - interval '24 hours'
+        SET body_hash = excluded.body_hash, response = NULL, created_at = excluded.created_at
+        WHERE excluded.created_at - known.created_at > interval '24 hours'
       RETURNING 1`,
     )
     .catch((error: { code?: unknown }) => {

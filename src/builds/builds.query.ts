@@ -140,11 +140,11 @@ const FIELDS: Columns = {
   digest: column.text(sql`b.digest`, { isNotNull: true }),
 };
 
-const JOBS = sql`(
+const jobsOf = (projectId: string) => sql`(
   SELECT coalesce(json_agg(json_build_object('job_id', bj.job_id, 'model_id', j.model_id, 'status', j.status,
     'step', j.step, 'erased_at', ${wireTime(sql`bj.erased_at`)}) ORDER BY bj.created_at, bj.job_id), '[]'::json)
-  FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = bj.project_id AND j.id = bj.job_id
-  WHERE bj.project_id = b.project_id AND bj.build_id = b.id)`;
+  FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
+  WHERE bj.project_id = ${projectId} AND bj.build_id = b.id)`;
 
 /** Builds as JSON texts, by default the oldest first. */
 export function buildsQuery({ project_id, filter, sort_by, limit, offset }: BuildsQueryDto): Sql {
@@ -153,7 +153,7 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
     SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
       'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
       'as_of', ${wireTime(sql`b.as_of`)}, 'digest', b.digest, 'manifest_digest', b.manifest_digest,
-      'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${JOBS},
+      'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${jobsOf(project_id)},
       ${WIRE.userId}::text, b.user_id, 'created_at', ${wireTime(sql`b.created_at`)},
       'erased_at', ${wireTime(sql`b.erased_at`)})::text
     FROM builds b
@@ -183,7 +183,7 @@ export const buildsOfCalls = (projectId: string, calls: Sql): Sql => sql`
 
 /** Marks builds as erased, and answers them. */
 export const buildsForget = (projectId: string, builds: readonly string[]): Sql => sql`
-  UPDATE builds SET erased_at = clock_timestamp()
+  UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;
 
 /** A call as it is when its payload was taken away. Sizes are looked at first: they are known without the documents. */
@@ -192,7 +192,7 @@ const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 1
 
 /** Calls of a build that were deleted, or lost their payload, while it was made. */
 export const goneCalls = (projectId: string, buildId: string): Sql => sql`
-  SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = i.project_id AND c.id = i.id
+  SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = i.id
   WHERE i.project_id = ${projectId} AND i.build_id = ${buildId} AND i.kind = 'call'
     AND (c.id IS NULL OR c.deleted_at IS NOT NULL OR CASE WHEN ${IS_EMPTY} THEN i.sha256 <> ${textsSha256()} END)
   LIMIT 1`;
@@ -202,6 +202,6 @@ export const chunksForget = (projectId: string, builds: readonly string[]): Sql 
 
 /** Marks the jobs of builds as erased, and answers them with what they and the logs beside them hold. */
 export const jobsForget = (projectId: string, builds: readonly string[]): Sql => sql`
-  UPDATE build_jobs bj SET erased_at = clock_timestamp()
+  UPDATE build_jobs bj SET erased_at = statement_timestamp()
   WHERE bj.project_id = ${projectId} AND bj.build_id = ANY(${builds}::uuid[]) AND bj.erased_at IS NULL
   RETURNING bj.job_id, bj.log_batch_id`;

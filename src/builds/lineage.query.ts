@@ -34,24 +34,25 @@ export interface JobEdge {
   parent_step: number | null;
 }
 
-const jobs = (condition: Sql) => sql`
+const jobs = (projectId: string, condition: Sql) => sql`
   SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
   FROM training_jobs j
-  LEFT JOIN build_jobs bj ON bj.project_id = j.project_id AND bj.job_id = j.id
-  LEFT JOIN models m ON m.project_id = j.project_id AND m.id = j.model_id
-  WHERE ${condition} ORDER BY j.id, bj.build_id LIMIT ${MAX_CALLS}`;
+  LEFT JOIN build_jobs bj ON bj.project_id = ${projectId} AND bj.job_id = j.id
+  LEFT JOIN models m ON m.project_id = ${projectId} AND m.id = j.model_id
+  WHERE j.project_id = ${projectId} AND ${condition} ORDER BY j.id, bj.build_id LIMIT ${MAX_CALLS}`;
 
 export const jobsOfBuilds = (projectId: string, builds: string[]): Sql =>
-  jobs(sql`j.project_id = ${projectId} AND j.id = ANY(ARRAY(SELECT job_id FROM build_jobs
-    WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])))`);
+  jobs(
+    projectId,
+    sql`j.id = ANY(ARRAY(SELECT job_id FROM build_jobs
+    WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])))`,
+  );
 
 export const jobsById = (projectId: string, id: string): Sql =>
-  jobs(sql`j.project_id = ${projectId} AND j.id = ${id}::uuid`);
+  jobs(projectId, sql`j.id = ${id}::uuid`);
 
 export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number): Sql =>
-  jobs(
-    sql`j.project_id = ${projectId} AND j.model_id = ${modelId}::uuid AND j.step = ${step}::int`,
-  );
+  jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
 
 /** The name of a model of the project. */
 export const modelName = (projectId: string, id: string): Sql =>

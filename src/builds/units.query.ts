@@ -74,9 +74,9 @@ const isTrained = (
   { recipeName, modelId }: NonNullable<Selection['untrained']>,
 ) => sql`EXISTS (
   SELECT FROM build_units u
-  JOIN builds b ON b.project_id = u.project_id AND b.id = u.build_id
-  JOIN build_jobs bj ON bj.project_id = u.project_id AND bj.build_id = u.build_id
-  JOIN training_jobs j ON j.project_id = u.project_id AND j.id = bj.job_id
+  JOIN builds b ON b.project_id = ${projectId} AND b.id = u.build_id
+  JOIN build_jobs bj ON bj.project_id = ${projectId} AND bj.build_id = u.build_id
+  JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
   WHERE u.project_id = ${projectId} AND u.unit_id = ${unitId} AND b.recipe_name = ${recipeName}
     AND j.status = 'succeeded' AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
 
@@ -231,5 +231,5 @@ export function feedbackQuery(
 
 /** The newest step of a model by its name. */
 export const latestStepQuery = (projectId: string, name: string): Sql => sql`
-  SELECT m.id, (SELECT max(step) FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id) AS step
+  SELECT m.id, (SELECT max(step) FROM checkpoints c WHERE c.project_id = ${projectId} AND c.model_id = m.id) AS step
   FROM models m WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL`;

@@ -22,7 +22,7 @@ import {
 import type { CallsPurgeDto } from './calls.dto.js';
 import { isMatch } from './calls.query.js';
 import { CallsWriter } from './calls.writer.js';
-import { awaitedErase } from './messages/call-messages.query.js';
+import { overdueCalls, overdueErase } from './messages/call-messages.query.js';
 
 export type { Candidate };
 
@@ -116,7 +116,13 @@ export class CallsErasingService {
 
   /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
   async eraseAwaited(): Promise<number> {
-    return (await this.database.query(awaitedErase())).length;
+    const overdue = await this.database.query<{ project_id: string; ids: string[] }>(
+      overdueCalls(),
+    );
+    let erased = 0;
+    for (const { project_id, ids } of overdue)
+      erased += (await this.database.query(overdueErase(project_id, ids))).length;
+    return erased;
   }
 
   private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {

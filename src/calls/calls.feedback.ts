@@ -1,9 +1,9 @@
 import { WIRE } from '../common/wire.js';
 import { column, jsonAt, type Prefix, storable, wireTime } from '../query/columns.js';
-import { identifier, sql } from '../query/sql.js';
+import { identifier, sql, type Sql } from '../query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
-const IS_OF_CALL = sql`f.project_id = c.project_id
+const isOfCall = (project: Sql) => sql`f.project_id = ${project}
   AND f.ref = ${`${WIRE.scheme}:///`}::text || c.project_id || '/call/' || c.id`;
 
 /**
@@ -16,7 +16,7 @@ export const feedbackField: Prefix = ([type, member, ...path]) => {
   const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
   return {
     type: 'json',
-    sql: sql`(SELECT ${value} FROM feedback f WHERE ${IS_OF_CALL} AND ${isOfType}
+    sql: sql`(SELECT ${value} FROM feedback f WHERE ${isOfCall(sql`c.project_id`)} AND ${isOfType}
       ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
   };
 };
@@ -29,12 +29,12 @@ const MAX_PAYLOAD_BYTES = 8 * 1024 * 1024;
  * The newest feedback of a call as a JSON array, the oldest first; the records are those of `/feedback/query`, which has
  * the rest of them.
  */
-export const FEEDBACK_OF_CALL = sql`(
+export const feedbackOfCall = (projectId: string) => sql`(
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
   FROM (SELECT f.id, f.project_id, ${wireTime(sql`f.created_at`)} AS created_at, f.ref AS ${identifier(WIRE.ref)},
     f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
     f.user_id AS ${identifier(WIRE.userId)}
     FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-      FROM (SELECT f.* FROM feedback f WHERE ${IS_OF_CALL}
+      FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(sql`${projectId}`)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
     WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t)`;

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../common/errors.js';
 import { WIRE } from '../common/wire.js';
-import { costsOfSummary } from '../costs/costs.service.js';
+import { costsOfSummary, pricesOfCall } from '../costs/costs.service.js';
 import type { Piece } from '../database/json-row-writer.js';
 import { isAfter, partsAfter } from '../query/after.js';
 import {
@@ -17,9 +17,9 @@ import {
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
-import { isVisible, visibleIn } from '../query/visible-calls.js';
+import { visibleIn } from '../query/visible-calls.js';
 import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
-import { FEEDBACK_OF_CALL, feedbackField } from './calls.feedback.js';
+import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
@@ -47,7 +47,7 @@ const TRACE_NAME = sql`coalesce(c.display_name,
   c.op_name)`;
 
 /** What a request adds to the derived part of the summary. */
-type Extras = Pick<CallsQueryDto, 'include_costs' | 'include_feedback'>;
+type Extras = Pick<CallsQueryDto, 'project_id' | 'include_costs' | 'include_feedback'>;
 
 /** A member of the derived part, and the values that it is made of. */
 interface Derived {
@@ -55,23 +55,20 @@ interface Derived {
   values: readonly Sql[];
 }
 
-const derived = ({ include_costs, include_feedback }: Extras): Derived[] => [
+const derived = ({ project_id, include_costs, include_feedback }: Extras): Derived[] => [
   { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
   { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
   { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
-  ...(include_costs ? [COSTS] : []),
+  ...(include_costs ? [costsOf(project_id)] : []),
   ...(include_feedback
-    ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [FEEDBACK_OF_CALL] }]
+    ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [feedbackOfCall(project_id)] }]
     : []),
 ];
 
-const COSTS: Derived = {
+const costsOf = (projectId: string): Derived => ({
   piece: { name: 'costs', kind: 'computed', values: 2, by: costsOfSummary },
-  values: [
-    sql`(SELECT records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at))`,
-    wireTime(sql`c.started_at`),
-  ],
-};
+  values: [pricesOfCall(projectId), wireTime(sql`c.started_at`)],
+});
 
 const FIELDS: Columns = {
   id: column.text(sql`c.id`, { isNotNull: true }),
@@ -108,12 +105,11 @@ export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_col
   + coalesce(pg_column_size(c.otel_dump), 0)`;
 
 /** What is answered when it is asked for: bytes of the call, and at the root of a trace those of all its calls. */
-const SIZES: Columns = {
+const sizes = (projectId: string): Columns => ({
   storage_size_bytes: column.number(sql`(${BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
-    SELECT sum(${BYTES})::bigint FROM calls c
-    WHERE c.project_id = r.project_id AND c.trace_id = r.trace_id AND ${isVisible}) END)`),
-};
+    SELECT sum(${BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
+});
 
 type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
 
@@ -158,6 +154,7 @@ function selected(request: CallsQueryDto): string[] {
 /** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
 function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
+  const columns = { ...FIELDS, ...sizes(extras.project_id) };
   const pieces = names.map((name): Piece => {
     if (name === 'summary') {
       const more = derived(extras);
@@ -170,11 +167,11 @@ function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRow
       values.push(sql`c.attributes`, sql`c.otel_dump`);
       return { name, kind: 'extended', member: OTEL_SPAN, by: 'json' };
     }
-    const { type, sql: value } = (FIELDS[name] ?? SIZES[name]) as Operand | JsonColumn;
+    const { type, sql: value } = columns[name] as Operand | JsonColumn;
     values.push(value);
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
-  const roots = sql`LATERAL (SELECT c.project_id, c.trace_id, c.parent_id) r`;
+  const roots = sql`LATERAL (SELECT c.trace_id, c.parent_id) r`;
   return { query: sql`SELECT ${join(values, ', ')} FROM (${calls}) c, ${roots}`, pieces };
 }
 

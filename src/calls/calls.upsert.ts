@@ -74,10 +74,8 @@ const UPSERT = sql`
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
     run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, ${list(DOCUMENTS)})
   SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-    CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id,
-      (SELECT k.trace_id FROM calls k WHERE k.project_id = w.project_id AND k.id = w.id),
-      (SELECT p.trace_id FROM calls p WHERE p.project_id = w.project_id AND p.id = w.parent_id),
-      end_trace_id, new_trace) END,
+    CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
+      trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), ${list(DOCUMENTS)}
   FROM unnest(

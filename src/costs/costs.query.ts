@@ -4,6 +4,7 @@ import { allOf, isListed, sql, type Sql } from '../query/sql.js';
 import { visibleIn } from '../query/visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
 import type { PriceName } from './price.js';
+import { pricesOfCall } from './prices.query.js';
 
 const COST: Columns = {
   id: column.text(sql`p.id`, { isNotNull: true }),
@@ -67,8 +68,8 @@ export const purgeQuery = (request: CostsPurgeDto): Sql =>
 export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`
   SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
-    p.records
-  FROM calls c, skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p
+    ${pricesOfCall(projectId)} AS records
+  FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 
 /** When prices of a project change behind the start of a window. */

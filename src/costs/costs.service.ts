@@ -44,6 +44,7 @@ import type { Tokens } from './usage.js';
 
 /** For the calls, which are answered with their costs. */
 export { costsOfSummary } from './price.js';
+export { pricesOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
 /** Price changes of a project within a window that is summed up. */
@@ -53,7 +54,7 @@ const MAX_SCALE = 40;
 /** Characters of a price; a number of millions of them takes minutes to read. */
 const MAX_SPELLING = 100;
 
-/** The usage of a call as it was sent, and the project's records that price it, as `skein_prices` answers them. */
+/** The usage of a call as it was sent, and the project's records that price it, as `pricesOfCall` answers them. */
 export interface Priceable {
   started_at: string;
   usage: unknown;

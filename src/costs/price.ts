@@ -14,7 +14,7 @@ export interface Price extends Record<PriceName, Decimal | null> {
   completion_token_cost_unit: string;
 }
 
-/** A record of the project as `skein_prices` answers it; prices are decimal texts. */
+/** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
 export interface PriceRecord extends Record<PriceName, string | null> {
   id: string;
   effective_date: string;
@@ -119,7 +119,7 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   return total;
 }
 
-/** `costsJson` of a call by its summary, the project's records that price it (as `skein_prices` answers them) and its start. */
+/** `costsJson` of a call by its summary, the project's records that price it (as `pricesOfCall` answers them) and its start. */
 export function costsOfSummary(
   summary: string | null,
   [records, startedAt]: readonly (string | null)[],

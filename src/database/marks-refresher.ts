@@ -54,13 +54,16 @@ export abstract class MarksRefresher {
   private async round(): Promise<boolean> {
     let hasMore = false;
     const failures: unknown[] = [];
-    const projects = await this.database.query<{ project_id: string }>(
-      markedProjects(this.marked.marks),
-    );
-    for (const { project_id } of projects) {
+    let after = '';
+    for (;;) {
+      const [next] = await this.database.query<{ project_id: string }>(
+        nextMarked(this.marked.marks, after),
+      );
+      if (!next) break;
       if (this.schedule.signal.aborted) return false;
+      after = next.project_id;
       try {
-        if ((await this.takeSome(project_id)) === this.marked.atOnce) hasMore = true;
+        if ((await this.takeSome(after)) === this.marked.atOnce) hasMore = true;
       } catch (error) {
         failures.push(error);
       }
@@ -82,12 +85,6 @@ export abstract class MarksRefresher {
   }
 }
 
-/** Projects with marks: one look into the index for each. */
-const markedProjects = (marks: Sql): Sql => sql`
-  WITH RECURSIVE marked AS (
-    (SELECT project_id FROM ${marks} ORDER BY project_id LIMIT 1)
-    UNION ALL
-    SELECT (SELECT m.project_id FROM ${marks} m WHERE m.project_id > marked.project_id ORDER BY m.project_id LIMIT 1)
-    FROM marked WHERE marked.project_id IS NOT NULL
-  )
-  SELECT project_id FROM marked WHERE project_id IS NOT NULL`;
+/** The next project with marks, by one look into the index. */
+const nextMarked = (marks: Sql, after: string): Sql =>
+  sql`SELECT m.project_id FROM ${marks} m WHERE m.project_id > ${after} ORDER BY m.project_id LIMIT 1`;

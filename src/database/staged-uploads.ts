@@ -1,10 +1,21 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { identifier, sql, type Sql } from '../query/sql.js';
+import { identifier, join, sql, type Sql } from '../query/sql.js';
 import { Busy } from '../common/refusals.js';
 import { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
 import { Schedule } from './schedule.js';
+
+const TRAJECTORY_COLUMNS = [
+  'id',
+  'group_index',
+  'trajectory_index',
+  'num_tokens',
+  'is_opaque',
+  'reward',
+  'start_time',
+  'document',
+] as const;
 
 /** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
 const NO_PROJECT = '';
@@ -13,14 +24,18 @@ const NO_PROJECT = '';
 const STALE = sql`interval '1 hour'`;
 const SWEEP_EVERY_MS = 60_000;
 
-/** Where uploads are staged, and the column that names the upload. */
+/** Where uploads are staged, the column that names the upload, and the others but the project. */
 const STAGED = (
   [
-    ['file_chunks', 'upload_id'],
-    ['body_chunks', 'batch_id'],
-    ['trajectories', 'batch_id'],
+    ['file_chunks', 'upload_id', ['chunk_index', 'bytes']],
+    ['body_chunks', 'batch_id', ['seq', 'is_payload', 'text', 'edits']],
+    ['trajectories', 'batch_id', TRAJECTORY_COLUMNS],
   ] as const
-).map(([table, column]) => ({ table: identifier(table), column: identifier(column) }));
+).map(([table, column, others]) => ({
+  table: identifier(table),
+  column: identifier(column),
+  columns: join([column, ...others].map(identifier), ', '),
+}));
 
 /**
  * Large bodies on their way into the database. They are stored while they come, in short transactions that each touch
@@ -85,10 +100,12 @@ export class StagedUpload {
     const { id, projectId: staged, database } = this;
     if ((await database.query(ended(staged, id))).length === 0) throw tookTooLong();
     if (staged === projectId) return;
-    for (const { table, column } of STAGED)
-      await database.query(
-        sql`UPDATE ${table} SET project_id = ${projectId} WHERE project_id = ${staged} AND ${column} = ${id}`,
-      );
+    // not an UPDATE: a row of another project may lie on another node
+    for (const { table, column, columns } of STAGED)
+      await database.query(sql`
+        INSERT INTO ${table} (project_id, ${columns}) SELECT ${projectId}, ${columns} FROM ${table}
+        WHERE project_id = ${staged} AND ${column} = ${id}`);
+    await removeParts(database, staged, id);
   }
 
   /** Removes what is staged and was not kept. It is left to `sweep` when the database is away. */
@@ -122,7 +139,11 @@ const ended = (projectId: string, id: string) =>
 
 /** Removes an upload unless it was kept or removed already. */
 async function remove(database: Database, projectId: string, id: string): Promise<void> {
-  if ((await database.query(ended(projectId, id))).length === 0) return;
+  if ((await database.query(ended(projectId, id))).length > 0)
+    await removeParts(database, projectId, id);
+}
+
+async function removeParts(database: Database, projectId: string, id: string): Promise<void> {
   for (const { table, column } of STAGED)
     await database.query(
       sql`DELETE FROM ${table} WHERE project_id = ${projectId} AND ${column} = ${id}`,

@@ -45,17 +45,17 @@ export const erasingMove = (
   counts: Counts,
 ): Sql => sql`
   UPDATE erasings SET cursor = ${JSON.stringify(cursor)}::json, counts = ${JSON.stringify(counts)}::json,
-    touched_at = clock_timestamp()
+    touched_at = statement_timestamp()
   WHERE ${isOne(projectId, id)}`;
 
 export const erasingEnd = (projectId: string, id: string, counts: Counts): Sql => sql`
   UPDATE erasings SET request = NULL, targets = NULL, cursor = NULL, counts = ${JSON.stringify(counts)}::json,
-    touched_at = clock_timestamp(), ended_at = clock_timestamp()
+    touched_at = statement_timestamp(), ended_at = statement_timestamp()
   WHERE ${isOne(projectId, id)}`;
 
 /** Puts off the next try of one that failed. */
 export const erasingPutOff = (projectId: string, id: string): Sql => sql`
-  UPDATE erasings SET touched_at = clock_timestamp() + interval '1 minute' WHERE ${isOne(projectId, id)}`;
+  UPDATE erasings SET touched_at = statement_timestamp() + interval '1 minute' WHERE ${isOne(projectId, id)}`;
 
 export const erasingState = (projectId: string, id: string): Sql => sql`
   SELECT ended_at IS NOT NULL AS is_done, counts FROM erasings WHERE ${isOne(projectId, id)}`;

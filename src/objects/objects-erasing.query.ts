@@ -9,7 +9,7 @@ export const versionsMeant = (projectId: string, objectId: string, words: string
   LEFT JOIN object_versions v ON ${named(projectId, objectId)}
     AND (v.digest = w.word OR 'v' || v.version_index = w.word OR (w.word = 'latest' AND v.is_latest)
       OR v.version_index = (SELECT a.version_index FROM object_aliases a
-        WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.alias = w.word))`;
+        WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = w.word))`;
 
 export const allVersions = (projectId: string, objectId: string): Sql =>
   sql`SELECT v.version_index FROM object_versions v WHERE ${named(projectId, objectId)}`;
@@ -18,7 +18,7 @@ export const allVersions = (projectId: string, objectId: string): Sql =>
 export const lastDigests = (projectId: string, objectId: string, indexes: number[]): Sql => sql`
   SELECT DISTINCT v.digest FROM object_versions v
   WHERE ${named(projectId, objectId)} AND v.version_index = ANY(${indexes}::int[])
-    AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = v.project_id AND o.object_id = v.object_id
+    AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = ${projectId} AND o.object_id = ${objectId}
       AND o.digest = v.digest AND o.version_index <> ALL(${indexes}::int[]))`;
 
 export const versionsErase = (projectId: string, objectId: string, indexes: number[]): Sql => sql`

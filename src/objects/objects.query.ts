@@ -29,18 +29,18 @@ const VERSION: Columns = {
 };
 const WITHOUT_VAL: Columns = { ...VERSION, val: column.json(sql`'{}'::json`, NEVER) };
 const SIZE: Columns = { size_bytes: column.number(sql`v.size_bytes`) };
-const LABELS: Columns = {
+const labels = (projectId: string): Columns => ({
   tags: column.json(
     sql`to_json(ARRAY(SELECT t.tag FROM object_tags t
-      WHERE t.project_id = v.project_id AND t.object_id = v.object_id AND t.version_index = v.version_index ORDER BY t.tag))`,
+      WHERE t.project_id = ${projectId} AND t.object_id = v.object_id AND t.version_index = v.version_index ORDER BY t.tag))`,
     NEVER,
   ),
   aliases: column.json(
     sql`to_json(CASE WHEN v.is_latest THEN ARRAY['latest'] ELSE '{}' END || ARRAY(SELECT a.alias FROM object_aliases a
-      WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.version_index = v.version_index ORDER BY a.alias))`,
+      WHERE a.project_id = ${projectId} AND a.object_id = v.object_id AND a.version_index = v.version_index ORDER BY a.alias))`,
     NEVER,
   ),
-};
+});
 
 interface Parts {
   metadata_only?: boolean | null;
@@ -48,11 +48,11 @@ interface Parts {
   include_tags_and_aliases?: boolean | null;
 }
 
-function selected(parts: Parts): Sql {
+function selected(projectId: string, parts: Parts): Sql {
   const all = {
     ...(parts.metadata_only ? WITHOUT_VAL : VERSION),
     ...(parts.include_storage_size && SIZE),
-    ...(parts.include_tags_and_aliases && LABELS),
+    ...(parts.include_tags_and_aliases && labels(projectId)),
   };
   return select(all, Object.keys(all));
 }
@@ -69,12 +69,12 @@ export function objectsQuery(query: ObjectsQueryDto): Sql {
   const order = { columns: VERSION, sorts, tieBreaker: 'object_id' };
   return sql`
     SELECT row_to_json(o)::text FROM (
-      SELECT ${selected(query)} FROM object_versions v
-      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.filter ?? {}), isAfter(query.after, order))}
+      SELECT ${selected(query.project_id, query)} FROM object_versions v
+      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.project_id, query.filter ?? {}), isAfter(query.after, order))}
       ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
 }
 
-function filtered(filter: ObjectsFilterDto): Sql {
+function filtered(projectId: string, filter: ObjectsFilterDto): Sql {
   return allOf(
     filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
     isOneOf(sql`v.object_id`, filter.object_ids),
@@ -84,32 +84,32 @@ function filtered(filter: ObjectsFilterDto): Sql {
     (filter.exclude_base_object_classes?.length ?? 0) > 0 &&
       sql`(v.base_object_class <> ALL(${filter.exclude_base_object_classes}) OR v.base_object_class IS NULL)`,
     isOneOf(sql`v.leaf_object_class`, filter.leaf_object_classes),
-    hasTag(filter.tags),
-    hasAlias(filter.aliases),
+    hasTag(projectId, filter.tags),
+    hasAlias(projectId, filter.aliases),
   );
 }
 
-const hasTag = (tags: readonly string[] | null | undefined) =>
+const hasTag = (projectId: string, tags: readonly string[] | null | undefined) =>
   tags?.length
-    ? sql`EXISTS (SELECT FROM object_tags t WHERE t.project_id = v.project_id AND t.object_id = v.object_id
+    ? sql`EXISTS (SELECT FROM object_tags t WHERE t.project_id = ${projectId} AND t.object_id = v.object_id
         AND t.version_index = v.version_index AND t.tag = ANY(${tags}::text[]))`
     : null;
 
-const hasAlias = (aliases: readonly string[] | null | undefined) =>
+const hasAlias = (projectId: string, aliases: readonly string[] | null | undefined) =>
   aliases?.length
     ? sql`(${aliases.includes('latest') ? sql`v.is_latest` : NEVER} OR EXISTS (
-        SELECT FROM object_aliases a WHERE a.project_id = v.project_id AND a.object_id = v.object_id
+        SELECT FROM object_aliases a WHERE a.project_id = ${projectId} AND a.object_id = v.object_id
           AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
     : null;
 
 /** The versions that a client's word for one means. */
-function called(word: string): Sql {
+function called(projectId: string, objectId: string, word: string): Sql {
   const means = versionWord(word);
   if (means === 'latest') return sql`v.is_latest`;
   if ('index' in means) return sql`v.version_index = ${means.index}`;
   if ('digest' in means) return sql`v.digest = ${means.digest}`;
   return sql`v.version_index = (SELECT a.version_index FROM object_aliases a
-    WHERE a.project_id = v.project_id AND a.object_id = v.object_id AND a.alias = ${means.alias})`;
+    WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = ${means.alias})`;
 }
 
 /**
@@ -155,8 +155,8 @@ export const versionQuery = (
   parts: Parts,
 ): Sql => sql`
   SELECT row_to_json(o)::text AS json FROM (
-    SELECT ${selected(parts)} FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(word)}) o`;
+    SELECT ${selected(projectId, parts)} FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}) o`;
 
 /** The value of one live version as text, null when it holds more bytes: it is not read then. */
 export const smallValueQuery = (
@@ -166,14 +166,14 @@ export const smallValueQuery = (
   bytes: number,
 ): Sql => sql`
   SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
-  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(word)}`;
+  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}`;
 
 /** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
 export const deletedAtQuery = (projectId: string, objectId: string, word: string): Sql => sql`
   SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
     SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
     WHERE ${named(projectId, objectId)} AND v.deleted_at IS NOT NULL
-      AND ${word === 'latest' ? sql`TRUE` : called(word)}
+      AND ${word === 'latest' ? sql`TRUE` : called(projectId, objectId, word)}
     ORDER BY v.version_index DESC LIMIT 1) o`;
 
 /**
@@ -207,7 +207,7 @@ export const publishQuery = (version: NewVersion): Sql => sql`
     base_object_class, leaf_object_class, user_id, size_bytes, val)
   SELECT ${version.projectId}, ${version.objectId},
     coalesce((SELECT max(v.version_index) FROM object_versions v WHERE ${named(version.projectId, version.objectId)}) + 1, 0),
-    ${version.digest}, clock_timestamp(), true, ${version.objectClass.kind}, ${version.objectClass.base},
+    ${version.digest}, statement_timestamp(), true, ${version.objectClass.kind}, ${version.objectClass.base},
     ${version.objectClass.leaf}, ${version.userId}, ${Buffer.byteLength(version.val)}::int, ${version.val}::json
   ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
   RETURNING v.version_index`;
@@ -218,7 +218,7 @@ export const deleteQuery = (
   objectId: string,
   indexes: number[] | null,
 ): Sql => sql`
-  UPDATE object_versions v SET deleted_at = clock_timestamp(), is_latest = false
+  UPDATE object_versions v SET deleted_at = statement_timestamp(), is_latest = false
   WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
@@ -230,8 +230,8 @@ export const nameQuery = (projectId: string, objectId: string): Sql =>
 /** When no version is the latest, the newest live one becomes it. */
 export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
   UPDATE object_versions SET is_latest = true
-  WHERE (project_id, object_id, version_index) = (
-    SELECT v.project_id, v.object_id, v.version_index FROM object_versions v
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = (
+    SELECT v.version_index FROM object_versions v
     WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
       AND NOT EXISTS (SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest)
     ORDER BY v.version_index DESC LIMIT 1)`;

@@ -91,14 +91,14 @@ export const tableStatsQuery = (
   digests: readonly string[],
   withSize: boolean,
 ): Sql => sql`
-  SELECT ${COUNT} AS count, t.digest, ${withSize ? SIZE_BYTES : sql`NULL`} AS storage_size_bytes
+  SELECT ${COUNT} AS count, t.digest, ${withSize ? sizeBytes(projectId) : sql`NULL`} AS storage_size_bytes
   FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ANY(${digests})`;
 
 /** Each of the different rows is read once, by its key: a join would read all rows of the project for each table. */
-const SIZE_BYTES = sql`(
+const sizeBytes = (projectId: string) => sql`(
   SELECT coalesce(sum(p.times * (
     SELECT octet_length(r.val::text) FROM table_rows r
-    WHERE r.project_id = t.project_id AND r.digest = p.digest)), 0)::float8
+    WHERE r.project_id = ${projectId} AND r.digest = p.digest)), 0)::float8
   FROM (
     SELECT convert_from(substring(t.row_digests FROM i.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8') AS digest,
       count(*) AS times

@@ -67,20 +67,31 @@ export const callCountQuery = (projectId: string): Sql => sql`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${parts((id) => sql`${id} = ${projectId}`)}) s`;
 
-/** Adds at most `limit` marks of a project to its row, and takes these marks away. */
+/** What marks of a project add up to; nulls where there were none. */
+export interface MarkSums {
+  taken: number;
+  row_count: string;
+  call_count: string;
+  bytes: string;
+  made_at: string;
+}
+
+/** Takes at most `limit` marks of a project away, and answers their sums. */
 export const marksTake = (projectId: string, limit: number): Sql => sql`
   WITH taken AS (
     DELETE FROM project_marks WHERE project_id = ${projectId} AND id IN (
       SELECT id FROM project_marks WHERE project_id = ${projectId} ORDER BY id LIMIT ${limit}::bigint)
-    RETURNING row_count, call_count, bytes, made_at
-  ), added AS (
-    INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
-    SELECT ${projectId}, sum(row_count), sum(call_count), sum(bytes), max(made_at) FROM taken HAVING count(*) > 0
-    ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
-      call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
-      last_activity = greatest(p.last_activity, excluded.last_activity)
-  )
-  SELECT count(*)::int AS taken FROM taken`;
+    RETURNING row_count, call_count, bytes, made_at)
+  SELECT count(*)::int AS taken, sum(row_count)::text AS row_count, sum(call_count)::text AS call_count,
+    sum(bytes)::text AS bytes, max(made_at)::text AS made_at FROM taken`;
+
+/** Adds sums to the row of a project. */
+export const projectAdd = (projectId: string, sums: MarkSums): Sql => sql`
+  INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
+  VALUES (${projectId}, ${sums.row_count}::bigint, ${sums.call_count}::bigint, ${sums.bytes}::bigint, ${sums.made_at}::timestamptz)
+  ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
+    call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
+    last_activity = greatest(p.last_activity, excluded.last_activity)`;
 
 /** Takes the row of a project away that holds nothing. What is still to come of its bytes keeps it. */
 export const emptyDelete = (projectId: string): Sql =>

@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { MarksRefresher } from '../database/marks-refresher.js';
 import { Schedule } from '../database/schedule.js';
-import { emptyDelete, MARKED_PROJECTS, marksTake } from './projects.query.js';
+import {
+  emptyDelete,
+  MARKED_PROJECTS,
+  type MarkSums,
+  marksTake,
+  projectAdd,
+} from './projects.query.js';
 
 /** Keeps the marks of projects few. */
 @Injectable()
@@ -12,8 +18,10 @@ export class ProjectsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const [done] = await this.database.query<{ taken: number }>(marksTake(projectId, limit));
+    const [sums] = await this.database.query<MarkSums>(marksTake(projectId, limit));
+    if (sums!.taken === 0) return 0;
+    await this.database.query(projectAdd(projectId, sums!));
     await this.database.query(emptyDelete(projectId));
-    return done!.taken;
+    return sums!.taken;
   }
 }

@@ -40,6 +40,9 @@ export function join(parts: readonly Sql[], separator: string): Sql {
   return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts);
 }
 
+/** A whole number that is part of a statement, for places where a distributed database takes no bound value. */
+export const constant = (value: number) => new Sql([BigInt(value).toString()]);
+
 /** AND of the conditions that apply; absent ones are skipped, and nothing at all is `TRUE`. */
 export function allOf(...conditions: (Sql | false | null | undefined | '')[]): Sql {
   const present = conditions.filter((condition) => condition instanceof Sql);

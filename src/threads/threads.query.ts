@@ -2,7 +2,7 @@ import { LOCKS } from '../database/advisory-locks.js';
 import type { Marked } from '../database/marks-refresher.js';
 import { isAfter, partsAfter } from '../query/after.js';
 import { column, type Columns, orderBy, page, pageLimit, select } from '../query/columns.js';
-import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
@@ -142,7 +142,7 @@ const hasNoMark = (projectId: string) => sql`
   CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS + 1}::bigint) s)
       <= ${FEW_MARKS}::bigint
     THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
-    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = t.project_id AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = ${projectId} AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
   END`;
 /** So many fit into the default `work_mem` as a hash table, however long the ids are. */
 const FEW_MARKS = 5000;
@@ -159,27 +159,27 @@ export const MARKED_THREADS: Marked = {
 };
 
 /**
- * Refreshes the threads of at most `limit` marks and takes these marks away, no other ones: a mark committed after this
- * statement began stays. The statement must begin after the lock is held, or it could store what it saw before another
- * refresh and take away the marks of what it did not see.
+ * Takes at most `limit` marks away, and answers their threads. The statement must begin after the lock is held, or it could
+ * take away marks of what another refresh, which has not committed, does not see.
  */
-export const refreshQuery = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number): Sql => sql`
   WITH taken AS (
-    DELETE FROM thread_marks WHERE ctid = ANY(ARRAY(
+    DELETE FROM thread_marks WHERE project_id = ${projectId} AND ctid = ANY(ARRAY(
       SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
-    RETURNING thread_id
-  ), fresh AS (
-    SELECT * FROM (${withStatistics(projectId, sql`SELECT DISTINCT thread_id FROM taken`, STATISTICS)}) t
-    WHERE turn_count > 0
-  ), stored AS (
-    INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
-      p50_turn_duration_ms, p99_turn_duration_ms)
-    SELECT ${projectId}, fresh.* FROM fresh
-    ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
-      last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
-      p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
-  ), emptied AS (
-    DELETE FROM threads WHERE project_id = ${projectId}
-      AND thread_id IN (SELECT thread_id FROM taken EXCEPT SELECT thread_id FROM fresh)
-  )
-  SELECT count(*)::int AS taken FROM taken`;
+    RETURNING thread_id)
+  SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken`;
+
+/** Stores statistics of those of the threads that have turns, and answers these. */
+export const threadsStore = (projectId: string, threads: readonly string[]): Sql => sql`
+  INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
+    p50_turn_duration_ms, p99_turn_duration_ms)
+  SELECT ${projectId}, fresh.* FROM (
+    ${withStatistics(projectId, sql`SELECT thread_id FROM unnest(${threads}::text[]) AS m (thread_id)`, STATISTICS)}) fresh
+  WHERE turn_count > 0
+  ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
+    last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
+    p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
+  RETURNING thread_id`;
+
+export const threadsDelete = (projectId: string, threads: readonly string[]): Sql =>
+  sql`DELETE FROM threads WHERE project_id = ${projectId} AND ${isListed(sql`thread_id`, threads)}`;

@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { MarksRefresher } from '../database/marks-refresher.js';
 import { Schedule } from '../database/schedule.js';
-import { MARKED_THREADS, refreshQuery } from './threads.query.js';
+import { MARKED_THREADS, marksTake, threadsDelete, threadsStore } from './threads.query.js';
 
-/** Keeps the marks of threads few. */
+/**
+ * Keeps the marks of threads few. Statements see more the later they begin, so the marks go first: a thread that changes
+ * meanwhile is marked anew.
+ */
 @Injectable()
 export class ThreadsRefresher extends MarksRefresher {
   constructor(database: Database, schedule: Schedule) {
@@ -12,7 +15,17 @@ export class ThreadsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const [done] = await this.database.query<{ taken: number }>(refreshQuery(projectId, limit));
-    return done!.taken;
+    const [marks] = await this.database.query<{ taken: number; threads: string[] }>(
+      marksTake(projectId, limit),
+    );
+    const { taken, threads } = marks!;
+    if (taken === 0) return 0;
+    const stored = await this.database.query<{ thread_id: string }>(
+      threadsStore(projectId, threads),
+    );
+    const empty = new Set(threads);
+    for (const { thread_id } of stored) empty.delete(thread_id);
+    if (empty.size > 0) await this.database.query(threadsDelete(projectId, [...empty]));
+    return taken;
   }
 }

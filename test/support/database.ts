@@ -7,15 +7,25 @@ export interface TestDatabase {
   drop: () => Promise<void>;
 }
 
+/** The tests run on a Citus cluster. */
+export const IS_CITUS = Boolean(process.env['TEST_CITUS_URL']);
+
+/** The servers of the tests: one, or the nodes of a cluster, of which the first is the coordinator. */
+export const testServers = (): string[] => process.env['SKEIN_TEST_NODES']!.split(' ');
+
 /** A database of its own: a clone of the migrated template, or an empty one. */
 export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
-  const server = process.env['SKEIN_TEST_SERVER']!;
+  const servers = testServers();
   const name = `skein_test_${randomBytes(8).toString('hex')}`;
   const template = isEmpty ? 'template0' : process.env['SKEIN_TEST_TEMPLATE'];
-  await onServer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  for (const server of servers)
+    await onServer(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
-    url: server.replace(/\/[^/?]*(\?|$)/, `/${name}$1`),
-    drop: () => onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    url: servers[0]!.replace(/\/[^/?]*(\?|$)/, `/${name}$1`),
+    drop: async () => {
+      for (const server of servers)
+        await onServer(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
   };
 }
 

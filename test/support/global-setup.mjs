@@ -15,24 +15,57 @@ const FAST = [
 
 /**
  * One PostgreSQL for the run, `TEST_DATABASE_URL` or an embedded one, with a migrated template that each test file
- * clones.
+ * clones. Or the cluster of which `TEST_CITUS_URL` is the coordinator: the template is distributed then, and each of its
+ * nodes has a database of each name.
  */
 export default async function setup() {
   if (globalThis.stopTestServer) return; // another project of the run has done it
   process.env.LOG_LEVEL ??= 'silent';
-  const server = process.env.TEST_DATABASE_URL
-    ? { url: process.env.TEST_DATABASE_URL, stop: async () => {} }
-    : await startServer();
+  const { TEST_CITUS_URL, TEST_DATABASE_URL } = process.env;
+  const url = TEST_CITUS_URL ?? TEST_DATABASE_URL;
+  const server = url ? { url, stop: async () => {} } : await startServer();
+  const nodes = TEST_CITUS_URL ? await nodesOf(TEST_CITUS_URL) : [server.url];
   const template = `skein_template_${process.pid}`;
-  await run(server.url, `CREATE DATABASE ${template}`);
-  await migrateTemplate(server.url.replace(/\/[^/?]*(\?|$)/, `/${template}$1`));
-  process.env.SKEIN_TEST_SERVER = server.url;
+  for (const node of nodes) await run(node, `CREATE DATABASE ${template}`);
+  if (TEST_CITUS_URL) await joinNodes(nodes.map((node) => databaseOn(node, template)));
+  await migrateTemplate(databaseOn(server.url, template), Boolean(TEST_CITUS_URL));
+  // its own processes would keep the template from being cloned
+  if (TEST_CITUS_URL)
+    for (const node of nodes)
+      await run(
+        node,
+        `ALTER DATABASE ${template} ALLOW_CONNECTIONS false`,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${template}'`,
+      );
+  process.env.SKEIN_TEST_NODES = nodes.join(' ');
   process.env.SKEIN_TEST_TEMPLATE = template;
   globalThis.stopTestServer = async () => {
     globalThis.stopTestServer = () => {};
-    await run(server.url, `DROP DATABASE ${template}`);
+    for (const node of nodes) await run(node, `DROP DATABASE ${template}`);
     await server.stop();
   };
+}
+
+const databaseOn = (url, name) => url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
+
+/** The addresses of all nodes, the coordinator's first. */
+async function nodesOf(url) {
+  const rows = await run(url, `SELECT nodename, nodeport FROM pg_dist_node ORDER BY groupid`);
+  return rows.map(({ nodename, nodeport }) => {
+    const node = new URL(url);
+    Object.assign(node, { hostname: nodename, port: String(nodeport) });
+    return String(node);
+  });
+}
+
+async function joinNodes([coordinator, ...workers]) {
+  for (const node of [coordinator, ...workers]) await run(node, `CREATE EXTENSION citus`);
+  const address = (node) => `'${new URL(node).hostname}', ${new URL(node).port}`;
+  await run(
+    coordinator,
+    `SELECT citus_set_coordinator_host(${address(coordinator)})`,
+    ...workers.map((node) => `SELECT citus_add_node(${address(node)})`),
+  );
 }
 
 async function startServer() {
@@ -49,17 +82,22 @@ async function startServer() {
   };
 }
 
-async function migrateTemplate(url) {
+async function migrateTemplate(url, isCluster) {
   const { dataSourceOptions } = await import('../../dist/ormconfig.js');
-  const { migrate } = await import('../../dist/src/database/migrate.js');
+  const { changingSchema, migrate } = await import('../../dist/src/database/migrate.js');
+  const { distribute } = await import('../../dist/src/database/distribute.js');
   const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
   await migrate(dataSource);
+  if (isCluster) await changingSchema(dataSource, distribute);
   await dataSource.destroy();
 }
 
-async function run(url, statement) {
+/** Answers the rows of the last statement. */
+async function run(url, ...statements) {
   const client = new pg.Client(url);
   await client.connect();
-  await client.query(statement);
+  let rows;
+  for (const statement of statements) ({ rows } = await client.query(statement));
   await client.end();
+  return rows;
 }

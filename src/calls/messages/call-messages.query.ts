@@ -1,5 +1,5 @@
 import { textArray } from '../../query/binary-array.js';
-import { Parameter, type Sql, sql } from '../../query/sql.js';
+import { constant, isListed, type Sql, sql } from '../../query/sql.js';
 
 /** Messages that log records may give one call, and bytes of them. */
 export const MAX_MESSAGES = 2000;
@@ -43,7 +43,7 @@ const IS_AWAITED = sql`c.op_name IS NULL AND c.ended_at IS NULL AND c.display_na
  * lock: whoever comes later, a span or log records, sees what the other has committed (docs/adr/0059-messages-in-logs.md).
  */
 export function messagesUpsert(rows: readonly CallMessages[]): Sql {
-  const limits = sql`${new Parameter(MAX_MESSAGES)}::int, ${new Parameter(MAX_BYTES)}::int`;
+  const limits = sql`${constant(MAX_MESSAGES)}, ${constant(MAX_BYTES)}`;
   const all = sql`skein_logged(c.logged, excluded.logged, ${limits})`;
   const own = {
     inputs: sql`CASE WHEN c.logged IS NULL THEN c.inputs ELSE c.own_inputs END`,
@@ -58,25 +58,33 @@ export function messagesUpsert(rows: readonly CallMessages[]): Sql {
     ORDER BY project_id COLLATE "C", id COLLATE "C"
     ON CONFLICT (project_id, id) DO UPDATE SET
       started_at = coalesce(c.started_at, excluded.started_at), is_opaque = c.is_opaque OR excluded.is_opaque,
-      logged = ${all}, logged_at = CASE WHEN c.op_name IS NULL THEN now() ELSE c.logged_at END,
+      logged = ${all}, logged_at = CASE WHEN c.op_name IS NULL THEN excluded.logged_at ELSE c.logged_at END,
       own_inputs = ${own.inputs}, own_output = ${own.output},
       inputs = ${shown('inputs')}, output = ${shown('output')}
     WHERE c.logged IS NULL OR jsonb_array_length(${all}) > jsonb_array_length(c.logged)
     RETURNING c.project_id, c.id, ${IS_AWAITED} AS is_awaited`;
 }
 
-/** Those of the rows of which not all is stored. */
-export const refusedQuery = (rows: readonly CallMessages[]): Sql => sql`
-  SELECT w.project_id, w.id FROM ${given(rows)} LEFT JOIN calls c ON c.project_id = w.project_id AND c.id = w.id
+/** Those of the rows, which are of one project, of which not all is stored. */
+export const refusedQuery = (projectId: string, rows: readonly CallMessages[]): Sql => sql`
+  SELECT w.project_id, w.id FROM ${given(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
   WHERE c.logged IS NULL
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
 
-/** Forgets the next log records whose span has not come in time. */
-export const awaitedErase = (): Sql => sql`
-  DELETE FROM calls c USING (
-    SELECT c.project_id, c.id FROM calls c WHERE ${IS_AWAITED} AND c.logged_at < now() - ${AWAITED}
-    ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int FOR UPDATE SKIP LOCKED) old
-  WHERE c.project_id = old.project_id AND c.id = old.id RETURNING 1`;
+const IS_OVERDUE = sql`${IS_AWAITED} AND c.logged_at < now() - ${AWAITED}`;
+
+/** The next calls of which there are only log records whose span has not come in time, by project. */
+export const overdueCalls = (): Sql => sql`
+  SELECT c.project_id, array_agg(c.id) AS ids FROM (
+    SELECT c.project_id, c.id FROM calls c WHERE ${IS_OVERDUE} ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int) c
+  GROUP BY c.project_id`;
+
+/** Forgets those of the calls of which that is still so, but for those that somebody writes to. */
+export const overdueErase = (projectId: string, ids: readonly string[]): Sql => sql`
+  WITH old AS (
+    SELECT c.id FROM calls c
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_OVERDUE} ORDER BY c.id FOR UPDATE SKIP LOCKED)
+  DELETE FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM old)) RETURNING 1`;
 
 /** Forgets the log records of a project that have waited longest for their span, where too many wait. */
 export const awaitedTrim = (projectId: string): Sql => sql`

@@ -106,8 +106,11 @@ export class CallMessagesService implements OnApplicationShutdown {
       left.delete(key);
       this.database.note(project_id, 'calls');
     }
-    if (left.size === 0) return;
-    const refused = await this.database.query<Row>(refusedQuery([...left.values()]));
+    const [some] = left.values();
+    if (!some) return;
+    const refused = await this.database.query<Row>(
+      refusedQuery(some.projectId, [...left.values()]),
+    );
     for (const { project_id, id } of refused) left.get(callKey(project_id, id))!.isRefused = true;
   }
 

@@ -43,10 +43,16 @@ export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS 
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input`;
 
-/**
- * Takes all marks of some slots away, and answers these slots, by how many calls they have grown, and when. Of a slot that
- * is not over the marks become one that counts nothing: each write would mark it anew, and the slot costs all of its calls.
- */
+/** A slot whose marks were taken: by how many calls it has grown, and when. */
+export interface MarkedSlot {
+  slot: string;
+  calls: string;
+  made_at: string;
+  /** It is not over. */
+  is_open: boolean;
+}
+
+/** Takes all marks of some slots away, and answers these slots. */
 export const marksTake = (projectId: string, limit: number): Sql => sql`
   WITH taken AS (
     DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
@@ -55,13 +61,19 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
       UNION ALL
       (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot >= now() - ${SLOT}
         GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
-    RETURNING slot, call_count, made_at
-  ), kept AS (
-    INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
-    SELECT ${projectId}, slot, 0, max(made_at) FROM taken WHERE slot >= now() - ${SLOT} GROUP BY slot
-  )
-  SELECT coalesce(array_agg(DISTINCT slot::text) FILTER (WHERE slot < now() - ${SLOT}), '{}') AS slots,
-    coalesce(sum(call_count), 0)::text AS calls, max(made_at)::text AS made_at FROM taken`;
+    RETURNING slot, call_count, made_at)
+  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - ${SLOT} AS is_open
+  FROM taken GROUP BY taken.slot ORDER BY taken.slot`;
+
+/**
+ * Marks of slots that are not over, which count nothing: each write would mark such a slot anew, and it costs all of its
+ * calls.
+ */
+export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]): Sql => sql`
+  INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
+  SELECT ${projectId}, slot, 0, made_at
+  FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
+    AS s (slot, made_at)`;
 
 /** Answers what the calls of the slots took. */
 export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`
@@ -76,19 +88,17 @@ const ofSlot = (projectId: string, statistics: Sql) => sql`
   SELECT ${statistics} WHERE ${visibleIn(projectId)}
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
-/** Answers what the calls of the slots take. */
+/** Answers what the calls of each slot take. */
 export const slotsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
-  WITH made AS (
-    INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
-      latency_sum, latency_min, latency_max, latencies, bytes)
-    SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-      ${ofSlot(
-        projectId,
-        sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
-          ${BYTES} AS bytes FROM calls c`,
-      )}) t
-    WHERE t.call_count > 0 RETURNING bytes)
-  SELECT coalesce(sum(bytes), 0)::text AS bytes FROM made`;
+  INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
+    latency_sum, latency_min, latency_max, latencies, bytes)
+  SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+    ${ofSlot(
+      projectId,
+      sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
+        ${BYTES} AS bytes FROM calls c`,
+    )}) t
+  WHERE t.call_count > 0 RETURNING bytes::text`;
 
 export const slotModelsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,

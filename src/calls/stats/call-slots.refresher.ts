@@ -5,6 +5,8 @@ import { Schedule } from '../../database/schedule.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,
+  type MarkedSlot,
+  marksKeep,
   marksTake,
   slotModelsInsert,
   slotsDelete,
@@ -26,26 +28,29 @@ export class CallSlotsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const [taken] = await this.database.query<Taken>(marksTake(projectId, limit));
-    const { slots, calls, made_at } = taken!;
-    if (made_at === null) return 0;
+    const marked = await this.database.query<MarkedSlot>(marksTake(projectId, limit));
+    if (marked.length === 0) return 0;
+    const open = marked.filter(({ is_open }) => is_open);
+    if (open.length > 0) await this.database.query(marksKeep(projectId, open));
+    const slots = marked.filter(({ is_open }) => !is_open).map(({ slot }) => slot);
     let bytes = 0n;
     if (slots.length > 0) {
-      const [gone] = await this.database.query<Bytes>(slotsDelete(projectId, slots));
-      const [made] = await this.database.query<Bytes>(slotsInsert(projectId, slots));
+      const gone = await this.database.query<Bytes>(slotsDelete(projectId, slots));
+      const made = await this.database.query<Bytes>(slotsInsert(projectId, slots));
       await this.database.query(slotModelsInsert(projectId, slots));
-      bytes = BigInt(made!.bytes) - BigInt(gone!.bytes);
+      bytes = sumOf(made, ({ bytes: of }) => of) - sumOf(gone, ({ bytes: of }) => of);
     }
-    await this.projects.add(projectId, { calls, bytes: bytes.toString(), at: made_at });
+    await this.projects.add(projectId, {
+      calls: sumOf(marked, ({ calls }) => calls).toString(),
+      bytes: bytes.toString(),
+      at: marked.map(({ made_at }) => made_at).reduce((a, b) => (a > b ? a : b)),
+    });
     return slots.length;
   }
 }
 
-interface Taken {
-  slots: string[];
-  calls: string;
-  /** Null when there was no mark to take. */
-  made_at: string | null;
+function sumOf<Row>(rows: readonly Row[], of: (row: Row) => string): bigint {
+  return rows.reduce((sum, row) => sum + BigInt(of(row)), 0n);
 }
 
 interface Bytes {

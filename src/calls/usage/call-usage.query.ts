@@ -1,3 +1,4 @@
+import { pricesOfCall } from '../../costs/costs.service.js';
 import { wireTime } from '../../query/columns.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
 import { visibleIn } from '../../query/visible-calls.js';
@@ -28,11 +29,14 @@ export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
   );
 
 /** What is read of each call, as JSON text. */
-const usageOf = (calls: Sql, { include_costs }: { include_costs?: boolean | null }): Sql => sql`
+const usageOf = (
+  calls: Sql,
+  { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
+): Sql => sql`
   SELECT row_to_json(t)::text FROM (
     SELECT c.id, c.parent_id, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
       u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,
-      ${include_costs ? sql`(SELECT p.records FROM skein_prices(c.project_id, c.summary, c.is_opaque, c.started_at) p)` : sql`NULL`} AS records
+      ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records
     FROM (${calls}) c CROSS JOIN LATERAL (
       SELECT s.usage, octet_length(s.usage::text) AS size FROM (
         SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u

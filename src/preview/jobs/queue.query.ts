@@ -32,8 +32,14 @@ export interface JobRow {
   is_cancel_requested: boolean;
 }
 
+/** A job that was looked up, and when. */
+export interface FoundJob extends JobRow {
+  at: string;
+}
+
 const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
-  ${wireTime(sql`j.lease_expires_at`)} AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
+const AT = sql`${wireTime(sql`now()`)} AS at`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
 const LEASE = seconds(config.trainerLeaseSeconds);
@@ -47,78 +53,102 @@ export interface Holder {
   tokenHash: Buffer;
 }
 
+/** The same, once the job was looked up. */
+export interface Lease {
+  job: FoundJob;
+  tokenHash: Buffer;
+}
+
+const isJob = ({ project_id, id }: Pick<JobRow, 'project_id' | 'id'>) =>
+  sql`j.project_id = ${project_id} AND j.id = ${id}`;
+
+/** The job that this token was given for. */
+const isOf = ({ job, tokenHash }: Lease) =>
+  sql`${isJob(job)} AND j.lease_token_hash = ${tokenHash}`;
+
 /** A lease that has run out is lost, whether or not somebody has noticed yet. */
-const isHeldBy = ({ jobId, tokenHash }: Holder) => sql`
-  j.id = ${jobId} AND j.lease_token_hash = ${tokenHash} AND ${IS_HELD} AND j.lease_expires_at > now()`;
+const isHeldBy = (lease: Lease) =>
+  sql`${isOf(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
 export const jobOfProject = (projectId: string, id: string): Sql =>
-  sql`SELECT ${ROW} FROM training_jobs j WHERE j.project_id = ${projectId} AND j.id = ${id}`;
+  sql`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
 
 export const jobById = (id: string, caller: Caller): Sql =>
-  sql`SELECT ${ROW} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
+  sql`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 
 /** The job that this token was given for, whatever became of it. */
-export const jobOf = ({ jobId, tokenHash }: Holder): Sql =>
-  sql`SELECT ${ROW} FROM training_jobs j WHERE j.id = ${jobId} AND j.lease_token_hash = ${tokenHash}`;
+export const jobOf = (lease: Lease): Sql =>
+  sql`SELECT ${ROW} FROM training_jobs j WHERE ${isOf(lease)}`;
 
 /** The job, and the size of its payload. */
-export const heldPayload = (holder: Holder): Sql => sql`
+export const heldPayload = (lease: Lease): Sql => sql`
   SELECT ${ROW}, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
-  WHERE ${isHeldBy(holder)}`;
+  WHERE ${isHeldBy(lease)}`;
+
+/** Jobs that a claim looks at at once. */
+const CANDIDATES = 10;
+
+/** Queued jobs `q` of models that have none under way and none before it. */
+const isNext = (ofProject: Sql) => sql`q.status = 'queued' AND NOT EXISTS (
+  SELECT 1 FROM training_jobs o
+  WHERE o.project_id = ${ofProject} AND o.model_id = q.model_id
+    AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))`;
+
+/** The oldest jobs that may be claimed. */
+export const nextJobs = (caller: Caller, baseModels: string[]): Sql => sql`
+  SELECT q.project_id, q.id FROM training_jobs q
+  JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
+  WHERE ${allOf(
+    isNext(sql`q.project_id`),
+    isReached(sql`q.project_id`, caller),
+    baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
+  )}
+  ORDER BY q.created_at, q.id LIMIT ${CANDIDATES}`;
 
 export interface Claim {
-  caller: Caller;
   workerId: string;
-  baseModels: string[];
   tokenHash: Buffer;
 }
 
 /**
- * queued → leased. The oldest job whose model has none under way and none before it; rows that another claimer looks
- * at are skipped. Two claimers that see the same state cannot both lease a job of one model: a unique index refuses it.
+ * queued → leased, of a job that may still be claimed; a row that another claimer looks at is left to it. Two claimers
+ * that see the same state cannot both lease a job of one model: a unique index refuses it.
  */
-export const claim = ({ caller, workerId, baseModels, tokenHash }: Claim): Sql => sql`
+export const claim = (
+  { project_id: project, id }: Pick<JobRow, 'project_id' | 'id'>,
+  { workerId, tokenHash }: Claim,
+): Sql => sql`
   UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
     leased_at = now(), lease_expires_at = now() + ${LEASE},
-    parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = j.project_id AND c.model_id = j.model_id)
+    parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)
   FROM models m, trajectory_batches b
-  WHERE (j.project_id, j.id) = (
-      SELECT q.project_id, q.id FROM training_jobs q
-      JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
-      WHERE ${allOf(
-        sql`q.status = 'queued'`,
-        isReached(sql`q.project_id`, caller),
-        baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
-      )}
-        AND NOT EXISTS (
-          SELECT 1 FROM training_jobs o
-          WHERE o.project_id = q.project_id AND o.model_id = q.model_id
-            AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
-      ORDER BY q.created_at, q.id LIMIT 1 FOR UPDATE OF q SKIP LOCKED)
-    AND j.status = 'queued'
-    AND m.project_id = j.project_id AND m.id = j.model_id
-    AND b.project_id = j.project_id AND b.id = j.batch_id
+  WHERE j.project_id = ${project} AND j.status = 'queued'
+    AND j.id = (SELECT q.id FROM training_jobs q
+      WHERE q.project_id = ${project} AND q.id = ${id} AND ${isNext(sql`${project}`)} FOR UPDATE OF q SKIP LOCKED)
+    AND m.project_id = ${project} AND m.id = j.model_id
+    AND b.project_id = ${project} AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-    j.experimental_config::text AS config, ${wireTime(sql`j.lease_expires_at`)} AS lease_expires_at, b.payload_bytes::float8 AS bytes,
-    encode(b.payload_sha256, 'hex') AS sha256`;
+    j.experimental_config::text AS config, skein_wire_time(j.lease_expires_at) AS lease_expires_at,
+    b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
-export const renewLease = (holder: Holder): Sql => sql`
-  UPDATE training_jobs j SET lease_expires_at = now() + ${LEASE} WHERE ${isHeldBy(holder)} RETURNING ${ROW}`;
+export const renewLease = (lease: Lease): Sql => sql`
+  UPDATE training_jobs j SET lease_expires_at = now() + ${LEASE} WHERE ${isHeldBy(lease)} RETURNING ${ROW}`;
 
 /** leased → running. */
-export const start = (holder: Holder): Sql => sql`
-  UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, now())
-  WHERE ${isHeldBy(holder)} AND j.status = 'leased' RETURNING ${ROW}`;
+export const start = (lease: Lease): Sql => sql`
+  UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
+  WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${ROW}`;
 
 /** running → succeeded. */
-export const succeed = (holder: Holder): Sql => sql`
+export const succeed = (lease: Lease): Sql => sql`
   UPDATE training_jobs j
   SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
-    step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = j.project_id AND c.model_id = j.model_id)
-  WHERE ${isHeldBy(holder)} AND j.status = 'running' RETURNING ${ROW}`;
+    step = 1 + (SELECT max(c.step) FROM checkpoints c
+      WHERE c.project_id = ${lease.job.project_id} AND c.model_id = j.model_id)
+  WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
 
 export interface NewCheckpoint {
   id: string;
@@ -144,15 +174,15 @@ interface Failure {
  * leased, running → queued | failed | cancelled: one whose cancelling was asked for is not tried again. A job that is
  * queued again keeps its place, by its age. Its token is forgotten, so that no late report of it is taken for current.
  */
-function endAttempt(guard: Sql, { isRetryable, message }: Failure): Sql {
+function endAttempt(guard: Sql, at: string, { isRetryable, message }: Failure): Sql {
   const isCancelled = sql`j.cancel_requested_at IS NOT NULL`;
   const isRetried = sql`(${isRetryable}::boolean AND j.attempt < ${config.trainerMaxAttempts} AND NOT ${isCancelled})`;
   return sql`
     UPDATE training_jobs j
     SET status = CASE WHEN ${isCancelled} THEN 'cancelled' WHEN ${isRetried} THEN 'queued' ELSE 'failed' END,
       error_message = CASE WHEN ${isCancelled} THEN ${CANCELLED} WHEN ${isRetried} THEN NULL ELSE ${message}::text END,
-      finished_at = CASE WHEN ${isRetried} THEN NULL ELSE now() END,
-      queued_at = CASE WHEN ${isRetried} THEN now() ELSE j.queued_at END,
+      finished_at = CASE WHEN ${isRetried} THEN NULL ELSE ${at}::timestamptz END,
+      queued_at = CASE WHEN ${isRetried} THEN ${at}::timestamptz ELSE j.queued_at END,
       lease_token_hash = CASE WHEN ${isRetried} THEN NULL ELSE j.lease_token_hash END,
       lease_expires_at = NULL
     WHERE ${guard} RETURNING ${ROW}`;
@@ -160,39 +190,60 @@ function endAttempt(guard: Sql, { isRetryable, message }: Failure): Sql {
 
 const CANCELLED = 'the job was cancelled';
 
-export const fail = (holder: Holder, failure: Failure): Sql =>
-  endAttempt(isHeldBy(holder), failure);
+export const fail = (lease: Lease, failure: Failure): Sql =>
+  endAttempt(isHeldBy(lease), lease.job.at, failure);
 
-const SOME = sql`ORDER BY k.project_id, k.id LIMIT 100 FOR UPDATE SKIP LOCKED`;
-const oneOf = (condition: Sql) =>
-  sql`(j.project_id, j.id) IN (SELECT k.project_id, k.id FROM training_jobs k WHERE ${condition} ${SOME})`;
+/** What the watchdog looks for among the jobs `j`, and how it ends those that it finds. */
+export interface Overdue {
+  condition: Sql;
+  end: (guard: Sql, at: string) => Sql;
+}
 
-/** Jobs whose trainer was not heard of in time, or that have run for too long. Up to 100 a time. */
-export const lostJobs = (): Sql[] => [
-  endAttempt(oneOf(sql`k.status IN ('leased', 'running') AND k.leased_at < now() - ${LIMIT}`), {
-    isRetryable: false,
-    message: `the job ran for longer than ${config.trainingLimitSeconds} s`,
-  }),
-  endAttempt(oneOf(sql`k.status IN ('leased', 'running') AND k.lease_expires_at <= now()`), {
-    isRetryable: true,
-    message: `the trainer was lost in the last of ${config.trainerMaxAttempts} attempts`,
-  }),
+export const OVERDUE: readonly Overdue[] = [
+  {
+    condition: sql`${IS_HELD} AND j.leased_at < now() - ${LIMIT}`,
+    end: (guard, at) =>
+      endAttempt(guard, at, {
+        isRetryable: false,
+        message: `the job ran for longer than ${config.trainingLimitSeconds} s`,
+      }),
+  },
+  {
+    condition: sql`${IS_HELD} AND j.lease_expires_at <= now()`,
+    end: (guard, at) =>
+      endAttempt(guard, at, {
+        isRetryable: true,
+        message: `the trainer was lost in the last of ${config.trainerMaxAttempts} attempts`,
+      }),
+  },
+  {
+    // queued → failed: no trainer came
+    condition: sql`j.status = 'queued' AND j.queued_at < now() - ${LIMIT}`,
+    end: (guard) => sql`
+      UPDATE training_jobs j SET status = 'failed', finished_at = now(),
+        error_message = ${`no trainer took the job within ${config.trainingLimitSeconds} s`}
+      WHERE ${guard} RETURNING ${ROW}`,
+  },
 ];
 
-/** queued → failed: no trainer came. */
-export const unclaimedJobs = (): Sql => sql`
-  UPDATE training_jobs j SET status = 'failed', finished_at = now(),
-    error_message = ${`no trainer took the job within ${config.trainingLimitSeconds} s`}
-  WHERE ${oneOf(sql`k.status = 'queued' AND k.queued_at < now() - ${LIMIT}`)} RETURNING ${ROW}`;
+/** Up to 100 a time. */
+export const overdueJobs = ({ condition }: Overdue): Sql => sql`
+  SELECT j.project_id, j.id, ${AT} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
+
+/** Ends a job that is still overdue. */
+export const overdueEnd = (
+  { condition, end }: Overdue,
+  job: Pick<FoundJob, 'project_id' | 'id' | 'at'>,
+): Sql => end(sql`${isJob(job)} AND ${condition}`, job.at);
 
 /** queued → cancelled; of a job that a trainer holds, only the wish is noted. */
-export const cancel = (job: JobRow): Sql => sql`
+export const cancel = (job: FoundJob): Sql => sql`
   UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
-    finished_at = CASE WHEN j.status = 'queued' THEN now() END,
+    finished_at = CASE WHEN j.status = 'queued' THEN ${job.at}::timestamptz END,
     error_message = CASE WHEN j.status = 'queued' THEN ${CANCELLED} END,
-    cancel_requested_at = coalesce(j.cancel_requested_at, now())
-  WHERE j.project_id = ${job.project_id} AND j.id = ${job.id} AND ${IS_OPEN} RETURNING ${ROW}`;
+    cancel_requested_at = coalesce(j.cancel_requested_at, ${job.at}::timestamptz)
+  WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${ROW}`;
 
 /** Every job of a model that has not ended → cancelled. */
 export const cancelAllOf = (project: string, model: string): Sql => sql`

@@ -17,11 +17,13 @@ import {
   cancel,
   cancelAllOf,
   checkpointAdd,
+  type Claim,
   claim,
   eventsHide,
   eventsInsert,
   eventsKnown,
   fail,
+  type FoundJob,
   heldPayload,
   type Holder,
   jobById,
@@ -29,13 +31,16 @@ import {
   jobOfProject,
   JOBS_CHANNEL,
   type JobRow,
-  lostJobs,
+  type Lease,
   type NewEvent,
+  nextJobs,
   notifyQueue,
+  OVERDUE,
+  overdueEnd,
+  overdueJobs,
   renewLease,
   start,
   succeed,
-  unclaimedJobs,
 } from './queue.query.js';
 import type {
   ClaimDto,
@@ -49,7 +54,7 @@ import type {
 import { UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock } from '../preview.query.js';
 
-/** A claim that met another one at the same job looks again. */
+/** A claim that met others at every job it saw looks again. */
 const CLAIM_TRIES = 10;
 /** Of an error message: what is beyond is cut off. */
 const MAX_MESSAGE = 10_000;
@@ -119,29 +124,33 @@ export class QueueService {
     caller: Caller,
   ): Promise<string | null> {
     const token = randomBytes(32).toString('base64url');
-    const query = claim({
-      caller,
-      workerId,
-      baseModels: base_models ?? [],
-      tokenHash: hashOf(token),
-    });
-    for (let tries = 1; ; tries++) {
+    for (let tries = 1; tries <= CLAIM_TRIES; tries++) {
       await caller.assertValid();
-      try {
-        const [row] = await this.database.query<ClaimedRow>(query);
-        if (!row) return null;
-        this.database.note(row.project_id, 'jobs');
-        return claimedJson(row, token);
-      } catch (error) {
-        // another claimer was quicker at a job of the same model
-        if ((error as { code?: string }).code !== '23505' || tries === CLAIM_TRIES) throw error;
+      const next = await this.database.query<FoundJob>(nextJobs(caller, base_models ?? []));
+      if (next.length === 0) return null;
+      for (const job of next) {
+        const claimed = await this.claimOne(job, { workerId, tokenHash: hashOf(token) });
+        if (claimed) return claimedJson(claimed, token);
       }
+    }
+    return null;
+  }
+
+  /** Undefined when another claimer was quicker at the job, or at one of the same model. */
+  private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
+    try {
+      const [row] = await this.database.query<ClaimedRow>(claim(job, by));
+      if (row) this.database.note(row.project_id, 'jobs');
+      return row;
+    } catch (error) {
+      if ((error as { code?: string }).code === '23505') return undefined;
+      throw error;
     }
   }
 
   async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
-    await this.find(holder.jobId, caller);
-    const [job] = await this.database.query<JobRow>(renewLease(holder));
+    const lease = await this.leaseOf(holder, caller);
+    const [job] = await this.database.query<JobRow>(renewLease(lease));
     if (!job) throw leaseLost();
     return {
       lease_expires_at: job.lease_expires_at!,
@@ -151,8 +160,8 @@ export class QueueService {
 
   /** The groups as gzip JSONL, read piece by piece: a slow trainer holds no connection. */
   async payload(holder: Holder, caller: Caller): Promise<{ stream: Readable; bytes: number }> {
-    await this.find(holder.jobId, caller);
-    const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(holder));
+    const lease = await this.leaseOf(holder, caller);
+    const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(lease));
     if (!job) throw leaseLost();
     const chunks = this.uploads.payloadOf(job.project_id, job.batch_id, caller);
     return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
@@ -165,14 +174,14 @@ export class QueueService {
       dataViolation(type, data, `events[${i}].data`),
     );
     if (violations.length > 0) throw invalidRequest(violations);
-    await this.find(holder.jobId, caller);
+    const lease = await this.leaseOf(holder, caller);
     await this.database.transaction(async () => {
-      const [job] = await this.database.query<JobRow>(renewLease(holder));
+      const [job] = await this.database.query<JobRow>(renewLease(lease));
       if (!job) throw leaseLost();
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
           throw refused('the first event of an attempt must be training_started');
-        await this.database.query(start(holder));
+        await this.database.query(start(lease));
       }
       const known = await this.database.query<{ seq: number | null; type: string }>(
         eventsKnown(
@@ -191,11 +200,12 @@ export class QueueService {
   async complete(holder: Holder, body: CompleteDto, caller: Caller): Promise<CompletedDto> {
     const violation = numbersViolation(body.metrics, 'metrics');
     if (violation) throw invalidRequest([violation]);
-    const { project_id, model_id } = await this.find(holder.jobId, caller);
+    const lease = await this.leaseOf(holder, caller);
+    const { project_id, model_id } = lease.job;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
-      const [job] = await this.database.query<JobRow>(succeed(holder));
-      if (!job) return { step: await this.stepOfEnded(holder) };
+      const [job] = await this.database.query<JobRow>(succeed(lease));
+      if (!job) return { step: await this.stepOfEnded(lease) };
       const { uri, sha256 = null, size_bytes: sizeBytes = null } = body.checkpoint;
       const metrics = JSON.stringify(storableKeys(body.metrics));
       await this.database.query(
@@ -209,8 +219,8 @@ export class QueueService {
   }
 
   /** A report that is resent, because its answer was lost, is answered as the first time. */
-  private async stepOfEnded(holder: Holder): Promise<number> {
-    const [job] = await this.database.query<JobRow>(jobOf(holder));
+  private async stepOfEnded(lease: Lease): Promise<number> {
+    const [job] = await this.database.query<JobRow>(jobOf(lease));
     if (job?.status === 'succeeded') return job.step!;
     if (job?.status === 'leased')
       throw refused('the job has not started: the event training_started comes first');
@@ -223,12 +233,12 @@ export class QueueService {
     { error_message, retryable }: FailDto,
     caller: Caller,
   ): Promise<{ status: string }> {
-    await this.find(holder.jobId, caller);
+    const lease = await this.leaseOf(holder, caller);
     const message = storable(error_message.slice(0, MAX_MESSAGE));
     return this.database.transaction(async () => {
-      const [job] = await this.settle(fail(holder, { isRetryable: retryable, message }));
+      const [job] = await this.settle(fail(lease, { isRetryable: retryable, message }));
       if (job) return { status: job.status };
-      const [ended] = await this.database.query<JobRow>(jobOf(holder));
+      const [ended] = await this.database.query<JobRow>(jobOf(lease));
       if (ended?.status === 'failed' || ended?.status === 'cancelled')
         return { status: ended.status };
       throw leaseLost();
@@ -247,7 +257,7 @@ export class QueueService {
 
   /** Cancels a job whose groups are to be erased; answers its batch. In the transaction of the caller. */
   async forget(projectId: string, id: string): Promise<string[]> {
-    const [job] = await this.database.query<JobRow>(jobOfProject(projectId, id));
+    const [job] = await this.database.query<FoundJob>(jobOfProject(projectId, id));
     if (!job) return [];
     await this.settle(cancel(job));
     return [job.batch_id];
@@ -266,7 +276,9 @@ export class QueueService {
     await this.database.transaction(async () => {
       const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.watchdog));
       if (!row!.is_mine) return;
-      for (const query of [...lostJobs(), unclaimedJobs()]) await this.settle(query);
+      for (const kind of OVERDUE)
+        for (const job of await this.database.query<FoundJob>(overdueJobs(kind)))
+          await this.settle(overdueEnd(kind, job));
     });
   }
 
@@ -291,9 +303,13 @@ export class QueueService {
     await this.database.query(notifyQueue());
   }
 
+  private async leaseOf({ jobId, tokenHash }: Holder, caller: Caller): Promise<Lease> {
+    return { job: await this.find(jobId, caller), tokenHash };
+  }
+
   /** @throws ApiError `not_found` for an unknown job and for one that the key does not reach. */
-  async find(id: string, caller: Caller): Promise<JobRow> {
-    const [job] = await this.database.query<JobRow>(jobById(idOf(id, 'training job'), caller));
+  async find(id: string, caller: Caller): Promise<FoundJob> {
+    const [job] = await this.database.query<FoundJob>(jobById(idOf(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
     return job;
   }

@@ -27,7 +27,7 @@ export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
-const asJson = (jobs: Sql, direction = sql`ASC`) => sql`
+const asJson = (condition: Sql, order = sql``) => sql`
   SELECT t.id, row_to_json(t)::text AS json FROM (
     SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
@@ -35,30 +35,25 @@ const asJson = (jobs: Sql, direction = sql`ASC`) => sql`
       j.experimental_config,
       CASE WHEN c.step IS NOT NULL THEN
         json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
-    FROM (${jobs}) j
+    FROM training_jobs j
     LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
     LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
-    ORDER BY j.id ${direction}) t`;
+    WHERE ${condition} ${order}) t`;
 
 export const jobJson = (id: string, caller: Caller): Sql =>
-  asJson(sql`
-  SELECT * FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
+  asJson(sql`j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
 
 export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql {
   const isDescending = query.order === 'desc';
-  const direction = isDescending ? sql`DESC` : sql`ASC`;
   return asJson(
-    sql`
-    SELECT * FROM training_jobs j
-    WHERE ${allOf(
+    allOf(
       isReached(sql`j.project_id`, caller),
       isAskedFor(sql`j.project_id`, query),
       query.model_id && sql`j.model_id = ${query.model_id}`,
       query.status && sql`j.status = ${query.status}`,
       query.after && (isDescending ? sql`j.id < ${query.after}` : sql`j.id > ${query.after}`),
-    )}
-    ORDER BY j.id ${direction} LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`,
-    direction,
+    ),
+    sql`ORDER BY j.id ${isDescending ? sql`DESC` : sql`ASC`} LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`,
   );
 }
 

@@ -1,0 +1,15 @@
+import 'reflect-metadata';
+import { command, withDatabase } from '../command.js';
+import { distribute } from './distribute.js';
+import { changingSchema, migrate } from './migrate.js';
+
+// npm run distribute: spreads the tables over the nodes of a Citus cluster, by project.
+await command(() =>
+  withDatabase(async (dataSource) => {
+    await migrate(dataSource);
+    const tables = await changingSchema(dataSource, distribute);
+    const what =
+      tables.length > 0 ? `distributed: ${tables.join(', ')}` : 'every table is distributed';
+    process.stdout.write(`${what}\n`);
+  }),
+);

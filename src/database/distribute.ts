@@ -1,0 +1,103 @@
+import type { DataSource } from 'typeorm';
+
+/** The first to be distributed; the others lie where its rows of the same project are. */
+const FIRST = 'calls';
+
+/**
+ * What statements on a worker need to answer as on the coordinator, and to be planned as there. The rest of a session is
+ * the coordinator's.
+ */
+const NODE_SETTINGS = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, MDY',
+  jit: 'off',
+  random_page_cost: '1.1',
+};
+
+/** Whether the tables of this database are distributed. */
+export async function isDistributed(dataSource: DataSource): Promise<boolean> {
+  if (!(await hasCitus(dataSource))) return false;
+  const rows = await dataSource.query<unknown[]>(
+    `SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass($1) AND partmethod = 'h'`,
+    [FIRST],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * Sets what each node needs, and distributes the tables that are not yet: those of projects by `project_id`, side by side.
+ * Those that no project owns stay on the coordinator. Answers the names of the tables that it distributed. It may be
+ * run again, also after it was interrupted.
+ * @throws Error that says what is missing
+ */
+export async function distribute(dataSource: DataSource): Promise<string[]> {
+  await assertCluster(dataSource);
+  const [database] = await dataSource.query<{ name: string }[]>(
+    `SELECT quote_ident(current_database()) AS name`,
+  );
+  // Citus runs it on every node
+  for (const [name, value] of Object.entries(NODE_SETTINGS))
+    await dataSource.query(`ALTER DATABASE ${database!.name} SET ${name} = '${value}'`);
+  return distributeTables(dataSource);
+}
+
+/** Distributes the tables that are not yet, and what functions workers lack. */
+export async function distributeTables(dataSource: DataSource): Promise<string[]> {
+  await dataSource.query(`
+    SELECT create_distributed_function(oid::regprocedure) FROM pg_proc
+    WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'skein_')
+      AND oid NOT IN (SELECT objid FROM pg_catalog.pg_dist_object WHERE classid = 'pg_proc'::regclass)`);
+  const tables = await dataSource.query<{ name: string }[]>(TABLES, [FIRST]);
+  for (const { name } of tables)
+    await dataSource.query(
+      name === FIRST
+        ? `SELECT create_distributed_table($1, 'project_id')`
+        : `SELECT create_distributed_table($1, 'project_id', colocate_with => '${FIRST}')`,
+      [name],
+    );
+  await dataSource.query(MOVED);
+  return tables.map(({ name }) => name);
+}
+
+/** A table whose rows are unique across projects cannot be distributed, and stays on the coordinator. */
+const TABLES = `
+  SELECT c.relname AS name FROM pg_class c
+  JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id' AND NOT a.attisdropped
+  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+    AND c.oid NOT IN (SELECT logicalrelid FROM pg_dist_partition)
+    AND NOT EXISTS (
+      SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND NOT a.attnum = ANY(i.indkey))
+  ORDER BY c.relname <> $1, c.relname`;
+
+/** Takes what is in the shards out of the tables that it was copied from. */
+const MOVED = `
+  SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition
+  WHERE partmethod = 'h' AND pg_relation_size(logicalrelid) > 0`;
+
+async function hasCitus(dataSource: DataSource): Promise<boolean> {
+  const rows = await dataSource.query<unknown[]>(
+    `SELECT FROM pg_extension WHERE extname = 'citus'`,
+  );
+  return rows.length > 0;
+}
+
+async function assertCluster(dataSource: DataSource): Promise<void> {
+  if (!(await hasCitus(dataSource)))
+    throw new Error(
+      'this database has no Citus: run CREATE EXTENSION citus in it on every node, then ' +
+        'SELECT citus_set_coordinator_host(…) and SELECT citus_add_node(…) for each worker on the coordinator',
+    );
+  const [cluster] = await dataSource.query<{ is_coordinator: boolean; workers: number }[]>(`
+    SELECT citus_is_coordinator() AS is_coordinator,
+      (SELECT count(*)::int FROM pg_dist_node WHERE noderole = 'primary' AND isactive AND shouldhaveshards) AS workers`);
+  if (!cluster!.is_coordinator)
+    throw new Error('DATABASE_URL leads to a worker: use the address of the coordinator');
+  if (cluster!.workers === 0)
+    throw new Error(
+      'the coordinator knows no node that may hold shards: run SELECT citus_add_node(host, port) for each worker',
+    );
+  const inUse = await dataSource.query<unknown[]>(`
+    SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'skein' AND query LIKE 'LISTEN %'`);
+  if (inUse.length > 0) throw new Error('a service runs on this database: stop it first');
+}
