@@ -16,6 +16,7 @@ import { PinoLoggerService } from './common/logger.js';
 import { config } from './config.js';
 import { consoleFiles } from './console/console-files.js';
 import { Database } from './database/database.js';
+import { TRAJECTORY_SCHEMAS } from './preview/trajectory-rules.js';
 import { VERSION } from './version.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
@@ -105,7 +106,7 @@ export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key' })
     .build();
   const document = SwaggerModule.createDocument(app, base);
-  document.components!.schemas!['Problem'] = PROBLEM_SCHEMA;
+  Object.assign(document.components!.schemas!, TRAJECTORY_SCHEMAS, { Problem: PROBLEM_SCHEMA });
   for (const [path, operations] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(operations as Operations)) {
       const name = path.replaceAll(/\W+/g, ' ').trim().replaceAll(' ', '_');

@@ -139,8 +139,8 @@ class Maker {
         name,
         depth,
       );
-    if (schema.allOf ?? schema.oneOf)
-      return this.schema(this.one(schema.allOf ?? schema.oneOf), name, depth);
+    const choices = schema.oneOf ?? schema.anyOf ?? schema.allOf?.slice(-1);
+    if (choices) return this.schema(this.one(choices), name, depth);
     if (schema.enum) return this.one(schema.enum);
     if (name === 'query' && schema.type === 'object') return { $expr: this.condition(0) };
     if (OBJECT_SHAPES[name] && schema.type === 'object') return { ...OBJECT_SHAPES[name] };

@@ -22,6 +22,7 @@ import {
 import { JsonScanner, NotJson } from './json-scanner.js';
 import { parsedBytes } from './json-weight.js';
 import { Turn } from './turn.js';
+import { notUtf8 } from './utf8-check.js';
 import { type Dto, validate } from './validation.js';
 
 declare module 'http' {
@@ -156,7 +157,7 @@ export async function jsonText(request: Request, bytes: Buffer): Promise<string>
 /** @throws ApiError `invalid_json` when the body is empty or not UTF-8. */
 export function assertUtf8(bytes: Buffer): void {
   if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
-  if (!isUtf8(bytes)) throw new ApiError('invalid_json', 'the body is not UTF-8');
+  if (!isUtf8(bytes)) throw notUtf8();
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */

@@ -1,158 +1,176 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { Ajv } from 'ajv';
 import { isDateTime } from '../common/dto.js';
 import type { Violation } from '../common/errors.js';
-import { isObject } from '../common/is-object.js';
 
 /*
- * What is checked of trajectory groups: the types of the fields that are understood, nothing else. Absent fields have
- * their defaults, and fields of other names pass. A null where a number belongs is what JSON makes of NaN.
+ * The rules for bodies with trajectory groups, as JSON Schemas in the dialect of OpenAPI: they are checked and published.
+ * They say the types of the fields that the service understands. Fields of other names pass.
  */
 
-/** A trajectory without the logprobs of its choices, as it was sent. */
+/** What a refusal says after "must be". As a symbol it stays out of the document. */
+const MUST_BE = Symbol('must be');
+
+type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
+type Schema = Schemas[string] & { [MUST_BE]?: string };
+
+export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+const be = (what: string, schema: Schema): Schema => ({ ...schema, [MUST_BE]: what });
+const object = (properties: Record<string, Schema>, ...required: string[]) =>
+  be('an object', { type: 'object', properties, ...(required.length > 0 && { required }) });
+const mapOf = (items: Schema) => be('an object', { type: 'object', additionalProperties: items });
+const listOf = (items: Schema) => be('an array', { type: 'array', items });
+
+const TEXT = be('a string', { type: 'string' });
+const TEXT_OR_NULL = be('a string or null', { type: 'string', nullable: true });
+/** A null in place of a number is what JSON makes of NaN. */
+const NUMBER = be('a number', { type: 'number', nullable: true });
+const BOOLEAN = be('a boolean', { type: 'boolean', nullable: true });
+const METRIC = be('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
+const SCALAR = be('a string, number, boolean or null', { anyOf: [TEXT, NUMBER, BOOLEAN] });
+const LIST = listOf({});
+const LIST_OR_NULL = be('an array or null', { ...LIST, nullable: true });
+const CONTENT = be('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
+
+/** A choice is told from a message by its key `message`. */
+const HAS_MESSAGE = { required: ['message'] };
+const TURNS = {
+  ...listOf({
+    anyOf: [
+      { allOf: [HAS_MESSAGE, refTo('ChoiceDto')] },
+      { allOf: [{ not: HAS_MESSAGE }, refTo('ChatMessageDto')] },
+    ],
+  }),
+  description: 'Chat messages, and whole choices (with the key `message`), in any order.',
+};
+
+/** An exchange of another protocol than chat completions is kept unread. */
+const CHAT = object({
+  request: object({ messages: listOf(refTo('ChatMessageDto')), tools: LIST_OR_NULL }),
+  response: object({ choices: listOf(refTo('ChoiceDto')) }),
+});
+
+const TRAJECTORY: Record<string, Schema> = {
+  messages_and_choices: { ...TURNS, default: [] },
+  exchanges: {
+    ...object({ chat_completions: listOf(CHAT) }),
+    description:
+      'Instead of the former: `chat_completions`, each with its `request` and the `response` whose `choices` are the trainable turns.',
+  },
+  reward: { ...NUMBER, default: 0 },
+  tools: { ...LIST_OR_NULL, default: null },
+  additional_histories: {
+    ...listOf(object({ messages_and_choices: TURNS, tools: LIST_OR_NULL })),
+    default: [],
+  },
+  metrics: { ...mapOf(METRIC), default: {} },
+  metadata: { ...mapOf(SCALAR), default: {} },
+  logs: { ...listOf(TEXT), default: [] },
+  start_time: be('an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z', {
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'When absent: the time of receipt.',
+  }),
+};
+
+/** What an absent field of a trajectory is stored as, beside its `start_time`. */
+export const DEFAULTS = Object.entries(TRAJECTORY).flatMap(([name, schema]) =>
+  'default' in schema ? [[name, schema.default] as const] : [],
+);
+
+export const SPLIT = /^[\w.-]{1,64}$/;
+
+/** By their names in the OpenAPI document. */
+export const TRAJECTORY_SCHEMAS = {
+  ChatMessageDto: object(
+    {
+      role: TEXT,
+      content: CONTENT,
+      name: TEXT_OR_NULL,
+      tool_calls: LIST_OR_NULL,
+      tool_call_id: TEXT_OR_NULL,
+    },
+    'role',
+  ),
+  ChoiceDto: object({
+    finish_reason: TEXT_OR_NULL,
+    index: NUMBER,
+    message: refTo('ChatMessageDto'),
+  }),
+  TrajectoryDto: object(TRAJECTORY),
+  TrajectoryGroupDto: object({
+    trajectories: listOf(refTo('TrajectoryDto')),
+    exceptions: LIST,
+    metrics: mapOf(METRIC),
+    metadata: mapOf(SCALAR),
+    logs: listOf(TEXT),
+  }),
+  ExperimentalConfigDto: {
+    ...object({ learning_rate: NUMBER, precalculate_logprobs: BOOLEAN }),
+    nullable: true,
+  },
+  LogDto: object(
+    {
+      split: { type: 'string', pattern: SPLIT.source },
+      trajectory_groups: listOf(refTo('TrajectoryGroupDto')),
+    },
+    'split',
+    'trajectory_groups',
+  ),
+  TrainingJobCreateDto: object(
+    {
+      model_id: { type: 'string', format: 'uuid' },
+      trajectory_groups: listOf(refTo('TrajectoryGroupDto')),
+      experimental_config: refTo('ExperimentalConfigDto'),
+    },
+    'model_id',
+    'trajectory_groups',
+  ),
+};
+
+/** What is read of a trajectory that keeps the rules. */
 export interface Trajectory {
-  messages_and_choices?: object[];
-  exchanges?: { chat_completions?: object[] };
   reward?: number | null;
-  tools?: unknown[] | null;
-  additional_histories?: { messages_and_choices?: object[] }[];
   metrics?: Numbers;
-  metadata?: Record<string, unknown>;
-  logs?: string[];
   start_time?: string | null;
 }
 
-/** What a group holds beside its trajectories. */
+/** The same of a group. */
 export interface Group {
   exceptions?: unknown[];
   metrics?: Numbers;
-  metadata?: Record<string, unknown>;
-  logs?: string[];
 }
 
 export type Numbers = Record<string, number | boolean | null>;
 
-/** Undefined when the value is right, else what is wrong and where. */
-type Check = (value: unknown, path: string) => Violation | undefined;
+const ajv = new Ajv({
+  strict: false,
+  strictNumbers: false, // 1e999 is Infinity
+  validateSchema: false,
+  verbose: true,
+  formats: { 'date-time': isDateTime },
+}).addSchema({ components: { schemas: TRAJECTORY_SCHEMAS } }, '');
 
-export function trajectoryViolation(value: unknown, path: string): Violation | undefined {
-  return TRAJECTORY(value, path);
+/** Where the value at `place` breaks the rules, and how; undefined where it keeps them. */
+export function violationOf(
+  name: keyof typeof TRAJECTORY_SCHEMAS,
+  value: unknown,
+  place: string,
+): Violation | undefined {
+  const isValid = ajv.getSchema(refTo(name).$ref)!;
+  if (isValid(value)) return undefined;
+  const error = isValid.errors!.findLast(({ parentSchema }) => MUST_BE in parentSchema!)!;
+  isValid.errors = null; // they hold on to the value
+  let path = place;
+  let at: unknown = value;
+  for (const step of error.instancePath.split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    path += Array.isArray(at) ? `[${key}]` : `.${key}`;
+    at = (at as Record<string, unknown>)[key];
+  }
+  return error.keyword === 'required'
+    ? { path: `${path}.${error.params['missingProperty']}`, message: 'is required' }
+    : { path, message: `must be ${(error.parentSchema as Schema)[MUST_BE]}` };
 }
-
-export function groupViolation(value: unknown, path: string): Violation | undefined {
-  return GROUP(value, path);
-}
-
-export function configViolation(value: unknown): Violation | undefined {
-  return CONFIG(value, 'experimental_config');
-}
-
-const is =
-  (message: string, test: (value: unknown) => boolean): Check =>
-  (value, path) =>
-    test(value) ? undefined : { path, message };
-
-const isScalar = (value: unknown) => typeof value !== 'object' || value === null;
-
-const TEXT = is('must be a string', (value) => typeof value === 'string');
-const TEXT_OR_NULL = is('must be a string or null', (v) => v === null || typeof v === 'string');
-const NUMBER_OR_NULL = is('must be a number', (v) => v === null || typeof v === 'number');
-const BOOLEAN_OR_NULL = is('must be a boolean', (v) => v === null || typeof v === 'boolean');
-const METRIC = is('must be a number or a boolean', (v) => isScalar(v) && typeof v !== 'string');
-const SCALAR = is('must be a string, number, boolean or null', isScalar);
-const ANY_LIST = is('must be an array', Array.isArray);
-const ANY_LIST_OR_NULL = is('must be an array or null', (v) => v === null || Array.isArray(v));
-const START_TIME = is(
-  'must be an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z',
-  (value) => value === null || isDateTime(value),
-);
-const CONTENT = is(
-  'must be a string, null or an array of parts',
-  (value) => value === null || typeof value === 'string' || Array.isArray(value),
-);
-
-/** Fields that are there are checked, in the order given. */
-const object =
-  (checks: Record<string, Check>, required: string[] = []): Check =>
-  (value, path) => {
-    if (!isObject(value)) return { path, message: 'must be an object' };
-    for (const name of required)
-      if (!Object.hasOwn(value, name)) return { path: `${path}.${name}`, message: 'is required' };
-    for (const [name, check] of Object.entries(checks)) {
-      const violation = Object.hasOwn(value, name) && check(value[name], `${path}.${name}`);
-      if (violation) return violation;
-    }
-    return undefined;
-  };
-
-const list =
-  (check: Check): Check =>
-  (value, path) => {
-    if (!Array.isArray(value)) return { path, message: 'must be an array' };
-    for (const [i, item] of value.entries()) {
-      const violation = check(item, `${path}[${i}]`);
-      if (violation) return violation;
-    }
-    return undefined;
-  };
-
-const map =
-  (check: Check): Check =>
-  (value, path) => {
-    if (!isObject(value)) return { path, message: 'must be an object' };
-    for (const [name, item] of Object.entries(value)) {
-      const violation = check(item, `${path}.${name}`);
-      if (violation) return violation;
-    }
-    return undefined;
-  };
-
-const MESSAGE = object(
-  {
-    role: TEXT,
-    content: CONTENT,
-    name: TEXT_OR_NULL,
-    tool_calls: ANY_LIST_OR_NULL,
-    tool_call_id: TEXT_OR_NULL,
-  },
-  ['role'],
-);
-const CHOICE = object({ finish_reason: TEXT_OR_NULL, index: NUMBER_OR_NULL, message: MESSAGE });
-
-/** A choice is told from a message by its key `message`. */
-const TURNS = list((value, path) =>
-  isObject(value) && Object.hasOwn(value, 'message') ? CHOICE(value, path) : MESSAGE(value, path),
-);
-
-const HISTORY = object({ messages_and_choices: TURNS, tools: ANY_LIST_OR_NULL });
-
-/** A request to a model, and its response with the choices: other protocols than this one are kept unread. */
-const CHAT = object({
-  request: object({ messages: list(MESSAGE), tools: ANY_LIST_OR_NULL }),
-  response: object({ choices: list(CHOICE) }),
-});
-
-const TRAJECTORY = object({
-  messages_and_choices: TURNS,
-  exchanges: object({ chat_completions: list(CHAT) }),
-  reward: NUMBER_OR_NULL,
-  tools: ANY_LIST_OR_NULL,
-  additional_histories: list(HISTORY),
-  metrics: map(METRIC),
-  metadata: map(SCALAR),
-  logs: list(TEXT),
-  start_time: START_TIME,
-});
-
-/** The trajectories of a group are read one by one: here stands an empty list for them. */
-const GROUP = object({
-  trajectories: ANY_LIST,
-  exceptions: ANY_LIST,
-  metrics: map(METRIC),
-  metadata: map(SCALAR),
-  logs: list(TEXT),
-});
-
-const CONFIG: Check = (value, path) => (value === null ? undefined : CONFIG_FIELDS(value, path));
-const CONFIG_FIELDS = object({
-  learning_rate: NUMBER_OR_NULL,
-  precalculate_logprobs: BOOLEAN_OR_NULL,
-});

@@ -21,13 +21,13 @@ import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
 import { QueryPipe } from '../../common/query.pipe.js';
 import {
   TrainingJobCreatedDto,
-  TrainingJobCreateDto,
   TrainingJobDto,
   TrainingJobsQueryDto,
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
 import { TrainingJobsService } from './training-jobs.service.js';
 import { PageQueryDto } from '../preview.dto.js';
+import { refTo } from '../trajectory-rules.js';
 
 @ApiTags('preview: training jobs')
 @BearerAuth()
@@ -41,7 +41,7 @@ export class TrainingJobsController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @IdempotentItself()
-  @ApiBody({ type: TrainingJobCreateDto })
+  @ApiBody({ schema: refTo('TrainingJobCreateDto') })
   create(@Req() request: Request, @CallerParam() caller: Caller): Promise<TrainingJobCreatedDto> {
     return this.jobs.create(request, caller);
   }

@@ -1,9 +1,10 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { MAX_INT, PageDto, SortBy } from '../../common/dto.js';
 import type { Sort } from '../../query/columns.js';
 import { type Status, STATUSES } from './training-job.entity.js';
-import { ProjectPageQueryDto, TrajectoryGroupDto } from '../preview.dto.js';
+import { ProjectPageQueryDto } from '../preview.dto.js';
+import { SPLIT } from '../trajectory-rules.js';
 
 export class TrainingJobsQueryDto extends ProjectPageQueryDto {
   /** By id, which is by time; by default ascending. */
@@ -39,23 +40,10 @@ export class TrainingJobDto {
 export class TrajectoriesQueryDto extends PageDto {
   @IsUUID() model_id!: string;
   @IsOptional()
-  @Matches(/^[\w.-]{1,64}$/, { message: 'must be 1 to 64 letters, digits, "_", "." or "-"' })
+  @Matches(SPLIT, { message: 'must be 1 to 64 letters, digits, "_", "." or "-"' })
   split?: string | null;
   @IsOptional() @IsUUID() job_id?: string | null;
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
   /** By `reward`, `start_time`, `created_at`, `step`, `num_tokens`, `metrics.<name>`, `metadata.<name>` and the like. */
   @SortBy() sort_by?: Sort[] | null;
-}
-
-export class ExperimentalConfigDto {
-  @ApiPropertyOptional({ type: 'number', nullable: true }) learning_rate?: number | null;
-  @ApiPropertyOptional({ type: 'boolean', nullable: true }) precalculate_logprobs?: boolean | null;
-}
-
-/** Read as a stream, not by these decorators: trajectory-rules.ts has the rules. */
-export class TrainingJobCreateDto {
-  @ApiProperty({ type: 'string', format: 'uuid' }) model_id!: string;
-  @ApiProperty({ type: () => [TrajectoryGroupDto] }) trajectory_groups!: TrajectoryGroupDto[];
-  @ApiPropertyOptional({ type: () => ExperimentalConfigDto, nullable: true })
-  experimental_config?: ExperimentalConfigDto | null;
 }

@@ -25,7 +25,7 @@ import {
   openJobOf,
   trajectoriesQuery,
 } from './training-jobs.query.js';
-import { configViolation } from '../trajectory-rules.js';
+import { violationOf } from '../trajectory-rules.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { type PageQueryDto } from '../preview.dto.js';
 import { latestStep, type ModelRow } from '../preview.query.js';
@@ -178,7 +178,7 @@ export class TrainingJobsService {
 /** The text as it was sent; null when there is none. */
 function checkedConfig(member: { value: unknown; text: string } | undefined): string | null {
   if (!member) return null;
-  const violation = configViolation(member.value);
+  const violation = violationOf('ExperimentalConfigDto', member.value, 'experimental_config');
   if (violation) throw invalidRequest([violation]);
   return member.value === null ? null : member.text;
 }

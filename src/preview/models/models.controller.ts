@@ -20,7 +20,6 @@ import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
   CheckpointsQueryDto,
-  LogDto,
   ModelCreateDto,
   ModelDeletedDto,
   ModelDto,
@@ -28,6 +27,7 @@ import {
 } from './models.dto.js';
 import { ModelsService } from './models.service.js';
 import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
+import { refTo } from '../trajectory-rules.js';
 import { QueryPipe } from '../../common/query.pipe.js';
 
 @ApiTags('preview: models')
@@ -93,7 +93,7 @@ export class ModelsController {
   @HttpCode(HttpStatus.OK)
   @Allow('writer')
   @IdempotentItself()
-  @ApiBody({ type: LogDto })
+  @ApiBody({ schema: refTo('LogDto') })
   @ApiOkResponse({ schema: { example: {} } })
   log(
     @Param('model_id') id: string,

@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   IsArray,
@@ -10,12 +10,7 @@ import {
   Min,
 } from 'class-validator';
 import { IsId, MAX_INT } from '../../common/dto.js';
-import {
-  IsProjectPart,
-  PageQueryDto,
-  ProjectPageQueryDto,
-  TrajectoryGroupDto,
-} from '../preview.dto.js';
+import { IsProjectPart, PageQueryDto, ProjectPageQueryDto } from '../preview.dto.js';
 
 export class ModelCreateDto {
   /** The key's own when absent: that of its scopes, if they name one only, else its user's name. */
@@ -66,10 +61,4 @@ export class CheckpointsDeletedDto {
   deleted_count!: number;
   /** Steps without a checkpoint, and the latest one, which stays. */
   not_found_steps!: number[];
-}
-
-/** Read as a stream, not by these decorators: trajectory-rules.ts has the rules. */
-export class LogDto {
-  @ApiProperty({ type: 'string', pattern: '^[\\w.-]{1,64}$' }) split!: string;
-  @ApiProperty({ type: () => [TrajectoryGroupDto] }) trajectory_groups!: TrajectoryGroupDto[];
 }

@@ -32,8 +32,7 @@ import { idOf, type Item, noSuch, page } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelRow } from '../preview.query.js';
-
-const SPLIT = /^[\w.-]{1,64}$/;
+import { SPLIT } from '../trajectory-rules.js';
 
 /** Models, their checkpoints, and what is logged against them. */
 @Injectable()

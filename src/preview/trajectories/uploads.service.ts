@@ -15,7 +15,7 @@ import { Database } from '../../database/database.js';
 import { STATEMENT_MS } from '../../database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../database/staged-uploads.js';
 import type { BodyChunk } from './body-chunks.js';
-import { TrajectoryReader, type TrajectoryRow } from './trajectory-reader.js';
+import { TrajectoryReader } from './trajectory-reader.js';
 import {
   type Batch,
   batchInsert,
@@ -55,13 +55,6 @@ export interface Upload {
 
 /** The project of the model that the body is for, null as long as it has named none. */
 export type ProjectOf = (reader: TrajectoryReader) => Promise<string | null>;
-
-/** What of a reader is ready to be stored. */
-interface Part {
-  chunks: BodyChunk[];
-  rows: TrajectoryRow[];
-  repealed: (number | null)[];
-}
 
 /** Receives bodies with trajectory groups as staged uploads, which `keep` makes batches. */
 @Injectable()
@@ -268,7 +261,11 @@ class Staging {
     this.storing.catch(() => {}); // it is awaited later, by the next part or the end
   }
 
-  private async store({ chunks, rows, repealed }: Part): Promise<void> {
+  private async store({
+    chunks,
+    rows,
+    repealed,
+  }: ReturnType<TrajectoryReader['take']>): Promise<void> {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
     const packed: StoredChunk[] = [];

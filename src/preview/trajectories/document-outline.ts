@@ -1,0 +1,82 @@
+import { invalidRequest } from '../../common/errors.js';
+
+/** The containers that are gone into, which is the way to the logprobs, by the key or the list that leads to them. */
+const INSIDE = {
+  'body.trajectory_groups': 'groups',
+  'groups.*': 'group',
+  'group.trajectories': 'trajectories',
+  'trajectories.*': 'trajectory',
+  'trajectory.messages_and_choices': 'turns',
+  'trajectory.additional_histories': 'histories',
+  'histories.*': 'history',
+  'history.messages_and_choices': 'turns',
+  'trajectory.exchanges': 'exchanges',
+  'exchanges.chat_completions': 'chats',
+  'chats.*': 'chat',
+  'chat.response': 'response',
+  'response.choices': 'turns',
+  'turns.*': 'turn',
+  'turn.logprobs': 'logprobs',
+  'logprobs.content': 'tokens',
+} as const;
+const KINDS = new Map<string, Kind>(Object.entries(INSIDE));
+export type Kind = 'body' | (typeof INSIDE)[keyof typeof INSIDE];
+
+const LISTS = new Set<Kind>(['groups', 'trajectories', 'histories', 'chats', 'turns', 'tokens']);
+/** These are refused at once when they are of another type; the others are judged when their text is parsed. */
+const TYPED = new Set<Kind>(['body', 'groups', 'group', 'trajectory']);
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** Where in a body with trajectory groups its reader is. */
+export class DocumentOutline {
+  /** The innermost container, undefined outside of the body. */
+  inner: Kind | undefined;
+  /** The last key. */
+  key = '';
+  groupIndex = -1;
+  trajectoryIndex = -1;
+  private readonly path: Kind[] = [];
+
+  get depth(): number {
+    return this.path.length;
+  }
+
+  /**
+   * A value begins. The container that is entered with it; undefined for any other value.
+   * @throws ApiError `invalid_request` for a value that is not the container its place takes
+   */
+  enter(firstByte: number): Kind | undefined {
+    const parent = this.inner;
+    const kind = parent ? KINDS.get(`${parent}.${LISTS.has(parent) ? '*' : this.key}`) : 'body';
+    if (!kind) return undefined;
+    if (kind === 'groups') this.groupIndex = -1;
+    if (kind === 'group') this.groupIndex++;
+    if (kind === 'trajectories') this.trajectoryIndex = -1;
+    if (kind === 'trajectory') this.trajectoryIndex++;
+    const isList = LISTS.has(kind);
+    if (firstByte === (isList ? OPEN_BRACKET : OPEN_BRACE)) {
+      this.path.push(kind);
+      return (this.inner = kind);
+    }
+    if (!TYPED.has(kind)) return undefined;
+    const message = isList ? 'must be an array' : 'must be an object';
+    throw invalidRequest([{ path: this.placeOf(kind), message }]);
+  }
+
+  /** The innermost container ends. */
+  leave(): Kind {
+    const kind = this.path.pop()!;
+    this.inner = this.path.at(-1);
+    return kind;
+  }
+
+  /** The place of the group or the trajectory under way, as errors name it. */
+  placeOf(kind: Kind): string {
+    if (kind === 'body') return '';
+    if (kind === 'groups') return 'trajectory_groups';
+    const group = `trajectory_groups[${this.groupIndex}]`;
+    return kind === 'group' ? group : `${group}.trajectories[${this.trajectoryIndex}]`;
+  }
+}
