@@ -41,6 +41,14 @@ export async function distribute(dataSource: DataSource): Promise<string[]> {
   return distributeTables(dataSource);
 }
 
+/** The nodes of a cluster that the coordinator cannot reach, as `host:port`. */
+export async function unreachableNodes(dataSource: DataSource): Promise<string[]> {
+  const rows = await dataSource.query<{ node: string }[]>(`
+    SELECT nodename || ':' || nodeport AS node FROM run_command_on_workers('SELECT 1')
+    WHERE NOT success ORDER BY 1`);
+  return rows.map(({ node }) => node);
+}
+
 /** Distributes the tables that are not yet, and what functions workers lack. */
 export async function distributeTables(dataSource: DataSource): Promise<string[]> {
   await dataSource.query(`

@@ -23,7 +23,8 @@ export class OperationsController {
 
   /**
    * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. While writes
-   * are refused it is 200 too, since reads go on: `writes` tells.
+   * are refused it is 200 too, since reads go on: `writes` tells. So it is while a node of a cluster is away, since the
+   * projects of the others go on: `unreachable_nodes` names it.
    */
   @Get('ready')
   @ApiOkResponse({

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { wasRefusedLately } from '../common/disk-refusals.js';
 import { closeWithAnswers } from '../common/edge.js';
+import { isDistributed, unreachableNodes } from '../database/distribute.js';
 
 /** A database that does not answer within this time is not reachable. */
 const PROBE_TIMEOUT_MS = 2000;
@@ -12,12 +13,16 @@ export interface Readiness {
   /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
   writes: 'taken' | 'refused' | 'unknown';
   draining: boolean;
+  /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
+  unreachable_nodes?: string[] | null;
 }
 
 /** Whether the process should be sent requests. */
 @Injectable()
 export class ReadinessService {
   private isDraining = false;
+  /** Not asked again: a database is not made a cluster while a service runs on it. */
+  private isCluster: boolean | undefined;
 
   constructor(private readonly dataSource: DataSource) {}
 
@@ -33,7 +38,13 @@ export class ReadinessService {
       const [hasPending, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
       const writes = takesWrites ? 'taken' : 'refused';
       const migrations = hasPending ? 'pending' : 'at_head';
-      return { database: 'reachable', migrations, writes, draining };
+      return {
+        database: 'reachable',
+        migrations,
+        writes,
+        draining,
+        ...(this.isCluster && { unreachable_nodes: await this.unreachableNodes() }),
+      };
     } catch {
       return { database: 'unreachable', migrations: 'unknown', writes: 'unknown', draining };
     }
@@ -44,7 +55,16 @@ export class ReadinessService {
     const [row] = await this.dataSource.query<{ transaction_read_only: string }[]>(
       'SHOW transaction_read_only',
     );
+    this.isCluster ??= await isDistributed(this.dataSource);
     return [hasPending, row!.transaction_read_only === 'off' && !wasRefusedLately()];
+  }
+
+  private async unreachableNodes(): Promise<string[] | null> {
+    try {
+      return await within(PROBE_TIMEOUT_MS, unreachableNodes(this.dataSource));
+    } catch {
+      return null;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { sql } from './sql.js';
 
 /** Of the row `c` of `calls`: it has started, and is not deleted. Written as the partial indexes of the table write it. */
-export const isVisible = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
+const isVisible = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
 
 /** The same, in a project. */
 export const visibleIn = (projectId: string) => sql`c.project_id = ${projectId} AND ${isVisible}`;

@@ -38,9 +38,13 @@ interface Plan {
   [name: string]: unknown;
 }
 
+/** With a value, or with a parameter that a generic plan keeps. */
+const OF_ONE_PROJECT = /project_id = (['$]|ANY)/;
+
 /**
- * The tables that statements scan without a condition on `project_id`. It is the planner who says so: it knows the project
- * also where that comes from a table that is joined. Nested loops show it at the scan.
+ * The tables that statements scan without saying of which project. It is the planner who says so: it knows the project also
+ * where that comes from a table that is joined. Nested loops show it at the scan. A project that comes row by row, as into a
+ * correlated subquery, does not count: a cluster cannot tell from it where to look.
  */
 export async function scansWithoutProject(
   { databaseUrl }: TestApp,
@@ -62,7 +66,7 @@ export async function scansWithoutProject(
     const table = plan['Relation Name'];
     const isOfProject =
       Object.entries(plan).some(
-        ([name, condition]) => /Cond$|Filter$/.test(name) && /project_id/.test(String(condition)),
+        ([name, condition]) => /Cond$|Filter$/.test(name) && OF_ONE_PROJECT.test(String(condition)),
       ) || indexes?.includes(plan['Index Name']);
     const isScan = table && tables.includes(table) && plan['Node Type'] !== 'ModifyTable';
     return [...(isScan && !isOfProject ? [table] : []), ...inner.flatMap(scans)];
@@ -94,4 +98,52 @@ export function lastKeysOf({ text }: Statement): string[] {
     const key = order?.trimEnd().split(',').at(-1);
     return key ? [LAST_NAME.exec(key)![1]!] : [];
   });
+}
+
+/** Parts of a statement in which a cluster takes only functions that are immutable, or at least stable. */
+const PARTS: [what: string, part: RegExp, takes: 'immutable' | 'stable'][] = [
+  ['DO UPDATE SET', /\bDO UPDATE SET\b[^]*/g, 'immutable'],
+  ['RETURNING', /\bRETURNING\b[^]*/g, 'immutable'],
+  [
+    'CASE or coalesce of UPDATE',
+    /^\s*UPDATE\b(?=[^]*(?:CASE|coalesce))[^]*?\bWHERE\b/g,
+    'immutable',
+  ],
+  ['UPDATE', /\bUPDATE \w+[^]*/g, 'stable'],
+];
+
+/** A text up to the bracket that closes what it is in. */
+function upToEnd(text: string): string {
+  let depth = 0;
+  for (const { 0: bracket, index } of text.matchAll(/[()]/g))
+    if ((depth += bracket === '(' ? 1 : -1) < 0) return text.slice(0, index);
+  return text;
+}
+
+/**
+ * What Citus refuses of statements, by their text. Joins across projects are not seen here, but by `scansWithoutProject`.
+ */
+export async function refusedByCitus(
+  { query }: Pick<TestApp, 'query'>,
+  statements: Iterable<Statement>,
+): Promise<string[]> {
+  const [functions] = await query<{ changing: string[]; volatile: string[] }>(`
+    SELECT array_agg(name) AS changing, array_agg(name) FILTER (WHERE is_volatile) AS volatile FROM (
+      SELECT proname::text AS name, bool_and(provolatile = 'v') AS is_volatile FROM pg_proc
+      GROUP BY proname HAVING bool_and(provolatile <> 'i')) f`);
+  const refused = { immutable: new Set(functions!.changing), stable: new Set(functions!.volatile) };
+  const found: string[] = [];
+  for (const { text } of statements) {
+    for (const [what, part, takes] of PARTS)
+      for (const [said] of text.matchAll(part))
+        for (const [, name] of upToEnd(said).matchAll(/\b(\w+)[(]/g))
+          if (refused[takes].has(name!)) found.push(`${name} in ${what}: ${text}`);
+    if (/\bSET [^]*?\bproject_id = /.test(text.replace(/\bWHERE\b[^]*/, '')))
+      found.push(`another project for a row: ${text}`);
+    if (/[(]\s*INSERT\b(?:[^()]|[(][^()]*[)])*\bSELECT\b/.test(text))
+      found.push(`INSERT … SELECT in WITH: ${text}`);
+    if (/\bFOR (NO KEY UPDATE|UPDATE|SHARE)\b/.test(text) && !/project_id = [$]\d/.test(text))
+      found.push(`locks of rows of any project: ${text}`);
+  }
+  return found;
 }
