@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { bodyBudget } from '../src/common/body-budget.js';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { CallSlots1765100000000 } from '../src/database/migrations/1765100000000-call-slots.js';
+import { unlessCluster } from './support/database.js';
 import { startApp, type TestApp } from './support/app.js';
 import { type StatsRequest, statsOf } from './support/call-stats-oracle.js';
 import { until } from './support/until.js';
@@ -372,25 +373,28 @@ describe('POST /calls/stats', () => {
     expect(text).toContain('"sum_input_cost":0.3703703670370370367,"sum_total_cost":null');
   });
 
-  it('knows the calls that a database had before its migration', async () => {
-    const project_id = aProject();
-    await aCall(project_id, 'a', '2026-02-01T00:30:00Z', { m: { prompt_tokens: 3 } });
-    const runner = app.dataSource.createQueryRunner();
-    await runner.startTransaction();
-    await runner.query('LOCK TABLE call_slot_marks'); // a refresher takes it before it looks at calls
-    await new CallSlots1765100000000().down(runner);
-    await new CallSlots1765100000000().up(runner);
-    await runner.commitTransaction();
-    await runner.release();
-    const body = {
-      call_metrics: [{ metric: 'call_count' }],
-      usage_metrics: [{ metric: 'input_tokens' }],
-    };
-    const before = await post(project_id, body);
-    expect(before.usage_buckets).toMatchObject([{ sum_input_tokens: 3 }]);
-    await refresh();
-    expect(await post(project_id, body)).toEqual(before);
-  });
+  unlessCluster('a database is migrated before it is distributed').it(
+    'knows the calls that a database had before its migration',
+    async () => {
+      const project_id = aProject();
+      await aCall(project_id, 'a', '2026-02-01T00:30:00Z', { m: { prompt_tokens: 3 } });
+      const runner = app.dataSource.createQueryRunner();
+      await runner.startTransaction();
+      await runner.query('LOCK TABLE call_slot_marks'); // a refresher takes it before it looks at calls
+      await new CallSlots1765100000000().down(runner);
+      await new CallSlots1765100000000().up(runner);
+      await runner.commitTransaction();
+      await runner.release();
+      const body = {
+        call_metrics: [{ metric: 'call_count' }],
+        usage_metrics: [{ metric: 'input_tokens' }],
+      };
+      const before = await post(project_id, body);
+      expect(before.usage_buckets).toMatchObject([{ sum_input_tokens: 3 }]);
+      await refresh();
+      expect(await post(project_id, body)).toEqual(before);
+    },
+  );
 
   it('stores what a refresh has read, and forgets it with the calls', async () => {
     const project_id = aProject();

@@ -453,14 +453,15 @@ it('an erasing whose process is killed in the middle is ended by the next one', 
   const rest = await left();
   expect(rest).toBeGreaterThan(0);
   const second = await startServer({ ...env, BOOTSTRAP_API_KEY: first.key });
-  await source.query(`UPDATE erasings SET touched_at = touched_at - interval '1 minute'`);
+  await source.query(`UPDATE erasings SET touched_at = now() - interval '1 minute'`);
   const ended = `SELECT counts FROM erasings WHERE ended_at IS NOT NULL`;
   await until(async () => (await source.query(ended)).length > 0);
   expect(await source.query(ended)).toEqual([{ counts: { calls: 40_000 } }]);
   expect(await left()).toBe(0);
   await until(
     async () =>
-      (await source.query('SELECT FROM thread_marks UNION ALL SELECT FROM threads')).length === 0,
+      (await source.query('SELECT 1 FROM thread_marks UNION ALL SELECT 1 FROM threads')).length ===
+      0,
   );
   await second.stop();
   await source.destroy();

@@ -1,5 +1,6 @@
 import { objectDigest } from '../src/objects/digest.js';
 import type { ObjectsQueryDto } from '../src/objects/objects.dto.js';
+import { unlessCluster } from './support/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { type Server, startServer } from './support/server.js';
 
@@ -590,7 +591,7 @@ describe('POST /objs/query', () => {
   });
 });
 
-describe('the plans of /objs/query', () => {
+unlessCluster('plans are those of one node').describe('the plans of /objs/query', () => {
   const project_id = 'acme/planned';
   beforeAll(async () => {
     await app.query(

@@ -45,7 +45,7 @@ const settled = () =>
   until(async () => {
     await refreshed();
     const marks = await app.query(
-      `SELECT FROM call_slot_marks WHERE slot < now() - interval '5 minutes' UNION ALL SELECT FROM project_marks`,
+      `SELECT 1 FROM call_slot_marks WHERE slot < now() - interval '5 minutes' UNION ALL SELECT 1 FROM project_marks`,
     );
     return marks.length === 0;
   });

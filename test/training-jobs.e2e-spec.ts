@@ -48,12 +48,17 @@ describe('training jobs and logs', () => {
   }
 
   const stagedRows = async () => {
-    const [row] = await app.query(
-      `SELECT (SELECT count(*) FROM uploads)::int AS uploads,
-        (SELECT count(*) FROM body_chunks c WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.id = c.batch_id))::int AS chunks,
-        (SELECT count(*) FROM trajectories t WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.id = t.batch_id))::int AS trajectories`,
-    );
-    return row;
+    const count = async (table: string, condition = 'TRUE') => {
+      const [row] = await app.query(`SELECT count(*)::int FROM ${table} t WHERE ${condition}`);
+      return row.count;
+    };
+    const isOfNone = `NOT EXISTS (
+      SELECT 1 FROM trajectory_batches b WHERE b.project_id = t.project_id AND b.id = t.batch_id)`;
+    return {
+      uploads: await count('uploads'),
+      chunks: await count('body_chunks', isOfNone),
+      trajectories: await count('trajectories', isOfNone),
+    };
   };
   const NOTHING = { uploads: 0, chunks: 0, trajectories: 0 };
 

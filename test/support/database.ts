@@ -7,8 +7,19 @@ export interface TestDatabase {
   drop: () => Promise<void>;
 }
 
-/** The tests run on a Citus cluster. */
-export const IS_CITUS = Boolean(process.env['TEST_CITUS_URL']);
+const IS_CLUSTER = Boolean(process.env['TEST_CITUS_URL']);
+
+/** `it` and `describe` for what a test on a cluster leaves out, and why. */
+export const unlessCluster = (why: string): Pick<typeof globalThis, 'it' | 'describe'> =>
+  IS_CLUSTER
+    ? { it: leftOut(it.skip, why), describe: leftOut(describe.skip, why) }
+    : { it, describe };
+
+function leftOut<T extends jest.It | jest.Describe>(skip: T, why: string): T {
+  const named = (name: string, work: never) =>
+    skip(`${name} (left out on a cluster: ${why})`, work);
+  return named as T;
+}
 
 /** The servers of the tests: one, or the nodes of a cluster, of which the first is the coordinator. */
 export const testServers = (): string[] => process.env['SKEIN_TEST_NODES']!.split(' ');
