@@ -55,8 +55,8 @@ for (let round = 0; round < 3; round++)
     const name = Object.keys(extras)[0] ?? 'plain';
     const start = performance.now();
     let bytes = 0;
-    for await (const batch of await calls.stream({ project_id, ...extras }, 'lines'))
-      bytes += Buffer.isBuffer(batch) ? batch.length : batch.join('').length;
+    for await (const batch of await calls.stream({ project_id, ...extras }))
+      bytes += batch.bytes.length;
     (streams[name] ??= []).push(performance.now() - start);
     streams[`${name} MB`] = Math.round(bytes / 1e6);
   }

@@ -98,7 +98,7 @@ export class CallsController {
     @Body() query: CallsQueryDto,
     @Req() request: Request,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.calls.stream(query, 'lines'), request);
+    return jsonLines(await this.calls.stream(query), request);
   }
 
   /** The same calls as one JSON object. */
@@ -106,7 +106,7 @@ export class CallsController {
   @HttpCode(HttpStatus.OK)
   @Allow('reader')
   async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.calls.stream(query, 'array'), request, 'calls');
+    return jsonArray(await this.calls.stream(query), request, 'calls');
   }
 
   /** Sets the display name of a call, also of one whose start is still on its way. */

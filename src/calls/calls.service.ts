@@ -9,7 +9,7 @@ import { inTurns } from '../common/turn.js';
 import { type Dto, validate, unknownMembers } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
-import { type Framing, JsonRowWriter } from '../database/json-row-writer.js';
+import { type JsonRows, JsonRowWriter } from '../database/json-row-writer.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ErasingsService } from '../erasing/erasings.service.js';
 import type { Sql } from '../query/sql.js';
@@ -198,17 +198,17 @@ export class CallsService {
   async read(request: CallReadDto): Promise<string | null> {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
     const found = small && (await this.database.rows(small.query, writerOf(small)));
-    if (found?.length) return found.toString();
+    if (found && found.ends.length > 0) return firstOf(found);
     const any = callRow(request, null);
     const batches = await this.database.stream(any.query, { rows: writerOf(any) });
-    const [batch] = (await batches.toArray()) as Buffer[];
-    return batch?.toString() ?? null;
+    const [batch] = (await batches.toArray()) as JsonRows[];
+    return batch ? firstOf(batch) : null;
   }
 
   /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
-  async stream(request: CallsQueryDto, framing: Framing): Promise<Readable> {
+  async stream(request: CallsQueryDto): Promise<Readable> {
     const rows = callRows(request);
-    return this.database.stream(rows.query, { rows: writerOf(rows, framing) });
+    return this.database.stream(rows.query, { rows: writerOf(rows) });
   }
 
   /**
@@ -260,8 +260,8 @@ export class CallsService {
 /** Documents of a call, as they are stored, that every connection may read. */
 const SMALL_BYTES = 64 * 1024;
 
-const writerOf = ({ pieces }: CallRows, framing: Framing = 'array') =>
-  new JsonRowWriter(pieces, framing);
+const writerOf = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
+const firstOf = ({ bytes, ends }: JsonRows) => bytes.toString('utf8', 0, ends[0]);
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {

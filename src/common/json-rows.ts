@@ -7,25 +7,25 @@ import { callerOf } from './caller-of.js';
 export const JSON_LINES = 'application/jsonl';
 const NDJSON = 'application/x-ndjson';
 
-/** Texts of rows, or bytes of rows that are framed already. */
-type Batch = string[] | Buffer;
+/** JSON texts: as strings, or as bytes with one byte left behind each, at `ends`. */
+type Batch = string[] | { bytes: Buffer; ends: number[] };
+
+const NEW_LINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const COMMA = 0x2c;
 
 /**
- * Batches of JSON texts as one object a line. The content type is `application/x-ndjson` for who asks for that. Waits
- * for the first rows, so that a failing query still answers with an error status.
+ * Batches of JSON texts as one object a line, or bytes that are such lines already. The content type is
+ * `application/x-ndjson` where the client asks for it. Waits for the first rows, so that a failing query still answers
+ * with an error status.
  */
 export function jsonLines(batches: Readable, request: Request): Promise<StreamableFile> {
   const type = request.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(lines: Batch, _, done) {
-      if (Buffer.isBuffer(lines)) {
-        done(null, lines);
-        return;
-      }
-      const text = `${lines.join('\n')}\n`;
-      const isFramed = isOneLineEach(text, lines.length);
-      done(null, isFramed ? text : `${lines.map(onOneLine).join('\n')}\n`);
+    transform(batch: Batch | Buffer, _, done) {
+      done(null, Buffer.isBuffer(batch) ? batch : lines(batch));
     },
   });
   return streamed(batches, request, frame, type);
@@ -41,10 +41,11 @@ export function jsonArray(
   let before = `{${JSON.stringify(name)}:[`;
   const frame = new Transform({
     writableObjectMode: true,
-    transform(texts: Batch, _, done) {
+    transform(batch: Batch, _, done) {
       this.push(before);
       before = ',';
-      done(null, Buffer.isBuffer(texts) ? texts : texts.join(','));
+      const { bytes, ends } = separated(batch, COMMA);
+      done(null, bytes.subarray(0, ends.at(-1)));
     },
     flush(done) {
       done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
@@ -83,12 +84,35 @@ async function streamed(
   return new StreamableFile(frame, { type });
 }
 
-/** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
-const onOneLine = (json: string) => json.replaceAll(/[\r\n]/g, ' ');
+/** The texts as bytes, with the separator behind each. */
+function separated(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
+  const rows = Array.isArray(batch) ? bytesOf(batch) : batch;
+  for (const end of rows.ends) rows.bytes[end] = separator;
+  return rows;
+}
 
-function isOneLineEach(text: string, lines: number): boolean {
-  if (text.includes('\r')) return false;
+function bytesOf(texts: string[]) {
+  let end = -1;
+  const ends = texts.map((text) => (end += Buffer.byteLength(text) + 1));
+  return { bytes: Buffer.from(`${texts.join(' ')} `), ends };
+}
+
+/** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
+function lines(batch: Batch): Buffer {
+  const { bytes, ends } = separated(batch, NEW_LINE);
+  if (isOneLineEach(bytes, ends.length)) return bytes;
+  let start = 0;
+  for (const end of ends) {
+    for (let i = start; i < end; i++)
+      if (bytes[i] === NEW_LINE || bytes[i] === RETURN) bytes[i] = SPACE;
+    start = end + 1;
+  }
+  return bytes;
+}
+
+function isOneLineEach(bytes: Buffer, rows: number): boolean {
+  if (bytes.includes(RETURN)) return false;
   let at = -1;
-  for (let i = 0; i < lines; i++) at = text.indexOf('\n', at + 1);
-  return at === text.length - 1;
+  for (let i = 0; i < rows; i++) at = bytes.indexOf(NEW_LINE, at + 1);
+  return at === bytes.length - 1;
 }

@@ -14,8 +14,11 @@ export type Piece =
 /** Makes JSON of the object that is extended, null if there is none, and of values of the row. */
 export type Computation = (object: string | null, values: (string | null)[]) => string;
 
-/** How rows follow each other: each on a line of its own, or with commas between them. */
-export type Framing = 'lines' | 'array';
+/** Rows as JSON objects, one behind the other. Each ends at one of `ends`, where a byte is left for whoever frames them. */
+export interface JsonRows {
+  bytes: Buffer;
+  ends: number[];
+}
 
 interface Written {
   kind: Piece['kind'];
@@ -29,8 +32,6 @@ interface Written {
   compute: Computation | null;
 }
 
-const NEW_LINE = 0x0a;
-const RETURN = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const PLUS = 0x2b;
@@ -56,7 +57,7 @@ const FIRST_SIZE = 64 * 1024;
  * Writes rows as JSON objects without decoding them: documents stay the bytes that were stored. The result is what
  * `row_to_json` would say, with times in the form of the wire.
  */
-export class JsonRowWriter implements Rows<Buffer> {
+export class JsonRowWriter implements Rows<JsonRows> {
   private readonly pieces: Written[];
   /** What a row grows by at most, texts that need escapes aside. */
   private readonly growth: number;
@@ -71,10 +72,7 @@ export class JsonRowWriter implements Rows<Buffer> {
   private extendedFrom = 0;
   private extendedLength = NULL;
 
-  constructor(
-    pieces: readonly Piece[],
-    private readonly framing: Framing,
-  ) {
+  constructor(pieces: readonly Piece[]) {
     this.pieces = written(pieces);
     this.growth = growthOf(this.pieces);
   }
@@ -83,51 +81,47 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.row = bytes;
     this.next = start + 2;
     this.reserve(end - start + this.growth);
-    if (this.framing === 'array' && this.ends.length > 0) this.out[this.at++] = COMMA;
-    this.object(this.pieces);
-    if (this.framing === 'lines') this.out[this.at++] = NEW_LINE;
-    this.ends.push(this.at);
+    this.writeObject(this.pieces);
+    this.ends.push(this.at++);
   }
 
-  take(): Buffer {
-    const batch = this.out.subarray(0, this.at);
-    if (this.framing === 'lines' && !isOneLineEach(batch, this.ends.length))
-      joinLines(batch, this.ends);
+  take(): JsonRows {
+    const rows = { bytes: this.out.subarray(0, this.at), ends: this.ends };
     this.out = Buffer.allocUnsafe(Math.max(FIRST_SIZE, this.at));
     this.at = 0;
     this.ends = [];
-    return batch;
+    return rows;
   }
 
-  private object(pieces: readonly Written[]): void {
+  private writeObject(pieces: readonly Written[]): void {
     for (const piece of pieces) {
       if (piece.compute) {
-        this.computed(piece.key, piece.values, piece.compute);
+        this.writeComputed(piece.key, piece.values, piece.compute);
         continue;
       }
-      const length = this.length();
-      if (piece.kind === 'extended') this.extended(piece, length);
+      const length = this.readLength();
+      if (piece.kind === 'extended') this.writeExtended(piece, length);
       else if (length === NULL) this.put(piece.keyNull, 0, piece.keyNull.length);
       else {
         this.put(piece.key, 0, piece.key.length);
         const from = this.next;
         this.next += length;
         if (piece.kind === 'json') this.put(this.row, from, this.next);
-        else if (piece.kind === 'text') this.text(from, this.next);
-        else this.time(from, this.next);
+        else if (piece.kind === 'text') this.writeText(from, this.next);
+        else this.writeTime(from, this.next);
       }
     }
     this.out[this.at++] = CLOSE_BRACE;
   }
 
-  /** Of the next value, which then begins at `next`. */
-  private length(): number {
+  /** Reads the length of the next value, which then begins at `next`. */
+  private readLength(): number {
     const length = this.row.readInt32BE(this.next);
     this.next += 4;
     return length;
   }
 
-  /** Room for so many more bytes. */
+  /** Makes room for so many more bytes. */
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.out.length) return;
     const larger = Buffer.allocUnsafe(Math.max(2 * this.out.length, this.at + bytes));
@@ -141,14 +135,14 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.at += to - from;
   }
 
-  private text(from: number, to: number): void {
+  private writeText(from: number, to: number): void {
     const { row, out } = this;
     let at = this.at;
     out[at++] = QUOTE;
     for (let i = from; i < to; i++) {
       const byte = row[i]!;
       if (byte < SPACE || byte === QUOTE || byte === BACKSLASH) {
-        this.escaped(row.toString('utf8', from, to));
+        this.writeEscaped(row.toString('utf8', from, to));
         return;
       }
       out[at++] = byte;
@@ -157,26 +151,26 @@ export class JsonRowWriter implements Rows<Buffer> {
     this.at = at;
   }
 
-  private escaped(text: string): void {
-    this.made(Buffer.from(JSON.stringify(text)));
+  private writeEscaped(text: string): void {
+    this.writeMade(Buffer.from(JSON.stringify(text)));
   }
 
-  /** What is not in the row as it is. */
-  private made(json: Buffer): void {
+  /** Writes JSON that was made here, and is not in the row. */
+  private writeMade(json: Buffer): void {
     this.reserve(json.length + this.row.length - this.next + this.growth); // the rest of the row keeps its room
     this.put(json, 0, json.length);
   }
 
-  private computed(key: Buffer, count: number, compute: Computation): void {
+  private writeComputed(key: Buffer, count: number, compute: Computation): void {
     this.put(key, 0, key.length);
     const object = this.string(this.extendedFrom, this.extendedLength);
     const values = Array.from({ length: count }, () => {
-      const length = this.length();
+      const length = this.readLength();
       const from = this.next;
       this.next += Math.max(length, 0);
       return this.string(from, length);
     });
-    this.made(Buffer.from(compute(object, values)));
+    this.writeMade(Buffer.from(compute(object, values)));
   }
 
   private string(from: number, length: number): string | null {
@@ -184,10 +178,10 @@ export class JsonRowWriter implements Rows<Buffer> {
   }
 
   /**
-   * `2026-01-31 12:00:00.5+00`, as PostgreSQL spells it in UTC, becomes `"2026-01-31T12:00:00.500000Z"`.
+   * Writes `2026-01-31 12:00:00.5+00`, as PostgreSQL spells it in UTC, as `"2026-01-31T12:00:00.500000Z"`.
    * @throws Error for any other spelling
    */
-  private time(from: number, to: number): void {
+  private writeTime(from: number, to: number): void {
     const { out } = this;
     if (!isUtc(this.row, from, to))
       throw new Error(`not a time in UTC: ${this.row.toString('latin1', from, to)}`);
@@ -202,23 +196,23 @@ export class JsonRowWriter implements Rows<Buffer> {
     out[this.at++] = QUOTE;
   }
 
-  private extended({ key, keyNull, member, by }: Written, length: number): void {
+  private writeExtended({ key, keyNull, member, by }: Written, length: number): void {
     const from = this.next;
     const to = from + Math.max(length, 0);
     this.next = to;
-    const added = this.length();
+    const added = this.readLength();
     const addedFrom = this.next;
     this.next += Math.max(added, 0);
     if (by) {
       this.extendedFrom = from;
       this.extendedLength = length;
       this.put(key, 0, key.length);
-      this.opened(from, to);
+      this.openObject(from, to);
       this.put(member, 0, member.length);
       const start = this.at;
       if (added !== NULL) this.put(this.row, addedFrom, addedFrom + added - 1);
       const joint = this.at;
-      this.object(by);
+      this.writeObject(by);
       if (joint > start) this.out[joint] = COMMA; // for the brace
       this.out[this.at++] = CLOSE_BRACE;
       return;
@@ -232,14 +226,14 @@ export class JsonRowWriter implements Rows<Buffer> {
       return;
     }
     this.put(key, 0, key.length);
-    this.opened(from, to);
+    this.openObject(from, to);
     this.put(member, 0, member.length);
     this.put(this.row, addedFrom, addedFrom + added);
     this.out[this.at++] = CLOSE_BRACE;
   }
 
-  /** An object up to its last brace, and the comma that a further member needs. Nothing is the empty object. */
-  private opened(from: number, to: number): void {
+  /** Writes an object up to its last brace, and the comma that a further member needs. Nothing counts as an empty object. */
+  private openObject(from: number, to: number): void {
     let last = to - 2;
     while (last > from && this.row[last]! <= SPACE) last--;
     if (last <= from) this.out[this.at++] = OPEN_BRACE;
@@ -288,20 +282,3 @@ const growthOf = (pieces: readonly Written[]): number =>
       sum + keyNull.length + member.length + GROWTH + (by ? growthOf(by) : 0),
     GROWTH,
   );
-
-function isOneLineEach(batch: Buffer, rows: number): boolean {
-  if (batch.includes(RETURN)) return false;
-  let at = -1;
-  for (let i = 0; i < rows; i++) at = batch.indexOf(NEW_LINE, at + 1);
-  return at === batch.length - 1;
-}
-
-/** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
-function joinLines(batch: Buffer, ends: readonly number[]): void {
-  let start = 0;
-  for (const end of ends) {
-    for (let i = start; i < end - 1; i++)
-      if (batch[i] === NEW_LINE || batch[i] === RETURN) batch[i] = SPACE;
-    start = end;
-  }
-}
