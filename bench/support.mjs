@@ -75,7 +75,7 @@ export async function serviceAndDatabase() {
   return { child, url, key, headers, client, close };
 }
 
-/** Seconds of CPU from now on, when asked: of a process, and of the PostgreSQL that it started (Linux). */
+/** Seconds of CPU from now on, when asked: of a process, and of those below it, which are its PostgreSQL (Linux). */
 export function cpuMeter(pid) {
   const before = cpuSeconds(pid);
   return () => {
@@ -105,7 +105,7 @@ function cpuSeconds(pid) {
       // it has ended
     }
   }
-  let postgres = 0;
+  let postgres = processes.get(pid).ended;
   for (const [id, { own, ended }] of processes)
     if (id !== pid && isBelow(processes, id, pid)) postgres += own + ended;
   return { service: processes.get(pid).own, postgres };

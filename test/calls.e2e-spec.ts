@@ -5,6 +5,7 @@ import { elementTexts, valueAt } from '../src/common/json-text.js';
 import { Slots } from '../src/database/slots.js';
 import { callRows, deleteQuery } from '../src/calls/calls.query.js';
 import { sql } from '../src/query/sql.js';
+import { unlessCluster } from './support/database.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { jsonTexts } from './support/json-texts.js';
@@ -1073,21 +1074,24 @@ describe('calls', () => {
     });
   });
 
-  it('reads the newest roots in order, however many calls the project has', async () => {
-    await app.query(
-      `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+  unlessCluster('plans are those of one node').it(
+    'reads the newest roots in order, however many calls the project has',
+    async () => {
+      await app.query(
+        `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
        SELECT $1, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s' FROM generate_series(1, 5000) n`,
-      [project_id],
-    );
-    await app.query('VACUUM ANALYZE calls');
-    const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
-    const { text, values } = callRows(query).query.toQuery();
-    const plan = await app.query(`EXPLAIN ${text}`, values);
-    const reads = plan.map((line) => line['QUERY PLAN'] as string);
-    const calls = reads.filter((line) => / on calls( |_)/.test(line));
-    expect(calls.length).toBeGreaterThan(0);
-    for (const line of calls) expect(line).toContain('Index Scan using calls_started_idx');
-  });
+        [project_id],
+      );
+      await app.query('VACUUM ANALYZE calls');
+      const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
+      const { text, values } = callRows(query).query.toQuery();
+      const plan = await app.query(`EXPLAIN ${text}`, values);
+      const reads = plan.map((line) => line['QUERY PLAN'] as string);
+      const calls = reads.filter((line) => / on calls( |_)/.test(line));
+      expect(calls.length).toBeGreaterThan(0);
+      for (const line of calls) expect(line).toContain('Index Scan using calls_started_idx');
+    },
+  );
 
   describe('POST /calls/delete', () => {
     const remove = (call_ids: unknown) => app.post('/calls/delete', { project_id, call_ids });
@@ -1104,22 +1108,29 @@ describe('calls', () => {
       expect(await read('child')).toBeNull();
     });
 
-    it('looks children up by their parent, in a trace of any size', async () => {
-      await app.query(
-        `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+    unlessCluster('plans are those of one node').it(
+      'looks children up by their parent, in a trace of any size',
+      async () => {
+        await app.query(
+          `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
          SELECT $1, 'link ' || n, 'chain', 'link ' || n - 1, 'op', now() FROM generate_series(1, 2000) n`,
-        [project_id],
-      );
-      await app.query('ANALYZE calls');
-      const { text, values } = deleteQuery(project_id, ['link 1'], () => sql`'[]'::json`).toQuery();
-      const plan = await app.query(`EXPLAIN ${text}`, values);
-      const looks = plan
-        .map((line) => line['QUERY PLAN'] as string)
-        .filter((line) => / on calls(_parent_idx| c)/.test(line));
-      expect(looks.join('\n')).toContain('calls_parent_idx');
-      expect(looks.join('\n')).not.toContain('calls_trace_idx');
-      expect((await remove(['link 1'])).body).toEqual({ num_deleted: 2000 });
-    });
+          [project_id],
+        );
+        await app.query('ANALYZE calls');
+        const { text, values } = deleteQuery(
+          project_id,
+          ['link 1'],
+          () => sql`'[]'::json`,
+        ).toQuery();
+        const plan = await app.query(`EXPLAIN ${text}`, values);
+        const looks = plan
+          .map((line) => line['QUERY PLAN'] as string)
+          .filter((line) => / on calls(_parent_idx| c)/.test(line));
+        expect(looks.join('\n')).toContain('calls_parent_idx');
+        expect(looks.join('\n')).not.toContain('calls_trace_idx');
+        expect((await remove(['link 1'])).body).toEqual({ num_deleted: 2000 });
+      },
+    );
 
     it('is not undone by a late start or end', async () => {
       await start({ id: 'a' });

@@ -7,6 +7,7 @@ import { threadsQuery } from '../src/threads/threads.query.js';
 import type { Position } from '../src/query/after.js';
 import type { Sort } from '../src/query/columns.js';
 import type { Sql } from '../src/query/sql.js';
+import { unlessCluster } from './support/database.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
 import { STORED_CALLS, type StoredCall, threadsOf } from './support/threads-oracle.js';
 
@@ -413,7 +414,7 @@ describe('pages of threads', () => {
   }, 60_000);
 });
 
-describe('the plans of pages', () => {
+unlessCluster('plans are those of one node').describe('the plans of pages', () => {
   const project_id = 'acme/planned';
   beforeAll(async () => {
     await app.query(

@@ -1,5 +1,6 @@
 import { objectDigest, tableDigest } from '../src/objects/digest.js';
 import type { Sql } from '../src/query/sql.js';
+import { unlessCluster } from './support/database.js';
 import { startApp, type TestApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
@@ -371,15 +372,18 @@ async function rowsRead(query: Sql): Promise<number> {
   return read(explained['QUERY PLAN'][0].Plan);
 }
 
-it('reads each of the different rows of a table once, and no other one', async () => {
-  const { tableRowsQuery, tableStatsQuery } = await import('../src/objects/tables.query.js');
-  await create(numbered(500, 500));
-  const { digest } = await create(Array.from({ length: 50 }, (_, i) => `{"odd":${i % 2}}`));
-  const sorted = by('odd', 'asc');
-  const page = { project_id: PROJECT, digest, limit: 3 };
-  expect(await rowsRead(tableRowsQuery({ ...page, ...sorted }))).toBe(2 + 3);
-  expect(await rowsRead(tableStatsQuery(PROJECT, [digest], true))).toBe(2);
-});
+unlessCluster('plans are those of one node').it(
+  'reads each of the different rows of a table once, and no other one',
+  async () => {
+    const { tableRowsQuery, tableStatsQuery } = await import('../src/objects/tables.query.js');
+    await create(numbered(500, 500));
+    const { digest } = await create(Array.from({ length: 50 }, (_, i) => `{"odd":${i % 2}}`));
+    const sorted = by('odd', 'asc');
+    const page = { project_id: PROJECT, digest, limit: 3 };
+    expect(await rowsRead(tableRowsQuery({ ...page, ...sorted }))).toBe(2 + 3);
+    expect(await rowsRead(tableStatsQuery(PROJECT, [digest], true))).toBe(2);
+  },
+);
 
 describe('POST /table/query_stats and /table/query_stats_batch', () => {
   it('count rows, and bytes when asked', async () => {

@@ -61,8 +61,7 @@ export function costsQuery(request: CostsQueryDto): Sql {
 }
 
 export const purgeQuery = (request: CostsPurgeDto): Sql =>
-  sql`WITH gone AS (DELETE FROM costs p WHERE ${matching(request)} RETURNING 1)
-    SELECT count(*)::int AS num_purged FROM gone`;
+  sql`DELETE FROM costs p WHERE ${matching(request)}`;
 
 /** The usage of calls, and the project's records that price it, each call as JSON text. */
 export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`

@@ -96,11 +96,16 @@ export class CostsService {
 
   async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
-      const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      const num_purged = await this.database.write(purgeQuery(request));
       this.database.note(request.project_id, 'costs');
-      if (purged!.num_purged > 0)
+      if (num_purged > 0)
         await this.database.query(
-          eventInsert({ action: 'cost.purge', by, projectId: request.project_id, detail: purged! }),
+          eventInsert({
+            action: 'cost.purge',
+            by,
+            projectId: request.project_id,
+            detail: { num_purged },
+          }),
         );
     }, STATEMENT_MS.bulk);
   }

@@ -106,10 +106,17 @@ export class Database {
   }
 
   async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
-    const { rows } = await (this.scope?.client ?? this.connections).query<Row>(
-      'toQuery' in query ? query.toQuery() : query,
-    );
+    const { rows } = await this.ask<Row>('toQuery' in query ? query.toQuery() : query);
     return rows;
+  }
+
+  /** How many rows a statement wrote. */
+  async write(query: Sql): Promise<number> {
+    return (await this.ask(query.toQuery())).rowCount ?? 0;
+  }
+
+  private ask<Row extends QueryResultRow>(query: { text: string; values: unknown[] }) {
+    return (this.scope?.client ?? this.connections).query<Row>(query);
   }
 
   /** As `query`, on a connection of its own, with the rows as `rows` makes them. */

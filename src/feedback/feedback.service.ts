@@ -150,15 +150,15 @@ export class FeedbackService {
 
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
-      const [purged] = await this.database.query<{ num_purged: number }>(purgeQuery(request));
+      const num_purged = await this.database.write(purgeQuery(request));
       this.database.note(request.project_id, 'feedback');
-      if (purged!.num_purged > 0)
+      if (num_purged > 0)
         await this.database.query(
           eventInsert({
             action: 'feedback.purge',
             by,
             projectId: request.project_id,
-            detail: purged!,
+            detail: { num_purged },
           }),
         );
     }, STATEMENT_MS.bulk);
