@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { sql } from '../src/query/sql.js';
 import { basic, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
@@ -97,7 +98,9 @@ describe('the connections of a process', () => {
     await app.post('/call/start', { start: aStart({ id: 'locked' }) }, { key });
     const other = app.dataSource.createQueryRunner();
     await other.startTransaction();
-    await other.query(`SELECT 1 FROM calls WHERE id = 'locked' FOR UPDATE`);
+    await other.query(
+      `SELECT 1 FROM calls WHERE project_id = 'acme/demo' AND id = 'locked' FOR UPDATE`,
+    );
     await other.query('LOCK TABLE object_versions IN ACCESS EXCLUSIVE MODE');
     const project_id = 'acme/demo';
     const writes = Array.from({ length: 2 * POOL }, (_, i) => [
@@ -208,10 +211,11 @@ describe('a call with more models than are priced', () => {
     const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];
     const many = [...names, ...Array.from({ length: 1500 }, (_, i) => `m${i}`)];
     const usage = `{${[...many, ...names].map((name) => `${JSON.stringify(name)}:{}`).join(',')}}`;
-    const [row] = await app.query(
-      `SELECT records::text FROM skein_prices('a/b', json_build_object('usage', $1::json), false, now())`,
-      [usage],
-    );
+    const { pricesOfCall } = await import('../src/costs/prices.query.js');
+    const { text, values } = sql`
+      SELECT ${pricesOfCall('a/b')}::text AS records
+      FROM (SELECT json_build_object('usage', ${usage}::json) AS summary, false AS is_opaque, now() AS started_at) c`.toQuery();
+    const [row] = await app.query(text, values);
     const keys = [...row.records.matchAll(/"([^"]+)" : null/g)].map(([, name]) => name);
     expect(keys.toSorted()).toEqual(Object.keys(JSON.parse(usage)).slice(0, 1000).toSorted());
   });

@@ -200,7 +200,7 @@ describe('models', () => {
         await app.query(
           table === 'trajectory_batches'
             ? 'SELECT 1 FROM trajectory_batches WHERE model_id = $1'
-            : `SELECT 1 FROM ${table} t WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.id = t.batch_id) AND $1::text <> ''`,
+            : `SELECT 1 FROM ${table} t WHERE NOT EXISTS (SELECT 1 FROM trajectory_batches b WHERE b.project_id = t.project_id AND b.id = t.batch_id) AND $1::text <> ''`,
           [model],
         ),
       ).toEqual([]);

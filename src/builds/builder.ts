@@ -93,7 +93,7 @@ export class Builder {
   /** @throws ApiError, InvalidQuery when the recipe cannot be used */
   async build(plan: BuildPlan): Promise<Built> {
     const { projectId, recipe } = plan;
-    const { condition, keys } = this.units.check(recipe, plan.path);
+    const { condition, keys } = this.units.check(projectId, recipe, plan.path);
     const [now] = await this.database.query<{ as_of: string }>(asOfQuery());
     const selection = { projectId, recipe, condition, untrained: plan.untrained };
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));

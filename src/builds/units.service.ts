@@ -83,14 +83,21 @@ export class UnitsService {
   ) {}
 
   /** @throws ApiError, InvalidQuery when a filter, a query or a path of the recipe cannot be read */
-  check(recipe: Recipe, path: string): { condition: Selection['condition']; keys: KeyPath[] } {
+  check(
+    projectId: string,
+    recipe: Recipe,
+    path: string,
+  ): { condition: Selection['condition']; keys: KeyPath[] } {
     const { filter, query, groupBy, terms } = recipe;
-    const condition = this.calls.condition({ filter, query }, `${path}.select`);
+    const condition = this.calls.condition(
+      { project_id: projectId, filter, query },
+      `${path}.select`,
+    );
     const keys = groupBy.map((name, i) => ({
       name,
-      value: name === PROMPT ? null : this.calls.field(name, `${path}.group.by[${i}]`),
+      value: name === PROMPT ? null : this.calls.field(projectId, name, `${path}.group.by[${i}]`),
     }));
-    feedbackQuery('', [], { ...recipe, terms });
+    feedbackQuery(projectId, [], { ...recipe, terms });
     return { condition, keys };
   }
 

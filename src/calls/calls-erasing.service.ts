@@ -132,7 +132,7 @@ export class CallsErasingService {
       return this.eraseBefore(project_id, before, (cursor as BeforeCursor | null) ?? FIRST_CALLS);
     const { after } = (cursor as { after: string } | null) ?? { after: null };
     const found = await this.database.query<Candidate & Record<string, unknown>>(
-      matchingCalls(project_id, isMatch({ filter, query }), after),
+      matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
     );
     if (found.length === 0) return { cursor: null, counts: {} };
     const { isWhole, counts } = await this.erase(project_id, idsOf(found));

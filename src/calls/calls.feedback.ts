@@ -1,25 +1,27 @@
 import { WIRE } from '../common/wire.js';
 import { column, jsonAt, type Prefix, storable, wireTime } from '../query/columns.js';
-import { identifier, sql, type Sql } from '../query/sql.js';
+import { identifier, sql } from '../query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
-const isOfCall = (project: Sql) => sql`f.project_id = ${project}
+const isOfCall = (projectId: string) => sql`f.project_id = ${projectId}
   AND f.ref = ${`${WIRE.scheme}:///`}::text || c.project_id || '/call/' || c.id`;
 
 /**
  * `feedback.[<type>].payload.<path>`: of several pieces of feedback of one type the latest is the one that is meant, so
  * that the field has one value to compare and to sort by. `[*]` is any type.
  */
-export const feedbackField: Prefix = ([type, member, ...path]) => {
-  if (type === undefined || member !== 'payload') return undefined;
-  const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
-  const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
-  return {
-    type: 'json',
-    sql: sql`(SELECT ${value} FROM feedback f WHERE ${isOfCall(sql`c.project_id`)} AND ${isOfType}
+export const feedbackField =
+  (projectId: string): Prefix =>
+  ([type, member, ...path]) => {
+    if (type === undefined || member !== 'payload') return undefined;
+    const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
+    const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
+    return {
+      type: 'json',
+      sql: sql`(SELECT ${value} FROM feedback f WHERE ${isOfCall(projectId)} AND ${isOfType}
       ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
+    };
   };
-};
 
 /** Of one call no more is answered, because its row is one string, which Node cannot hold from 512 MiB on. */
 const MAX_PIECES = 1000;
@@ -35,6 +37,6 @@ export const feedbackOfCall = (projectId: string) => sql`(
     f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
     f.user_id AS ${identifier(WIRE.userId)}
     FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-      FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(sql`${projectId}`)}
+      FROM (SELECT f.* FROM feedback f WHERE ${isOfCall(projectId)}
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_PIECES}::bigint) f) f
     WHERE f.bytes <= ${MAX_PAYLOAD_BYTES}::bigint) t)`;

@@ -119,7 +119,10 @@ const sizesOf = (asked: Sized): string[] => [
 ];
 
 /** What `query` and `sort_by` may name. */
-const QUERYABLE: Columns = { ...FIELDS, feedback: feedbackField };
+const queryable = (projectId: string): Columns => ({
+  ...FIELDS,
+  feedback: feedbackField(projectId),
+});
 
 /*
  * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
@@ -185,12 +188,16 @@ export interface CallRows {
 const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
 
 /** What a field of the call `c` holds, as text. @throws InvalidQuery */
-export const fieldText = (name: string, path: string): Sql =>
-  sql`${resolve(QUERYABLE, name, path, nameBytes()).sql}::text`;
+export const fieldText = (projectId: string, name: string, path: string): Sql =>
+  sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
 
 /** What a filter and a query say of the call `c`, also of one that is deleted or has not started. */
-export const isMatch = ({ filter, query }: Pick<CallsStatsDto, 'filter' | 'query'>): Sql =>
-  allOf(filter && isFiltered(filter), query && compile(query, QUERYABLE));
+export const isMatch = ({
+  project_id,
+  filter,
+  query,
+}: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query'>): Sql =>
+  allOf(filter && isFiltered(filter), query && compile(query, queryable(project_id)));
 
 /** The calls of a query in the order asked for, by default the oldest first. */
 export const callRows = (request: CallsQueryDto): CallRows =>
@@ -201,8 +208,9 @@ function foundCalls(request: CallsQueryDto): Sql {
   const { project_id, sort_by, after, limit, offset } = request;
   const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
   const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const order = { columns: QUERYABLE, sorts, tieBreaker: 'id', among };
-  const ordered = orderBy(QUERYABLE, sorts, 'id');
+  const columns = queryable(project_id);
+  const order = { columns, sorts, tieBreaker: 'id', among };
+  const ordered = orderBy(columns, sorts, 'id');
   const page = sql`${ordered} ${pageLimit(limit)}`;
   const match = isMatch(request);
   const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;

@@ -215,18 +215,25 @@ export class CallsService {
    * What a filter and a query of another feature say of the call `c`. A member that a filter does not have is refused.
    * @throws ApiError, InvalidQuery
    */
-  condition({ filter, query }: { filter: object | null; query: object | null }, path: string): Sql {
+  condition(
+    {
+      project_id,
+      filter,
+      query,
+    }: { project_id: string; filter: object | null; query: object | null },
+    path: string,
+  ): Sql {
     if (filter) {
       assertValid(CallsFilterDto, filter, `${path}.filter`);
       const violations = unknownMembers(CallsFilterDto, filter, `${path}.filter`);
       if (violations.length > 0) throw invalidRequest(violations);
     }
-    return isMatch({ filter, query });
+    return isMatch({ project_id, filter, query });
   }
 
   /** What a field of the call `c` holds, as text. @throws InvalidQuery */
-  field(name: string, path: string): Sql {
-    return fieldText(name, path);
+  field(projectId: string, name: string, path: string): Sql {
+    return fieldText(projectId, name, path);
   }
 
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {

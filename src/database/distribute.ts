@@ -57,12 +57,13 @@ export async function distributeTables(dataSource: DataSource): Promise<string[]
       AND oid NOT IN (SELECT objid FROM pg_catalog.pg_dist_object WHERE classid = 'pg_proc'::regclass)`);
   const tables = await dataSource.query<{ name: string }[]>(TABLES, [FIRST]);
   for (const { name } of tables)
-    await dataSource.query(
-      name === FIRST
-        ? `SELECT create_distributed_table($1, 'project_id')`
-        : `SELECT create_distributed_table($1, 'project_id', colocate_with => '${FIRST}')`,
-      [name],
-    );
+    await dataSource.transaction(async (manager) => {
+      const beside = name === FIRST ? '' : `, colocate_with => '${FIRST}'`;
+      // rows that are there are copied, not written: they have their marks
+      await manager.query(`ALTER TABLE "${name}" DISABLE TRIGGER USER`);
+      await manager.query(`SELECT create_distributed_table($1, 'project_id'${beside})`, [name]);
+      await manager.query(`ALTER TABLE "${name}" ENABLE TRIGGER USER`);
+    });
   await dataSource.query(MOVED);
   return tables.map(({ name }) => name);
 }

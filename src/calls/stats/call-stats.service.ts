@@ -68,7 +68,7 @@ export class CallStatsService {
     const window = windowOf(body);
     const { from, to, granularity, timezone } = window;
     const { filter, query } = body;
-    const condition = isMatch({ filter, query });
+    const condition = isMatch(body);
     const groups = body.group_by ?? [];
     // all that takes long has a slot, which one key has few of
     const { calls, usage } = await this.database.long(async () => {
