@@ -200,7 +200,7 @@ function explaining(text: string, values: unknown[]): [text: string, values?: un
   if (values.some((value) => Buffer.isBuffer(value))) return [`EXPLAIN ${text}`, values];
   const literal = (value: unknown): string => {
     if (Array.isArray(value)) return `ARRAY[${value.map(literal).join()}]`;
-    return value === null ? 'NULL' : pg.escapeLiteral(String(value));
+    return value === null ? 'NULL' : pg.escapeLiteral(`${value as string | number | boolean}`);
   };
   return [`EXPLAIN ${text.replace(/[$](\d+)/g, (_, n) => literal(values[n - 1]))}`];
 }

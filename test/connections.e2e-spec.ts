@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { ApiKey } from '../src/auth/api-key.entity.js';
 import { sql } from '../src/query/sql.js';
 import { basic, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
@@ -185,6 +186,19 @@ describe('the connections of a process', () => {
     await expect(pending).rejects.toThrow(TypeError);
     client.release(true);
     expect((await app.post('/call/start', { start: aStart() })).status).toBe(200);
+  });
+
+  it('carry what repositories do in a transaction, which is undone with it', async () => {
+    const { Database } = await import('../src/database/database.js');
+    const database = app.app.get(Database);
+    const found = () => database.repository(ApiKey).countBy({ userName: 'undone' });
+    await app.aKey('reader', ['*'], 'undone');
+    const undone = database.transaction(async () => {
+      await database.repository(ApiKey).delete({ userName: 'undone' });
+      throw new Error(`${await found()} are left`);
+    });
+    await expect(undone).rejects.toThrow('0 are left');
+    expect(await found()).toBe(1);
   });
 
   it('carry no row over its limit, which is answered with 413', async () => {

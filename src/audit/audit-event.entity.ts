@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. */
+/** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. For the migration check only. */
 @Entity('audit_events')
 @Index('audit_events_created_idx', ['createdAt', 'id'])
 @Index('audit_events_use_idx', { synchronize: false })

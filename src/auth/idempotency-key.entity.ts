@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** The first answer to a write that carried `Idempotency-Key`, kept for 24 hours. */
+/** The first answer to a write that carried `Idempotency-Key`, kept for 24 hours. For the migration check only. */
 @Entity('idempotency_keys')
 @Index('idempotency_keys_created_idx', ['createdAt'])
 export class IdempotencyKey {

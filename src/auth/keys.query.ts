@@ -1,5 +1,4 @@
 import { sql, type Sql } from '../query/sql.js';
-import type { ApiKey } from './api-key.entity.js';
 
 const COLUMNS = sql`id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
   created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
@@ -14,15 +13,7 @@ export const keysBySessions = (tokenHashes: Buffer[]): Sql => sql`
   FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
   WHERE s.token_hash = ANY (${tokenHashes}::bytea[]) AND NOT s.is_code AND s.expires_at > now()`;
 
-export const keyById = (id: string): Sql => sql`SELECT ${COLUMNS} FROM api_keys WHERE id = ${id}`;
-
 export const allKeys = (): Sql => sql`SELECT ${COLUMNS} FROM api_keys ORDER BY id`;
-
-export const anyKey = (): Sql => sql`SELECT FROM api_keys LIMIT 1`;
-
-export const keyInsert = (key: Omit<ApiKey, 'createdAt' | 'revokedAt'>): Sql => sql`
-  INSERT INTO api_keys (id, user_name, role, scopes, secret_hash, hint, expires_at)
-  VALUES (${key.id}, ${key.userName}, ${key.role}, ${key.scopes}, ${key.secretHash}, ${key.hint}, ${key.expiresAt})`;
 
 export const keyRevoke = (id: string): Sql =>
   sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${id} AND revoked_at IS NULL RETURNING id, scopes`;

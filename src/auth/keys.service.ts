@@ -7,18 +7,10 @@ import { type Actor, eventInsert } from '../audit/audit.query.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
 import type { Sql } from '../query/sql.js';
-import type { ApiKey, Role } from './api-key.entity.js';
+import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import {
-  allKeys,
-  anyKey,
-  keyById,
-  keyInsert,
-  keyRevoke,
-  keysBySecrets,
-  keysBySessions,
-} from './keys.query.js';
+import { allKeys, keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 
@@ -178,9 +170,8 @@ export class KeysService {
     const [secretHash, hint] = [hashOf(secret), hintOf(secret)];
     const detail = { user: userName, role, scopes, expires_at: expiresAt };
     await this.database.transaction(async () => {
-      await this.database.query(
-        keyInsert({ id, userName, role, scopes, expiresAt, secretHash, hint }),
-      );
+      const key = { id, userName, role, scopes, expiresAt, secretHash, hint };
+      await this.database.repository(ApiKey).insert(key);
       await this.database.query(
         eventInsert({ action: 'keys.create', by, target: id, scopes, detail }),
       );
@@ -212,12 +203,12 @@ export class KeysService {
     this.known = new WeakMap();
   }
 
-  async find(id: string): Promise<ApiKey | null> {
-    return (await this.database.query<ApiKey>(keyById(id)))[0] ?? null;
+  find(id: string): Promise<ApiKey | null> {
+    return this.database.repository(ApiKey).findOneBy({ id });
   }
 
-  async hasAny(): Promise<boolean> {
-    return (await this.database.query(anyKey())).length > 0;
+  hasAny(): Promise<boolean> {
+    return this.database.repository(ApiKey).exists();
   }
 }
 

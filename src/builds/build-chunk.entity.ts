@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A piece of the groups of a build: JSONL, one group a line, those of the training side first. */
+/** A piece of the groups of a build: JSONL, one group a line, those of the training side first. For the migration check only. */
 @Entity('build_chunks')
 export class BuildChunk {
   @PrimaryColumn('text', {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A call or a piece of feedback that went into a build: a line of its manifest. */
+/** A call or a piece of feedback that went into a build: a line of its manifest. For the migration check only. */
 @Entity('build_inputs')
 @Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
 export class BuildInput {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A training job that a build was submitted to. */
+/** A training job that a build was submitted to. For the migration check only. */
 @Entity('build_jobs')
 @Index('build_jobs_job_idx', ['projectId', 'jobId'])
 export class BuildJob {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Where a trajectory of a build came from, and its reward. */
+/** Where a trajectory of a build came from, and its reward. For the migration check only. */
 @Entity('build_units')
 @Index('build_units_unit_idx', ['projectId', 'unitId'])
 export class BuildUnit {

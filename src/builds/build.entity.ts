@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What a recipe made of the data at one moment. */
+/** What a recipe made of the data at one moment. For the migration check only. */
 @Entity('builds')
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What a project pays for one token of a model, from a date on. `numeric` is exact: the driver hands it out as text. */
+/** What a project pays for one token of a model, from a date on. `numeric` is exact: the driver hands it out as text. For the migration check only. */
 @Entity('costs')
 @Index('costs_llm_idx', ['projectId', 'llmId', 'effectiveDate', 'id'])
 export class Cost {

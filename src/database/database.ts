@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Injectable } from '@nestjs/common';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
@@ -36,7 +36,7 @@ const OURS = () => '';
 
 /**
  * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
- * to the transaction's connection; repositories do not, so what must be atomic is written as `Sql`.
+ * to the transaction's connection, and so does a `repository` that was asked for there.
  *
  * What may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by key, and
  * the rest of it is always there for short statements.
@@ -117,6 +117,15 @@ export class Database {
 
   private ask<Row extends QueryResultRow>(query: { text: string; values: unknown[] }) {
     return (this.scope?.client ?? this.connections).query<Row>(query);
+  }
+
+  /** For one row by its key; everything else is a `query`. The key of a project's row has its `project_id`. */
+  repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
+    const client = this.scope?.client;
+    if (!client) return this.dataSource.getRepository(entity);
+    const runner = this.dataSource.createQueryRunner();
+    Object.assign(runner, { databaseConnection: client, isTransactionActive: true });
+    return runner.manager.getRepository(entity);
   }
 
   /** As `query`, on a connection of its own, with the rows as `rows` makes them. */

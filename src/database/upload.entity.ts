@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A large body that is being received: what came of it is staged under its id, and nobody sees that before it is kept. */
+/** A large body that is being received: what came of it is staged under its id, and nobody sees that before it is kept. For the migration check only. */
 @Entity('uploads')
 export class Upload {
   @PrimaryColumn('text', {

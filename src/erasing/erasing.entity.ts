@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * An erasing that is under way, or has ended within the last day. What it is to erase is kept only while it is under
- * way: once it has ended, nothing of what is gone stands in it.
+ * way: once it has ended, nothing of what is gone stands in it. For the migration check only.
  */
 @Entity('erasings')
 @Index('erasings_open_idx', ['touchedAt'], { where: 'ended_at IS NULL' })

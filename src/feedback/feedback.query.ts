@@ -160,6 +160,3 @@ export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
 /** Who replaces the row with an id holds this until the end of its transaction. */
 export const lockQuery = (projectId: string, id: string): Sql =>
   lock(LOCKS.feedback, `${projectId}\n${id}`);
-
-export const deleteQuery = (projectId: string, id: string): Sql =>
-  sql`DELETE FROM feedback WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;

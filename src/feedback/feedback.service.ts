@@ -26,13 +26,13 @@ import {
 } from './feedback.dto.js';
 import {
   countQuery,
-  deleteQuery,
   feedbackQuery,
   type FeedbackRow,
   insertQuery,
   lockQuery,
   purgeQuery,
 } from './feedback.query.js';
+import { Feedback } from './feedback.entity.js';
 import { addedTo, isAnnotation } from './feedback.types.js';
 
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
@@ -115,8 +115,9 @@ export class FeedbackService {
     const row = { ...made, id: body.id ?? body.feedback_id };
     return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
       await caller.assertValid();
-      const [gone] = await this.database.query(deleteQuery(body.project_id, body.feedback_id));
-      if (gone)
+      const old = { projectId: body.project_id, id: body.feedback_id };
+      const { affected } = await this.database.repository(Feedback).delete(old);
+      if (affected)
         await this.database.query(
           eventInsert({
             action: 'feedback.replace',

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A file of a project by the digest of its bytes, which lie in the chunks of the upload that brought it first. */
+/** A file of a project by the digest of its bytes, which lie in the chunks of the upload that brought it first. For the migration check only. */
 @Entity('files')
 export class File {
   @PrimaryColumn('text', {

@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 const KEY = { primaryKeyConstraintName: 'object_aliases_pkey' };
 
-/** A name for one live version of an object. Of an object it means one version at a time. */
+/** A name for one live version of an object. Of an object it means one version at a time. For the migration check only. */
 @Entity('object_aliases')
 @Index('object_aliases_alias_idx', ['projectId', 'alias'])
 export class ObjectAlias {

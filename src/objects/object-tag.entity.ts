@@ -2,7 +2,7 @@ import { Entity, Index, PrimaryColumn } from 'typeorm';
 
 const KEY = { primaryKeyConstraintName: 'object_tags_pkey' };
 
-/** A tag of a live version. */
+/** A tag of a live version. For the migration check only. */
 @Entity('object_tags')
 @Index('object_tags_tag_idx', ['projectId', 'tag'])
 export class ObjectTag {

@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /**
  * One published version of an object or op. Deleted ones keep their row and their index. Of a name at most one live
- * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time.
+ * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time. For the migration check only.
  */
 @Entity('object_versions')
 @Check('object_versions_latest_check', 'NOT is_latest OR deleted_at IS NULL')

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A row of tables of a project, stored once however many tables hold it. */
+/** A row of tables of a project, stored once however many tables hold it. For the migration check only. */
 @Entity('table_rows')
 export class TableRow {
   @PrimaryColumn('text', {

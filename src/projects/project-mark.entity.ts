@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 
-/** What one statement has added to a project, or taken from it. Only ever inserted and deleted. */
+/** What one statement has added to a project, or taken from it. Only ever inserted and deleted. For the migration check only. */
 @Entity('project_marks')
 export class ProjectMark {
   @PrimaryColumn('text', {

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. */
+/** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. For the migration check only. */
 @Entity('projects')
 export class Project {
   @PrimaryColumn('text', {

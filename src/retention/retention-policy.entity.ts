@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** How long a project keeps what, in days; null is for ever. */
+/** How long a project keeps what, in days; null is for ever. For the migration check only. */
 @Entity('retention_policies')
 export class RetentionPolicy {
   @PrimaryColumn('text', {

@@ -1,6 +1,6 @@
 import { Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 
-/** Says that turns of a thread have changed since its statistics were refreshed. Only ever inserted and deleted. */
+/** Says that turns of a thread have changed since its statistics were refreshed. Only ever inserted and deleted. For the migration check only. */
 @Entity('thread_marks')
 export class ThreadMark {
   @PrimaryColumn('text', {

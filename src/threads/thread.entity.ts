@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Statistics of a thread as of its last refresh: exact, unless `thread_marks` names the thread. */
+/** Statistics of a thread as of its last refresh: exact, unless `thread_marks` names the thread. For the migration check only. */
 @Entity('threads')
 @Index('threads_updated_idx', { synchronize: false })
 @Index('threads_started_idx', { synchronize: false })

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. */
+/** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. For the migration check only. */
 @Entity('call_indexes')
 @Check('call_indexes_kind_check', `kind IN ('text', 'number')`)
 export class CallIndex {

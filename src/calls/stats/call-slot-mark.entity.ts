@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 
-/** Says that calls of a slot have changed since its statistics were refreshed, and how many came. Only ever inserted and deleted. */
+/** Says that calls of a slot have changed since its statistics were refreshed, and how many came. Only ever inserted and deleted. For the migration check only. */
 @Entity('call_slot_marks')
 export class CallSlotMark {
   @PrimaryColumn('text', {

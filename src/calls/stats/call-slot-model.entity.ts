@@ -4,7 +4,7 @@ const KEY = { primaryKeyConstraintName: 'call_slot_models_pkey' };
 
 /**
  * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
- * tokens, and which kinds of tokens its usage does not say.
+ * tokens, and which kinds of tokens its usage does not say. For the migration check only.
  */
 @Entity('call_slot_models')
 export class CallSlotModel {

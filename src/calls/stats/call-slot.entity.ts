@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Statistics of the calls that started within five minutes, as of their last refresh: exact, unless a mark names the slot. */
+/** Statistics of the calls that started within five minutes, as of their last refresh: exact, unless a mark names the slot. For the migration check only. */
 @Entity('call_slots')
 export class CallSlot {
   @PrimaryColumn('text', {

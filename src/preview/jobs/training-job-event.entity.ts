@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What a client learns of a training job. */
+/** What a client learns of a training job. For the migration check only. */
 @Entity('training_job_events')
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
   unique: true,

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A model under training, of a project. */
+/** A model under training, of a project. For the migration check only. */
 @Entity('models')
 @Index('models_id_idx', ['id'])
 @Index('models_name_idx', ['projectId', 'name'], { unique: true, where: 'deleted_at IS NULL' })

@@ -29,13 +29,6 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
-export const checkpointInsert = (project: string, model: string, id: string): Sql =>
-  sql`INSERT INTO checkpoints (project_id, model_id, step, id) VALUES (${project}, ${model}, 0, ${id})`;
-
-/** Null for an unknown one. */
-export const stepOf = (project: string, model: string, checkpoint: string): Sql =>
-  sql`SELECT step FROM checkpoints WHERE ${OF_MODEL(project, model)} AND id = ${checkpoint}`;
-
 export function checkpointsPage(
   { project_id, id }: ModelRow,
   { order, limit }: CheckpointsQueryDto,

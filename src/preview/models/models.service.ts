@@ -6,6 +6,7 @@ import type { Caller } from '../../auth/caller.js';
 import { ApiError, invalidRequest } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import { STATEMENT_MS } from '../../database/limits.js';
+import { Checkpoint } from './checkpoint.entity.js';
 import type {
   CheckpointsDeletedDto,
   CheckpointsQueryDto,
@@ -17,7 +18,6 @@ import type {
 import {
   allCheckpointsDelete,
   batchesDelete,
-  checkpointInsert,
   checkpointsDelete,
   checkpointsPage,
   metricsMerge,
@@ -26,7 +26,6 @@ import {
   modelDelete,
   modelInsert,
   modelsPage,
-  stepOf,
 } from './models.query.js';
 import { idOf, type Item, noSuch, page } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
@@ -52,7 +51,8 @@ export class ModelsService {
         modelInsert({ project_id: projectId, id: uuidv7(), name, base_model }, caller.userName),
       );
       if (created) {
-        await this.database.query(checkpointInsert(projectId, created.id, uuidv7()));
+        const base = { projectId, modelId: created.id, step: 0, id: uuidv7() };
+        await this.database.repository(Checkpoint).insert(base);
         this.database.note(projectId, 'models');
         return modelDto(created);
       }
@@ -187,9 +187,9 @@ export class ModelsService {
 
   private async stepAfter(model: ModelRow, after: string | undefined): Promise<number | null> {
     if (!after) return null;
-    const [found] = await this.database.query<{ step: number }>(
-      stepOf(model.project_id, model.id, after),
-    );
+    const found = await this.database
+      .repository(Checkpoint)
+      .findOneBy({ projectId: model.project_id, modelId: model.id, id: after });
     if (!found) throw invalidRequest([{ path: 'after', message: 'is no checkpoint of the model' }]);
     return found.step;
   }

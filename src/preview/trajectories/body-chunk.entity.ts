@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. */
+/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. For the migration check only. */
 @Entity('body_chunks')
 export class BodyChunk {
   @PrimaryColumn('text', {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** The trajectory groups of one request, received whole. */
+/** The trajectory groups of one request, received whole. For the migration check only. */
 @Entity('trajectory_batches')
 @Index('trajectory_batches_model_idx', ['projectId', 'modelId'])
 export class TrajectoryBatch {

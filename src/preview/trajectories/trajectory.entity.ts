@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** A trajectory for queries. */
+/** A trajectory for queries. For the migration check only. */
 @Entity('trajectories')
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {
