@@ -45,7 +45,7 @@ export const Idempotent = (options: Options = {}) =>
   applyDecorators(SetMetadata(OPTIONS, options), UseInterceptors(Idempotency), IdempotencyHeader());
 
 /**
- * The same for a handler that calls `Idempotency.once` or `answeredOnce` itself, because it reads the body itself, or
+ * The same for a handler that calls `Idempotency.once` or `answerOnce` itself, because it reads the body itself, or
  * because it is busy: Nest would run the interceptor for requests without a key too.
  */
 export const IdempotentItself = IdempotencyHeader;
@@ -90,7 +90,7 @@ export class Idempotency implements NestInterceptor {
         .digest(),
       ...(isSecret && { secret: passwordOf(request) }),
     };
-    return answeredOnce(this.database, keyed, write, transaction);
+    return answerOnce(this.database, keyed, write, transaction);
   }
 }
 
@@ -147,7 +147,7 @@ const stillUnderWay = (cause?: unknown) =>
  * The transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
  * API key cannot keep all connections waiting.
  */
-export async function answeredOnce<T>(
+export async function answerOnce<T>(
   database: Database,
   write: KeyedWrite,
   work: () => Promise<T>,

@@ -107,11 +107,11 @@ export class BuildOutputsService {
     const chunks = this.chunksOf(projectId, build, split ?? 'all');
     const pieces =
       format === 'art' ? bytesOf(chunks) : piecesOf(exportRows(format, linesOf(chunks), options));
-    return { pieces: this.watched(pieces, await this.slots.take(this.database.key())), lints };
+    return { pieces: this.watch(pieces, await this.slots.take(this.database.key())), lints };
   }
 
   /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */
-  private watched(pieces: AsyncIterable<Buffer>, slot: Slot): Readable {
+  private watch(pieces: AsyncIterable<Buffer>, slot: Slot): Readable {
     let stalled: NodeJS.Timeout | undefined;
     const taken = async function* () {
       for await (const piece of pieces) {

@@ -99,7 +99,7 @@ export class Builder {
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
     const roots = await this.units.select(selection);
     run.counts.units = roots.length;
-    const labelled = await this.labelled(selection, { roots, keys, run });
+    const labelled = await this.readLabels(selection, { roots, keys, run });
     for (const group of groupsOf(labelled))
       for (const part of dividedInto(group, recipe.max)) await this.buildGroup(plan, part, run);
     return { as_of: now!.as_of, ...run.result() };
@@ -115,7 +115,7 @@ export class Builder {
   }
 
   /** The units that have a reward, with their keys. */
-  private async labelled(
+  private async readLabels(
     selection: Selection,
     { roots, keys, run }: { roots: RootRow[]; keys: KeyPath[]; run: BuildRun },
   ): Promise<Labelled[]> {

@@ -61,7 +61,7 @@ export class BuildsService {
     };
     const plan = { projectId, ...known, take, goOn: () => stillThere(request) };
     const { as_of, counts, lints, facts, digest } = await this.inSnapshot(
-      async () => this.builder.build({ ...plan, untrained: await this.untrained(body, known) }),
+      async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
       STATEMENT_MS.read,
     );
     const { rewards, ...others } = facts;
@@ -90,7 +90,7 @@ export class BuildsService {
         await this.database.query(unitsInsert(projectId, id, groups++, group));
         await this.database.query(inputsInsert(projectId, id, group.inputs));
       };
-      const untrained = await this.untrained(body, known);
+      const untrained = await this.findUntrained(body, known);
       const goOn = () => stillThere(request);
       const built = await this.builder.build({ projectId, ...known, untrained, take, goOn });
       await packer.flush();
@@ -139,7 +139,7 @@ export class BuildsService {
     }
   }
 
-  private async untrained(
+  private async findUntrained(
     { project_id: projectId, mode }: { project_id: string; mode?: 'all' | 'new' | null },
     { name, recipe: { policy } }: KnownRecipe,
   ): Promise<BuildPlan['untrained']> {

@@ -37,10 +37,10 @@ export class RecipesService {
         digest: null,
         path: 'recipe',
       };
-    return this.published(projectId, ref!);
+    return this.findPublished(projectId, ref!);
   }
 
-  private async published(projectId: string, text: string): Promise<KnownRecipe> {
+  private async findPublished(projectId: string, text: string): Promise<KnownRecipe> {
     const path = 'recipe_ref';
     const ref = parseRef(text);
     if (ref?.kind !== 'object' || ref.projectId !== projectId)

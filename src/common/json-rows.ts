@@ -28,7 +28,7 @@ export function jsonLines(batches: Readable, request: Request): Promise<Streamab
       done(null, Buffer.isBuffer(batch) ? batch : lines(batch));
     },
   });
-  return streamed(batches, request, frame, type);
+  return stream(batches, request, frame, type);
 }
 
 /** Batches of JSON texts as `{"<name>":[…]}`, or with further members given as JSON text behind the array. */
@@ -44,21 +44,21 @@ export function jsonArray(
     transform(batch: Batch, _, done) {
       this.push(before);
       before = ',';
-      const { bytes, ends } = separated(batch, COMMA);
+      const { bytes, ends } = separate(batch, COMMA);
       done(null, bytes.subarray(0, ends.at(-1)));
     },
     flush(done) {
       done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
     },
   });
-  return streamed(batches, request, frame, 'application/json');
+  return stream(batches, request, frame, 'application/json');
 }
 
 /**
  * A client that leaves ends the source at once, also while the first row is still being looked for. A key that is
  * revoked meanwhile gets no further batch.
  */
-async function streamed(
+async function stream(
   batches: Readable,
   request: Request,
   frame: Transform,
@@ -85,7 +85,7 @@ async function streamed(
 }
 
 /** The texts as bytes, with the separator behind each. */
-function separated(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
+function separate(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
   const rows = Array.isArray(batch) ? bytesOf(batch) : batch;
   for (const end of rows.ends) rows.bytes[end] = separator;
   return rows;
@@ -99,7 +99,7 @@ function bytesOf(texts: string[]) {
 
 /** Raw line breaks of JSON stand between its tokens only (inside strings they are escaped): a blank says the same. */
 function lines(batch: Batch): Buffer {
-  const { bytes, ends } = separated(batch, NEW_LINE);
+  const { bytes, ends } = separate(batch, NEW_LINE);
   if (isOneLineEach(bytes, ends.length)) return bytes;
   let start = 0;
   for (const end of ends) {

@@ -159,7 +159,7 @@ export class Database {
 
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTransaction ? work() : this.begun({ key: this.key }, '', work);
+    return this.inTransaction ? work() : this.begin({ key: this.key }, '', work);
   }
 
   /**
@@ -193,11 +193,11 @@ export class Database {
    */
   async long<T>(work: () => Promise<T>, statementMs = STATEMENT_MS.read): Promise<T> {
     const { key, scope } = this;
-    if (scope?.slot) return this.lengthened(scope, statementMs, work);
+    if (scope?.slot) return this.lengthen(scope, statementMs, work);
     const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
     const limit = `SET LOCAL statement_timeout = ${statementMs}`;
     try {
-      if (!scope?.client) return await this.begun({ key, slot, statementMs }, limit, work);
+      if (!scope?.client) return await this.begin({ key, slot, statementMs }, limit, work);
       await scope.client.query(limit);
       return await this.scopes.run({ ...scope, slot, statementMs }, work);
     } finally {
@@ -232,7 +232,7 @@ export class Database {
   }
 
   /** Work inside work that has a slot: the longer limit of the two holds. */
-  private async lengthened<T>(
+  private async lengthen<T>(
     scope: Scope,
     statementMs: number,
     work: () => Promise<T>,
@@ -248,7 +248,7 @@ export class Database {
     return slot;
   }
 
-  private async begun<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
+  private async begin<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
     const isUrgent = this.scope?.isUrgent ?? false;
     const client = await this.connections.connect();
     const noted: Noted = new Map();

@@ -18,7 +18,7 @@ const thread = new WorkerThread<Judged, Problem[]>(
 );
 
 /** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
-export async function judged(all: Judged, keyId: string): Promise<Problem[]> {
+export async function judge(all: Judged, keyId: string): Promise<Problem[]> {
   if (all.values.length === 0) return [];
   try {
     const texts = [...all.schemas, ...all.values.map(({ text }) => text)];

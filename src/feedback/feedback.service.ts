@@ -16,7 +16,7 @@ import { validate } from '../common/validation.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
-import { judged } from './annotation-judge.js';
+import { judge } from './annotation-judge.js';
 import type { Judged } from './annotation-schema.js';
 import {
   FeedbackCreateDto,
@@ -197,7 +197,7 @@ export class FeedbackService {
         refused.set(one, error);
       }
     }
-    for (const { at, message } of await judged(all, caller.keyId)) {
+    for (const { at, message } of await judge(all, caller.keyId)) {
       const one = judgedOnes[at]!;
       refused.set(one, invalidRequest([{ path: `${one.path}payload.value`, message }]));
     }

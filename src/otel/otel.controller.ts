@@ -108,7 +108,7 @@ export class OtelController {
     @Headers('project_id') header: string | undefined,
     @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
-    return this.exported(request, header ?? publicKeyOf(request), caller, {
+    return this.exportItems(request, header ?? publicKeyOf(request), caller, {
       ofProtobuf: spansOfProtobuf,
       ofJson: spansOfJson,
       store: (spans, project) => this.otel.export(spans, project, caller),
@@ -129,7 +129,7 @@ export class OtelController {
     @Headers('project_id') header: string | undefined,
     @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
-    return this.exported(request, header, caller, {
+    return this.exportItems(request, header, caller, {
       mayTell,
       ofProtobuf: logsOfProtobuf,
       ofJson: logsOfJson,
@@ -150,7 +150,7 @@ export class OtelController {
     return answered(isProtobuf(request), spansResponse, null);
   }
 
-  private async exported<Item>(
+  private async exportItems<Item>(
     request: Request,
     project: string | undefined,
     caller: Caller,

@@ -9,7 +9,7 @@ import {
   originOfText,
   parsed,
   type Received,
-  received,
+  receive,
   responsesOf,
   textOf,
   typeOf,
@@ -44,13 +44,13 @@ export const mayTell = (bytes: Uint8Array): boolean =>
 
 /** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  received(await protobufIndex(bytes, messageOf(REQUEST), LOGS), originOfBytes, (part) =>
+  receive(await protobufIndex(bytes, messageOf(REQUEST), LOGS), originOfBytes, (part) =>
     mayTell(part) ? (jsonOfBytes(messageOf(RECORD), part) as LogRecord) : null,
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  received(await jsonIndex(bytes, LOGS), originOfText, (part) =>
+  receive(await jsonIndex(bytes, LOGS), originOfText, (part) =>
     mayTell(part) ? recordOf(parsed(textOf(part))) : null,
   );
 

@@ -75,14 +75,14 @@ export type ReceivedSpan = Received<{ span: Span; text: string }>;
 
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  received(await protobufIndex(bytes, messageOf(REQUEST)), originOfBytes, (part) => {
+  receive(await protobufIndex(bytes, messageOf(REQUEST)), originOfBytes, (part) => {
     const span: Span = jsonOfBytes(messageOf(SPAN), part);
     return { span, text: JSON.stringify(span) };
   });
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  received(await jsonIndex(bytes), originOfText, (part) => {
+  receive(await jsonIndex(bytes), originOfText, (part) => {
     const text = textOf(part);
     skipValue(text, 0); // throws where it is too deep to be stored
     const json = parsed(text);
@@ -95,7 +95,7 @@ export const originOfBytes: Decode = (type, part) => jsonOfBytes(messageOf(type)
 export const originOfText: Decode = (type, part) => jsonOf(type, parsed(textOf(part)));
 
 /** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
-export async function received<Item>(
+export async function receive<Item>(
   groups: readonly SpanGroup[],
   decode: Decode,
   readItem: (bytes: Uint8Array) => Item,

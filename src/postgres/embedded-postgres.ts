@@ -37,7 +37,7 @@ import {
 } from './postgres-cluster.js';
 import { ownResources, settingsFor } from './settings.js';
 import { type LogLevel, serverLog } from './server-log.js';
-import { commandLine, ended, isPostmaster, serverProcesses, signal } from './processes.js';
+import { commandLine, waitForEnd, isPostmaster, serverProcesses, signal } from './processes.js';
 
 export interface EmbeddedPostgresOptions {
   /** Made when missing. One process at a time may have it. */
@@ -345,11 +345,11 @@ async function endServer(pgdata: string, tools: Tools): Promise<void> {
   if (pid !== undefined && isPostmaster(pid, pgdata)) {
     tools.log(`stopping PostgreSQL ${pid}, left behind on ${pgdata}`);
     signal(pid, 'SIGINT');
-    await ended(pid, LEFTOVER_STOP_MS);
+    await waitForEnd(pid, LEFTOVER_STOP_MS);
   }
   for (const left of serverProcesses(pgdata)) {
     signal(left, 'SIGKILL');
-    await ended(left, LEFTOVER_STOP_MS);
+    await waitForEnd(left, LEFTOVER_STOP_MS);
   }
 }
 

@@ -126,7 +126,7 @@ export function signal(pid: number, name: 'SIGHUP' | 'SIGINT' | 'SIGKILL'): void
 }
 
 /** Waits until a process is gone, or for the time given. */
-export async function ended(pid: number, timeoutMs: number): Promise<void> {
+export async function waitForEnd(pid: number, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   const started = processStart(pid);
   if (started === undefined) return;

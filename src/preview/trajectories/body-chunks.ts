@@ -32,7 +32,7 @@ export class BodyCutter {
   private edited = 0;
 
   /** Bytes of a group. */
-  group(bytes: Uint8Array): void {
+  addGroup(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length; i += CHUNK_BYTES) {
       const start = this.text.length;
       this.text.append(bytes.subarray(i, i + CHUNK_BYTES));
@@ -42,7 +42,7 @@ export class BodyCutter {
   }
 
   /** Bytes of the body that belong to no group. */
-  frame(bytes: Uint8Array): void {
+  addFrame(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length; i += CHUNK_BYTES) {
       this.edit(this.text.length, 0, bytes.subarray(i, i + CHUNK_BYTES));
       this.cutWhenFull();

@@ -214,8 +214,8 @@ export class TrajectoryReader implements ScanListener {
 
   private cutUpTo(end: number, isGroup: boolean): void {
     const bytes = this.chunk.subarray(this.cutEnd, end);
-    if (isGroup) this.cutter.group(bytes);
-    else this.cutter.frame(bytes);
+    if (isGroup) this.cutter.addGroup(bytes);
+    else this.cutter.addFrame(bytes);
     this.cutEnd = end;
   }
 }

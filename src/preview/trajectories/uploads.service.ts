@@ -5,7 +5,7 @@ import zlib from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Caller } from '../../auth/caller.js';
-import { answeredOnce, idempotencyKey } from '../../auth/idempotency.js';
+import { answerOnce, idempotencyKey } from '../../auth/idempotency.js';
 import { holdOf } from '../../common/body-budget.js';
 import { assertJson } from '../../common/body.guard.js';
 import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../common/inflated.js';
@@ -85,7 +85,7 @@ export class UploadsService {
         const project = (await projectOf(upload.reader)) ?? '';
         const hash = createHash('sha256').update(request.path).update(upload.bodySha256).digest();
         const write = { key: name, caller, project, hash };
-        return answeredOnce(this.database, write, work, transaction);
+        return answerOnce(this.database, write, work, transaction);
       };
       const answer = await (key ? keyed(key) : transaction(work));
       isKept = upload.isKept;
@@ -269,7 +269,7 @@ class Staging {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
     const packed: StoredChunk[] = [];
-    for (const chunk of chunks) packed.push(await this.packed(chunk));
+    for (const chunk of chunks) packed.push(await this.pack(chunk));
     await upload.store(async () => {
       const { projectId, id } = upload;
       if (repealed.length > 0) await this.repeal(repealed);
@@ -279,7 +279,7 @@ class Staging {
     });
   }
 
-  private async packed({ text, edits, isPayload }: BodyChunk): Promise<StoredChunk> {
+  private async pack({ text, edits, isPayload }: BodyChunk): Promise<StoredChunk> {
     const packed = await gzip(text, LEVEL);
     if (isPayload) {
       this.hasPayload = true;
