@@ -13,19 +13,20 @@ declare module 'http' {
 
 /** A body of up to this weight is a small one. */
 const SMALL_BYTES = 256 * 1024;
-/** This part of the budget takes small bodies only, so that they pass while large ones fill the rest. */
+/** Only small bodies may use this part of the budget, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
 /**
- * A body that does not fit waits so long in all, without being read. Bodies that grow hold some of the budget while they
- * wait for more: if each wait had this long, they could keep each other waiting for ever.
+ * How long a body that does not fit may wait in all. It is not read meanwhile. Bodies that grow hold some of the
+ * budget while they wait for more: if each wait had this long, they could keep each other waiting for ever.
  */
 const WAIT_MS = 2000;
-/** More bodies of one key do not wait. */
+/** How many bodies of one key may wait. */
 const MAX_WAITING = 64;
 
 /**
- * Shares a number of bytes among the bodies that are under way. A key may hold as much as stays free: one key up to a
- * half, two keys a third each, and so on, so that something is left for the next one. A body that is alone may be larger.
+ * Shares a number of bytes among the bodies that are under way. A key may hold as much as stays free: one key up to
+ * a half, two keys a third each, and so on, so that something is left for the next one. A single body may be larger
+ * when no other is under way.
  */
 class Pool {
   held = 0;
@@ -66,7 +67,7 @@ export class Hold {
   ) {}
 
   /**
-   * Makes the hold one of so many bytes; answers a promise when it has to wait for them.
+   * Changes the hold to `bytes`; returns a promise when it has to wait for them.
    * @throws ApiError `too_large` when they never fit, `unavailable` when they did not fit in time.
    */
   set(bytes: number): Promise<void> | undefined {
@@ -78,7 +79,7 @@ export class Hold {
     return this.set(this.bytes + bytes);
   }
 
-  /** Gives everything back, and waits for nothing any more. */
+  /** Gives everything back and stops waiting. */
   release(): void {
     this.budget.forget(this);
     this.moved(0);
@@ -147,7 +148,7 @@ export class BodyBudget {
     });
   }
 
-  /** Lets those in that fit now, the first of each key first. */
+  /** Admits the bodies that fit now, the oldest of each key first. */
   wake(): void {
     if (this.isWaking || this.waiting.size === 0) return;
     this.isWaking = true; // a hold that moves between pools wakes again
@@ -161,7 +162,7 @@ export class BodyBudget {
     this.isWaking = false;
   }
 
-  /** Refuses what the hold waits for, if it does. */
+  /** Refuses the waiting hold, if it waits. */
   forget(hold: Hold): void {
     const queue = this.waiting.get(hold.owner);
     const at = queue?.findIndex((waiter) => waiter.hold === hold) ?? -1;
@@ -182,12 +183,12 @@ export const bodyBudget = new BodyBudget(config.bodyBudgetBytes);
 export const holdOf = (request: Request): Hold =>
   (request.hold ??= bodyBudget.hold(callerOf(request).keyId));
 
-/** A client that takes nothing of an answer for so long is cut, as a stream's is. */
+/** A client that reads nothing of an answer for this long is disconnected, as with streams. */
 const UNREAD_MS = 60_000;
 
 /**
- * An answer that waits in memory for its client is held until that has taken it: one connection after the other could leave
- * a large one unread. It is there already, so it does not wait for room.
+ * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave a
+ * large answer unread. The answer exists already, so it does not wait for room.
  * @throws ApiError `unavailable` when there is none
  */
 export function heldAnswer(request: Request, answer: string): string {
@@ -204,8 +205,8 @@ const LOOK_AGAIN_MS = 250;
 const MAX_LOOKS = 240;
 
 /**
- * Gives back what a request held, when its connection or answer has closed. When the client left before its answer, the
- * handler may have the body still: the hold then ends when the handler has answered.
+ * Gives back what a request held when its connection or answer has closed. If the client left before the answer, the
+ * handler may still have the body: the hold then ends when the handler has answered.
  */
 export function endHold(request: Request, response: Response): void {
   const { hold } = request;

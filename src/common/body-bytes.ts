@@ -1,12 +1,12 @@
-/** A body of up to this stays in the chunks that it came in. More are copied: a Buffer of one byte takes some hundred. */
+/** A body up to this size keeps the chunks it came in. A larger one is copied: a Buffer of one byte takes about a hundred. */
 const FEW_CHUNKS = 16;
 const FEW_BYTES = 512 * 1024;
 const STEP_BYTES = 256 * 1024;
 
 /**
- * The bytes of a body as they come, up to a limit. Those of a large body lie in one buffer, which grows in place, and
- * whose memory `freeBytes` gives back. V8 would collect it much later: a buffer takes next to nothing of its heap, and the
- * growth of the heap is what it collects by.
+ * The bytes of a body as they come, up to a limit. A large body is kept in one buffer, which grows in place and
+ * which `freeBytes` releases. V8 would collect it much later: it collects when its heap grows, and a buffer takes
+ * almost nothing of the heap.
  */
 export class BodyBytes {
   length = 0;
@@ -46,7 +46,7 @@ export class BodyBytes {
   }
 }
 
-/** Gives back the memory of `joined` bytes, which are empty then. A small body is left to V8. */
+/** Releases the memory of `joined` bytes, which are empty afterwards. V8 collects small bodies. */
 export function freeBytes({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer && buffer.resizable) buffer.resize(0);
 }

@@ -46,10 +46,10 @@ export const BodyText = createParamDecorator((_: unknown, context: ExecutionCont
 );
 
 /**
- * Reads, inflates, parses and validates the body of a route that takes one, by the DTO of its `@Body()` parameter, and
- * notes the projects that body and query name. It is a guard, and stands behind the one that authenticates: a caller
- * without a key cannot make the service read a body, and what a body takes of the memory for bodies is counted for its
- * key. A DTO without rules is an error: nothing passes unseen.
+ * Reads, inflates, parses and validates the body of a route by the DTO of its `@Body()` parameter, and notes the
+ * projects that body and query name. It is a guard that runs after authentication: a caller without a key cannot make
+ * the service read a body, and the memory for a body is charged to its key. A DTO without rules is an error: nothing
+ * passes unchecked.
  */
 @Injectable()
 export class BodyGuard implements CanActivate {
@@ -93,10 +93,10 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
     );
 }
 
-/** While it is read: its bytes, and the chunks that they came in, which V8 collects later. */
+/** Memory while a body is read: its bytes, and the chunks they came in, which V8 collects later. */
 const RAW_WEIGHT = 2;
 
-/** The body, inflated. The limit, `MAX_BODY_BYTES`, counts inflated bytes, and stops the inflating. */
+/** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops there. */
 export async function readBytes(request: Request): Promise<Buffer> {
   const limit = config.maxBodyBytes;
   const encoding = encodingOf(request);
@@ -128,11 +128,11 @@ export async function readBytes(request: Request): Promise<Buffer> {
   }
 }
 
-/** Bytes that a body of unknown length holds before they come, so that small chunks do not ask one by one. */
+/** A body of unknown length reserves this many bytes at a time, so that small chunks do not each ask for memory. */
 const HELD_AHEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** The text of a body that is to be JSON, in place of its bytes; what its parsed copy will take is held. */
+/** Turns the bytes of a JSON body into text, and reserves the memory of its parsed copy. */
 export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
   const hold = holdOf(request);
   const turn = new Turn();
@@ -150,7 +150,7 @@ export async function jsonText(request: Request, bytes: Buffer): Promise<string>
   }
   const parsing = hold.add(parsedBytes(text, bytesPerCharacter));
   if (parsing) await parsing;
-  if (turn.isOver) await turn.next(); // to parse it may take as long again
+  if (turn.isOver) await turn.next(); // parsing may take as long again
   return text;
 }
 
@@ -180,7 +180,7 @@ export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[
   }
 }
 
-/** Looking for the place takes about as long as parsing, so it ends here. */
+/** Finding the place takes about as long as parsing, so the search ends here. */
 const SEARCHED_LENGTH = 1024 * 1024;
 
 /** Where a text stops being JSON. The messages of `JSON.parse` rarely say so, and repeat what stands there. */

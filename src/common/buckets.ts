@@ -9,7 +9,7 @@ export const MAX_BUCKETS = 10_000;
 /** Seconds; longer ones are whole days. */
 const USUAL = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, DAY_S];
 
-/** Up to so many seconds, buckets of so many: what the published clients' own service chooses. */
+/** Window length up to which a bucket length is used, in seconds: as the published clients' own service chooses. */
 const CHOSEN = [
   [2 * 3600, 300],
   [12 * 3600, 3600],
@@ -17,7 +17,7 @@ const CHOSEN = [
   [14 * DAY_S, 43_200],
 ] as const;
 
-/** Seconds of a bucket: as asked for, else chosen by the length of the window; more where there would be too many. */
+/** The bucket length in seconds: as requested, else by the length of the window; raised when there would be too many buckets. */
 export function granularityOf(asked: number | null | undefined, start: Date, end: Date): number {
   const seconds = (+end - +start) / SECOND_MS;
   const wanted = asked ?? CHOSEN.find(([longest]) => seconds <= longest)?.[1] ?? DAY_S;

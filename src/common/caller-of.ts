@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 
-/** Who sends a request to a guarded route. Other routes have nobody, and must not ask. */
+/** The caller of a guarded route. Unguarded routes have none and must not call this. */
 export function callerOf({ user }: Request): Express.User {
   if (!user) throw new Error('the route has no guard, so nobody is known');
   return user;

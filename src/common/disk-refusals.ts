@@ -5,7 +5,7 @@ let refusedAt = -Infinity;
 /** SQLSTATEs of a full disk, and of trouble with it. */
 const REFUSALS = new Set<unknown>(['53100', '58030']);
 
-/** Keeps in mind that the database refused something because of its disk: it does not say so when it is asked. */
+/** Remembers that the database refused something because of its disk: PostgreSQL does not report it when asked. */
 export function noteDiskRefusal(error: unknown): void {
   const { code } = Object(error) as { code?: unknown };
   if (REFUSALS.has(code)) refusedAt = performance.now();

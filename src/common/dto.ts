@@ -112,7 +112,7 @@ const IsList = (maxItems: number) =>
     ApiProperty({ type: 'string', isArray: true, maxItems }),
   );
 
-/** An id that names something else, and may be empty for nothing: `thread_id`, `turn_id`. */
+/** An id of another thing, or an empty text for none: `thread_id`, `turn_id`. */
 export const IsOptionalId = () =>
   applyDecorators(
     IsOptional(),
@@ -147,7 +147,7 @@ export function isDateTime(value: unknown): value is string {
   return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
 }
 
-/** An offset may carry an instant out of the years that have four digits. */
+/** An offset may move an instant out of the four-digit years. */
 const isYearOfFour = (year: number) => year >= 1 && year <= 9999;
 
 /** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
@@ -159,8 +159,8 @@ export function dateOf(text: string): Date {
 }
 
 /**
- * At most so many entries; stands before rules that look at each of them. A list that brings data to store is too large
- * then, not malformed. @throws ApiError `too_large`
+ * At most this many items; place it before rules that check each item. A longer list is refused as too large, not as
+ * malformed. @throws ApiError `too_large`
  */
 export const MaxItems = (max: number) =>
   ValidateBy({
@@ -235,12 +235,12 @@ const IsCount = () =>
     ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_INT, nullable: true }),
   );
 
-/** What breaks the ties of an order: two fields at most. */
+/** The fields that break ties in an order: two at most. */
 const MAX_POSITION = MAX_SORTS + 2;
 
 /**
- * The place of the last row that the caller has: its values of the sorted fields and of those that break ties, in this
- * order. `isAfter` judges each of them, and makes the condition.
+ * The position of the last row the caller has: its values of the sorted fields, then of the tie-breakers. `isAfter`
+ * checks them and makes the condition.
  */
 export const IsAfter = () =>
   applyDecorators(

@@ -9,7 +9,7 @@ import { metrics, show } from './metrics.js';
 
 declare module 'http' {
   interface IncomingMessage {
-    /** The caller's `x-request-id`, if it sent a sane one, else a new one. */
+    /** The caller's `x-request-id` if it is valid, else a new one. */
     id: string;
   }
 }
@@ -33,23 +33,23 @@ show(
   }),
 );
 
-/** Request lines can be had without everything else that is told at `debug`. */
+/** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
 const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
 const lastAnswersBegin = new AbortController();
-/** Aborted when each answer is the last one of its connection. What streams without an end, ends then. */
+/** Aborted when the process begins to stop. Endless streams end then. */
 export const lastAnswers: AbortSignal = lastAnswersBegin.signal;
 
-/** From now on each connection is closed with the answer it gets: the process is about to end. */
+/** Closes each connection after its next answer: the process is about to stop. */
 export function closeWithAnswers(): void {
   lastAnswersBegin.abort();
 }
 
 /**
- * First of all: gives the request its id; when its answer has ended, measures and logs it, gives its
- * memory back, and lets the rest of it go by.
+ * The first middleware: gives the request its id. After the answer it measures and logs the request, releases its
+ * memory, and drains what is left of its body.
  */
 export function edge(request: Request, response: Response, next: NextFunction): void {
   const sent = request.headers['x-request-id'];

@@ -15,12 +15,12 @@ export class ErrorFilter implements ExceptionFilter {
     const request = http.getRequest<Request>();
     const response = http.getResponse<Response>();
     if (response.destroyed) {
-      response.end(); // nobody is there to be told; it shows that the handler is done
+      response.end(); // the client has gone; this only marks the handler as done
       return;
     }
     noteDiskRefusal(thrown);
     const error = toApiError(thrown);
-    // What a service refuses on purpose has no cause: a probe that is not ready is no entry each time.
+    // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
     const cause = thrown instanceof ApiError ? error.cause : thrown;
     if (error.status >= 500 && cause)
       this.logger.error({ request_id: request.id, path: request.path, err: cause });

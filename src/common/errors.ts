@@ -82,10 +82,10 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Where the service shows them. The `type` of a problem document names its code there. */
+/** Path of the page of errors. The `type` of a problem document is this path with the code as its fragment. */
 export const ERRORS_PATH = 'errors';
 
-/** The page there, without anything that would have to be loaded. */
+/** The page itself. It loads nothing else. */
 export const ERRORS_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -154,7 +154,7 @@ export function toApiError(error: unknown): ApiError {
   return fromForeign(error);
 }
 
-/** What Nest says where no route is. */
+/** Nest's message for an unknown route. */
 const NO_ROUTE = /^Cannot ([A-Z]+) (\/[^?]*)/;
 
 function fromNest(error: HttpException): ApiError {
@@ -188,7 +188,7 @@ interface ForeignError {
 
 const INTERNAL = 'the service failed; the request id names the entry in its log';
 
-/** True when the connection to PostgreSQL failed, so that nothing is known of the statement that was under way. */
+/** True when the connection to PostgreSQL failed, so that the outcome of the statement is unknown. */
 export function isConnectionError(error: unknown): boolean {
   const { code, message, severity } = (error ?? {}) as Record<string, unknown>;
   return (
@@ -234,7 +234,7 @@ function fromSqlState(state: string, cause: unknown): ApiError {
     return unavailable('the database took longer over a statement than it may', cause);
   const trouble = TROUBLE.find(([states]) => states.test(state));
   if (trouble) return unavailable(trouble[1], cause);
-  // the system's refusal to write is one of permission to PostgreSQL
+  // PostgreSQL reports a read-only file system as missing permission
   if (state === '42501' && /Read-only file system/.test((cause as Error).message))
     return unavailable(NO_WRITES, cause);
   return new ApiError('internal', INTERNAL, { cause });

@@ -8,10 +8,10 @@ const QUERY = '4';
 
 /** A parameter of a handler that takes a whole body, or a whole query. */
 export interface DtoParameter {
-  /** What the parameter was declared as. `Object` where the class vanished: `import { type … }`. */
+  /** The declared class of the parameter. It is `Object` where the class was imported as a type. */
   dto: Dto;
   isBody: boolean;
-  /** It takes one member, or what no pipe has looked at. */
+  /** True when the parameter takes a single member, or has no pipe. */
   isPart: boolean;
 }
 

@@ -14,7 +14,7 @@ const INFLATERS: Record<string, ((options: zlib.ZlibOptions) => Inflater) | unde
 
 type Inflater = zlib.Gunzip | zlib.Inflate | zlib.BrotliDecompress;
 
-/** Least average speed of a body, in bytes a second: what is held in memory has to come faster than what is stored as it comes. */
+/** Lowest average speed of a body in bytes a second: a body held in memory has to come faster than one that is stored as it comes. */
 export const HELD_RATE = 64 * 1024;
 export const STREAMED_RATE = 16 * 1024;
 
@@ -23,7 +23,7 @@ export interface Reading {
   limit: number;
   /** `HELD_RATE` or `STREAMED_RATE`. */
   rate: number;
-  /** A body may be silent for so long, and be so much later than its rate asks for. */
+  /** How long a body may pause, and how far it may fall behind its rate. */
   timeoutMs?: number;
   /** Stops the reading, with its reason as the error. */
   signal?: AbortSignal;
@@ -44,7 +44,7 @@ export function encodingOf(request: Request): string {
 export const inflaterBytes = (encoding: string): number =>
   encoding === '' ? 0 : encoding === 'br' ? 16 * 1024 * 1024 : 128 * 1024;
 
-/** The bytes that a body is declared to have when it is sent as it is; undefined when that is not known. */
+/** The declared length of a body that is sent without an encoding; undefined when it is unknown. */
 export function declaredBytes(request: Request, encoding: string): number | undefined {
   const length = request.headers['content-length'];
   return encoding === '' && length !== undefined ? Number(length) : undefined;
@@ -150,7 +150,7 @@ function consume(
   });
 }
 
-/** A body may come in so many chunks of any size; in more, they must have so many bytes on average. */
+/** How many chunks of any size a body may have; beyond that, the least average size of a chunk. */
 export const MAX_PIECES = 50_000;
 export const LEAST_PIECE_BYTES = 16;
 const TOO_MANY_PIECES = `the body comes in more than ${MAX_PIECES} chunks of less than ${LEAST_PIECE_BYTES} bytes`;
@@ -166,7 +166,7 @@ function pieceCounter(refuse: () => void): (piece: Buffer) => void {
   };
 }
 
-/** The time that a client has to send a body. Time in which nobody listens to it does not count. */
+/** The time a client has to send a body. Time in which the service does not read does not count. */
 class Pace {
   private bytes = 0;
   activeMs = 0;
@@ -230,9 +230,9 @@ const LET_GO_MS = 30_000;
 const LET_GO_CHECK_MS = 100;
 
 /**
- * Receives and drops the rest of a request that is answered already, so that a client that sends before it reads finds
- * its answer. After so many bytes or so much time the connection is cut. The bytes are those of the socket: Node emits no
- * `data` for a body that nobody began to read.
+ * Receives and drops the rest of a request that is answered already, so that a client that sends before it reads
+ * gets its answer. Cuts the connection after a number of bytes or a time. It counts bytes of the socket: Node emits no
+ * `data` for a body that is not being read.
  */
 export function letGoBy(request: Request): void {
   const { socket } = request;
@@ -249,7 +249,7 @@ export function letGoBy(request: Request): void {
 export const tooLarge = (limit: number) =>
   new ApiError('too_large', `the body is over the limit of ${limit} bytes`);
 
-/** Nobody reads it: the client has gone. */
+/** The client has gone. */
 const leftEarly = () => new ApiError('invalid_request', 'the body ended early');
 
 const tooSlow = () => new ApiError('request_timeout', 'the body comes too slowly');

@@ -111,7 +111,7 @@ const BACKSLASH = 0x5c;
 const OBJECT = 1;
 const ARRAY = 2;
 
-/** A longer key is none that anybody looks for; it is reported as empty. */
+/** A longer key is reported as empty: no listener looks for one. */
 const MAX_KEY_BYTES = 256;
 
 /**
@@ -252,7 +252,7 @@ export class JsonScanner {
   }
 }
 
-/** Enough to know the names that are looked for: they are ASCII. */
+/** Latin-1 is enough: the names that listeners look for are ASCII. */
 const latin1 = (chunk: Uint8Array, start: number, end: number) =>
   Buffer.from(chunk.buffer, chunk.byteOffset, end).toString('latin1', Math.max(start, 0));
 

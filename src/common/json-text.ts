@@ -8,7 +8,7 @@
 /** Where a value lies: `text.slice(start, end)` is the value, without the white space around it. */
 export type Span = readonly [start: number, end: number];
 
-/** Containers inside containers, the outermost included. PostgreSQL's own parser recurses and has a stack to lose. */
+/** Containers inside containers, the outermost included. PostgreSQL's own parser recurses and could overflow its stack. */
 export const MAX_DEPTH = 1000;
 
 export class TooDeep extends Error {
@@ -33,7 +33,7 @@ const CLOSE_BRACE = 0x7d;
 /** The distance between `[` and `{`, and between `]` and `}`; no other pair of characters legal outside strings has it. */
 const BRACKET_TO_BRACE = 0x20;
 
-/** Set in the code of a letter, makes it lower case. */
+/** Setting this bit in the code of a letter makes it lower case. */
 const LOWER_CASE = 0x20;
 
 /**
@@ -98,7 +98,7 @@ export function elementSpans(text: string, at: number, depth = 1): Span[] {
   return spans;
 }
 
-/** The text of the value that the members named lead to, from the object that is the text; they must be there. */
+/** The text of the value at a path of members in an object's text. The path must exist. */
 export function valueAt(text: string, ...names: string[]): string {
   return names.reduce((value, name) => value.slice(...memberSpans(value, 0).get(name)!), text);
 }
@@ -106,7 +106,7 @@ export function valueAt(text: string, ...names: string[]): string {
 /** Values to find: `true` is the value itself; else these members of it, or `[shape]` in each of its elements. */
 export type Shape = true | readonly [Shape] | { readonly [member: string]: Shape };
 
-/** The texts that a shape finds. What is not there, or is no such container, is undefined. */
+/** The texts that a shape finds; undefined where a value is missing or is another kind of container. */
 export type Texts<S extends Shape> = S extends true
   ? string
   : S extends readonly [infer E extends Shape]
@@ -128,7 +128,7 @@ class Finder {
 
   constructor(private readonly text: string) {}
 
-  /** What the shape finds in the value at `at`, which then stands behind it. */
+  /** Collects what the shape finds in the value at `at`, and moves `at` behind it. */
   find(shape: Shape, depth: number): unknown {
     this.at = skipSpace(this.text, this.at);
     const first = this.text.charCodeAt(this.at);
@@ -199,8 +199,8 @@ const isMembers = (shape: Shape): shape is Record<string, Shape> =>
 const UNLIMITED = -Number.MAX_SAFE_INTEGER;
 
 /**
- * The texts of the array that is the member named of the object that is the text. Their depth is not judged, so that
- * one that is too deep can be refused by itself.
+ * The texts of the elements of an array, which is a member of an object's text. Their depth is not checked, so that
+ * an element that is too deep can be refused by itself.
  */
 export function elementTexts(text: string, name: string): string[] {
   const [start] = memberSpans(text, 0, UNLIMITED).get(name)!;

@@ -32,20 +32,20 @@ const SHAPE_BYTES = 256;
 const INDEX_KEY_BYTES = 160;
 
 /**
- * A text this short is not looked at: nothing in it weighs more than this factor. Counting costs about as much as
- * `JSON.parse`, and most bodies are short.
+ * A text this short is not counted: its values take at most this factor of its length. Counting costs about as much
+ * as `JSON.parse`, and most bodies are short.
  */
 const SHORT_TEXT = 64 * 1024;
 const WORST_FACTOR = 32;
 
-/** Hashes of the shapes and short strings seen last, by their lower bits: what repeats itself counts once, or seldom. */
+/** Hashes of the shapes and short strings seen last, by their lower bits, so that repeats are counted once or seldom. */
 const SEEN = new Int32Array(8192);
 /** Hash of the keys of each open container so far. */
 const SHAPES = new Int32Array(MAX_BODY_DEPTH + 2);
 
 const HASH_START = 0x811c9dc5;
 const HASH_PRIME = 0x01000193;
-/** So many characters of a string are hashed before it is known to end: longer than `SHORT_STRING` and most keys. */
+/** How many characters are hashed before the end of a string is known: more than `SHORT_STRING` and most keys have. */
 const HASHED_RUN = 16;
 
 const QUOTE = 0x22;
@@ -203,7 +203,7 @@ function hashOf(text: string, from: number, to: number): number {
   return hash;
 }
 
-/** Brings the upper bits down, since the lower ones choose the slot; never 0, which is an empty one. */
+/** Mixes the upper bits into the lower ones, which choose the slot. Never 0, which means an empty slot. */
 const mixed = (hash: number) => Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
 
 const tooMany = (limit: number, what: string) =>

@@ -29,7 +29,7 @@ export const logger = pino(
 
 type Level = 'info' | 'error' | 'warn' | 'debug' | 'trace' | 'fatal';
 
-/** What Nest and the features log through; the last argument is the context. */
+/** The logger of Nest and of the features; the last argument is the context. */
 export class PinoLoggerService implements LoggerService {
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.findLast((value) => typeof value === 'string' && !value.includes('\n'));
@@ -37,7 +37,7 @@ export class PinoLoggerService implements LoggerService {
     else if (typeof message === 'object') logger[level]({ context, ...message });
     else logger[level]({ context }, message as string);
   }
-  /** At this level Nest tells of every module and route it sets up. */
+  /** At this level Nest logs every module and route it sets up. */
   log(message: unknown, ...rest: unknown[]): void {
     this.write('debug', message, rest);
   }

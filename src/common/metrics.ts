@@ -4,7 +4,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
 
-/** Shows a metric, made with `registers: []`, in place of the one that another app of this process has shown. */
+/** Registers a metric that was made with `registers: []`; it replaces that of another app in this process. */
 export function show<M extends Metric>(metric: M): M {
   metrics.removeSingleMetric((metric as unknown as { name: string }).name);
   metrics.registerMetric(metric);

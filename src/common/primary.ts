@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 
-/** What a worker asks its primary, and what comes back under the same id. */
+/** A question of a worker to its primary, and the answer under the same id. */
 interface Message {
   skein: 'question' | 'answer';
   id: number;
@@ -21,12 +21,12 @@ if (cluster.isWorker)
     waiting.delete(message.id);
   });
 
-/** Says what is answered to a question: in the primary where workers share a port, else in this process. */
+/** Registers the answer to a question: in the primary where workers share a port, else in this process. */
 export function answer(about: string, by: Answer): void {
   answers.set(about, by);
 }
 
-/** Asks the process that knows for all of them. A worker without its primary ends, and so do its questions. */
+/** Asks the process that keeps the state for all workers. A worker ends with its primary, and its questions with it. */
 export async function ask<T>(about: string, value?: unknown): Promise<T> {
   if (!cluster.isWorker) return (await answers.get(about)!(value as never)) as T;
   return new Promise((resolve) => {

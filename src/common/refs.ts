@@ -9,7 +9,7 @@ export interface Ref {
   kind: RefKind;
   /** Name of the object or op, or the id of the call or span. */
   name: string;
-  /** Or what stands for it: `latest`, `v<n>`, an alias, which may hold single spaces. Null for a call or span. */
+  /** A digest, `latest`, `v<n>`, or an alias, which may contain single spaces. Null for a call or span. */
   digest: string | null;
   /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
   path: string[];
@@ -20,7 +20,7 @@ const REF = new RegExp(
   'u',
 );
 
-/** Null when the text is no ref of the scheme in force. Existence is not looked at. */
+/** Null when the text is not a ref of the scheme in force. Existence is not checked. */
 export function parseRef(text: unknown): Ref | null {
   const match = typeof text === 'string' ? REF.exec(text) : null;
   if (!match) return null;

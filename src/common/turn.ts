@@ -1,6 +1,6 @@
 import { setImmediate as breath } from 'node:timers/promises';
 
-/** Work goes on for about this long before other requests get their turn. */
+/** Work runs for about this long before other requests get a turn. */
 const TURN_MS = 10;
 
 /** The turn of long work on the event loop. Between pieces: `if (turn.isOver) await turn.next()`. */
@@ -17,7 +17,7 @@ export class Turn {
   }
 }
 
-/** What `work` makes of each item. */
+/** Maps items by `work`, in turns. */
 export async function inTurns<T, R>(
   items: readonly T[],
   work: (item: T, i: number) => R,

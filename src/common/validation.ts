@@ -20,7 +20,7 @@ interface Property {
   isProject: boolean;
   /** `@IsOptional()`: null and undefined break no rule. */
   isOptional: boolean;
-  /** What else has to hold for the rules to apply: `@ValidateIf()`. */
+  /** A further condition for the rules to apply: `@ValidateIf()`. */
   conditions: ((object: object, value: unknown) => boolean)[];
   rules: Rule[];
   nested: { rules: Rules; each: boolean } | undefined;
@@ -28,7 +28,7 @@ interface Property {
 
 type Rules = readonly Property[];
 
-/** What a check has seen: the refused fields, and the projects the body names in fields marked `@IsProjectId()`. */
+/** The result of a check: the refused fields, and the projects named in fields marked `@IsProjectId()`. */
 export interface Checked {
   violations: Violation[];
   projects: string[];
@@ -92,7 +92,7 @@ function checkProperty(
   if (nested) checkNested(nested, value, under(parent, name), seen);
 }
 
-/** Looks first: most members are absent. */
+/** Checks for presence first: most members are absent. */
 function ownValue(object: Record<string, unknown>, name: string): unknown {
   const found = object[name];
   return found === undefined || Object.hasOwn(object, name) ? found : undefined;
@@ -114,14 +114,14 @@ function checkNested(
 }
 
 /**
- * Reads the rules of a DTO, and of those in it.
- * @throws Error that says what to do where a property would pass unseen, or a rule cannot run.
+ * Reads the rules of a DTO and of its nested DTOs.
+ * @throws Error that says what to do about a property without a rule, or a rule that cannot run.
  */
 export function assertRules(dto: Dto): void {
   rulesOf(dto);
 }
 
-/** Whether whatever passes the rules names a project, in a field marked `@IsProjectId()` that cannot be left out. */
+/** Whether the rules require a project, in a field marked `@IsProjectId()`. */
 export function namesProject(dto: Dto): boolean {
   return isNaming(rulesOf(dto));
 }
@@ -174,7 +174,7 @@ function compile(dto: Dto): Property[] {
   return properties;
 }
 
-/** What TypeScript puts in place of a class that is not there at run time is one of JavaScript's own. */
+/** TypeScript replaces a class that does not exist at run time by one of JavaScript's own. */
 function assertOwnClass(dto: Dto | undefined): void {
   if (typeof dto !== 'function' || /\[native code\]/.test(Function.prototype.toString.call(dto)))
     throw new Error(
@@ -245,7 +245,7 @@ function compileRule(dto: Dto, metadata: Metadata): Rule[] {
 /** One value of each kind of JSON. */
 const SAMPLES = [null, false, 0, '', [], {}];
 
-/** Finds what cannot run before a client does. */
+/** Finds rules that cannot run before a client meets them. */
 function assertRuns(rule: Rule, fault: (why: string) => Error): void {
   for (const value of SAMPLES)
     try {

@@ -5,11 +5,11 @@ import { unavailable } from './errors.js';
 interface Limits {
   /** A job that takes longer ends the thread. */
   timeoutMs?: number;
-  /** Time that the jobs of one key may take: at once, and regained each second. */
+  /** Time that the jobs of one key may take: in one go, and how much is regained each second. */
   budgetMs?: { burst: number; perSecond: number };
   /** Heap of the thread; more ends it. */
   memoryMb: number;
-  /** Jobs that may wait, and the characters that they hold. A key may take half of each. */
+  /** How many jobs may wait, and how many characters they may hold. One key may use half of each. */
   maxWaiting: { jobs: number; length: number };
 }
 
@@ -26,9 +26,9 @@ interface Job<Question, Answer> {
 }
 
 /**
- * A thread of this process for work on what clients sent that would hold up the event loop. It starts with the first
- * job, does one at a time, and is replaced when a job ends it. Keys take turns, so that whoever sends many jobs delays
- * another key by one of them.
+ * A thread for work on client data that would block the event loop. It starts with the first job, runs one at a
+ * time, and is replaced when a job ends it. Keys take turns, so that a key with many jobs delays another key by one of
+ * them.
  */
 export class WorkerThread<Question, Answer> {
   private readonly line: Line<Job<Question, Answer>>;
@@ -137,7 +137,7 @@ export class Line<Job> {
     this.length += length;
   }
 
-  /** A job of the key that has waited longest, which then goes to the end of the line. */
+  /** Takes a job of the key that has waited longest, and moves the key to the end of the queue. */
   next(): { key: string; job: Job } | undefined {
     const [first] = this.waiting;
     if (!first) return undefined;
@@ -164,8 +164,8 @@ interface Thread<Answer> {
 }
 
 /**
- * Time that a thread has spent: as much as passed, but no more than all threads of the process have computed, so that a
- * busy machine is not taken for a busy thread.
+ * The time a thread has spent: the time that passed, but at most the CPU time of all threads, so that a busy machine
+ * does not count as a busy thread.
  */
 class Clock {
   private readonly begin = performance.now();
@@ -196,7 +196,7 @@ interface Reply<Answer> {
   error?: { name: string; message: string };
 }
 
-/** What a thread does with its jobs. */
+/** Runs in the thread: answers its jobs by `work`. */
 export function answerJobs(answer: (question: never) => unknown): void {
   parentPort!.on('message', (question) => {
     parentPort!.postMessage(replyTo(() => answer(question as never)));
@@ -213,7 +213,7 @@ function replyTo(answer: () => unknown): Reply<unknown> {
   }
 }
 
-/** The compiled file beside the module at `url`. Tests run sources, and threads what was built of them. */
+/** The compiled file beside the module at `url`. Tests run the sources, and their threads the build. */
 export const threadFile = (name: string, url: string): URL =>
   new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?=[^/]+\/[^/]+$)/, '/dist/src/') : url);
 
