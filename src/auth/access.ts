@@ -8,9 +8,9 @@ import { BEARER_CHALLENGE, BearerGuard } from './bearer.strategy.js';
 import { keyGuard } from './key.guard.js';
 
 /*
- * What a controller declares. The guards run in the order given: who is it, may this role do it; then the body is read
- * and validated; then the projects it names are held against the key's scopes. Nothing of the database is read before
- * the last of them has passed.
+ * What a controller declares. The guards run in the order given: authentication, role, body (read and validated), then
+ * the projects it names against the key's scopes. The request's data is read from the database only after the last of
+ * them.
  */
 
 /** Every route of the controller needs `Authorization: Basic`, with an API key as the password. */
@@ -33,8 +33,8 @@ export const Allow = (role: Role) => SetMetadata(ROLE, role);
 export const NO_PROJECT_FIELD = 'no project field';
 
 /**
- * The route has no field that every request must name its project in, and `why` says who checks the project then, or
- * why there is none to check. Without it, and without such a field, the service does not start.
+ * Marks a route without a required field that names the project; `why` says who checks the project, or why there is
+ * none to check. The service does not start with a route that has neither this nor such a field.
  */
 export const NoProjectField = (why: string) => SetMetadata(NO_PROJECT_FIELD, why);
 

@@ -7,13 +7,13 @@ import type { ApiKey, Role } from './api-key.entity.js';
 
 const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
-/** What the caller's key is now, and the challenge of the scheme it came by. */
+/** Whether the caller's key is valid now, and the challenge of the scheme that was used. */
 interface Credential {
   challenge: string;
   isActive: () => Promise<boolean>;
 }
 
-/** Who sends a request: the key behind it, without its secret. */
+/** The sender of a request: its key, without the secret. */
 export class Caller {
   readonly keyId: string;
   readonly userName: string;
@@ -60,7 +60,7 @@ export class Caller {
     return entity === undefined || entity === '*' || others.length > 0 ? null : entity;
   }
 
-  /** The entity of a project that is named without one: `onlyEntity`, else one named after the user; null when that is no name for one. */
+  /** The entity of a project that is named without one: `onlyEntity`, else the user's name; null where that is not a valid entity name. */
   get ownEntity(): string | null {
     return this.onlyEntity ?? (isProjectId(`${this.userName}/x`) ? this.userName : null);
   }

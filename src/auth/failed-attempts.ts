@@ -5,7 +5,7 @@ import { ApiError } from '../common/errors.js';
 import { Rate } from './rate.js';
 
 export const ATTEMPTS = 20;
-/** Secrets of addresses over the limit are looked up together, so often and so many. */
+/** Secrets from addresses over the limit are looked up in groups: how often, and how many at a time. */
 const TOGETHER_MS = 250;
 const MAX_TOGETHER = 1000;
 
@@ -62,7 +62,7 @@ const tooMany = (ms: number) =>
     },
   );
 
-/** What is counted as one address: of IPv6 the /64, which is what one customer is given at least. */
+/** The address that is counted: for IPv6 its /64, the least that one customer is given. */
 export function addressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
   // a proxy may pass on any text as an address
   return isIP(ip) ? network(ip) : network(socket.remoteAddress ?? '');

@@ -5,7 +5,7 @@ import { InvalidSetting } from '../config.js';
 
 const FILE = 'first-key';
 
-/** Where nobody watches, the output is a log that somebody keeps: the key goes to a file for its owner's eyes alone. */
+/** Output that is not a terminal may be a stored log, so the key goes to a file that only its owner can read. */
 export function keepFirstKey(secret: string, dataDir: string): void {
   const file = join(resolve(dataDir), FILE);
   try {

@@ -24,7 +24,7 @@ import { sessionTokenOf } from './session-cookie.js';
 interface Options {
   /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
   unless?: (body: never) => boolean;
-  /** The answer holds a secret: what is kept of it can be read with the caller's key only. */
+  /** The answer holds a secret: it is stored encrypted with the caller's key. */
   isSecret?: boolean;
 }
 
@@ -94,7 +94,7 @@ export class Idempotency implements NestInterceptor {
   }
 }
 
-/** What the header `Idempotency-Key` says; undefined when there is none. */
+/** The header `Idempotency-Key`; undefined when there is none. */
 export function idempotencyKey(request: Request): string | undefined {
   const key = request.headers['idempotency-key'];
   if (key !== undefined && !isId(key))
@@ -132,19 +132,19 @@ interface UnderWay {
 
 const underWay = new Map<string, UnderWay>();
 
-/** At most so many requests wait for one write, for at most so long; the others are answered 503. */
+/** How many requests may wait for one write, and how long; others are answered 503. */
 const MAX_WAITING = 256;
 const WAIT_MS = 5000;
-/** A request waits for the write of another process for so long, and holds a connection meanwhile. */
+/** How long a request waits for the write of another process. It holds a connection meanwhile. */
 const LOCK_WAIT_MS = 2000;
 
 const stillUnderWay = (cause?: unknown) =>
   unavailable('another request with this Idempotency-Key is under way', cause);
 
 /**
- * Runs the write in one transaction with its key, or answers what it answered the first time. A resend that comes while
- * the write is under way in this process waits in memory and takes its answer, or its failure: it needs no connection.
- * The transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
+ * Runs the write in one transaction with its key, or returns the first answer. A resend that comes while the write is
+ * under way in this process waits in memory and takes its answer, or its failure: it needs no connection. The
+ * transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
  * API key cannot keep all connections waiting.
  */
 export async function answerOnce<T>(

@@ -30,7 +30,7 @@ const noSession = () =>
  * is too low for the route's `@Allow()`. A request of the console without the header Authorization is that of its session.
  */
 export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
-  // A connection is believed for the same guard only: another one may not take this scheme.
+  // A connection is trusted by the same guard only: another one may not accept this scheme.
   const prefix = `${String(strategies)} `;
   const wanted = [strategies]
     .flat()

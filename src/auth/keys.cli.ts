@@ -25,7 +25,7 @@ npm run keys -- generate
 login prints a link to the console, which works once, within 15 minutes. A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
 BOOTSTRAP_API_KEY and needs no database.`;
 
-/** Whom the audit names: the operating system's user, who in a container may have a number only. */
+/** The actor in the audit: the operating system's user, in a container perhaps only its number. */
 function operator(): Actor {
   return { keyId: null, userName: `command line: ${osUser()}` };
 }

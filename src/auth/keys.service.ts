@@ -14,7 +14,7 @@ import { allKeys, keyRevoke, keysBySecrets, keysBySessions } from './keys.query.
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 
-/** A key is believed for so long, and then a connection for as long again: together less than the 5 s of a revocation. */
+/** How long a key stays cached, and then a connection for as long again: together less than the 5 s of a revocation. */
 const CACHE_MS = 2000;
 const CACHED_KEYS = 10_000;
 /** How long the cache goes by one reading of the clock: each reading sets a timer, which a busy server would notice. */
@@ -37,7 +37,7 @@ interface From {
 /** Marks the names of sessions in the cache; in base64 no hash begins so. */
 const SESSION = 'session ';
 
-/** What a connection sent last, and who that was. */
+/** The last header of a connection, and its caller. */
 interface Known {
   header: string;
   caller: Caller;
@@ -57,7 +57,7 @@ export class KeysService {
     ttl: CACHE_MS,
     ttlResolution: CLOCK_MS,
     noDeleteOnStaleGet: true,
-    // A revocation clears the cache: who waits for a look-up gets its answer all the same, and it is not kept.
+    // A revocation clears the cache: a look-up under way still answers its callers, and is not cached.
     ignoreFetchAbort: true,
     // A secret that was a key a while ago is no guess, whatever the address it comes from has tried.
     fetchMethod: (name, stale, { context: address }) =>
@@ -74,7 +74,7 @@ export class KeysService {
     private readonly uses: KeyUses,
   ) {}
 
-  /** Who sends a request with this header over the connection; what `authenticate` finds is kept with the connection. */
+  /** The caller of a request with this header on the connection. What `authenticate` finds is kept with the connection. */
   async callerOn(
     socket: Socket,
     header: string,
@@ -98,7 +98,7 @@ export class KeysService {
     return this.callerWith(secret, isSecret(secret), '', from);
   }
 
-  /** The same for the token of a session. A session is its key: what ends the key ends it. */
+  /** The same for the token of a session, which ends with its key. */
   async verifySession(token: string, from: From): Promise<Caller | null> {
     return this.callerWith(token, isSessionToken(token), SESSION, from);
   }

@@ -6,7 +6,7 @@ import { config } from '../config.js';
 import type { Caller } from './caller.js';
 import { Rate } from './rate.js';
 
-/** Bytes of a body without a length are counted in steps of so many. */
+/** Step in which bytes of a body without a length are counted. */
 const STEP_BYTES = 1024 * 1024;
 
 const rateOf = (name: string, perMinute: number) =>

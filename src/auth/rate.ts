@@ -28,7 +28,7 @@ export class Rate {
     );
   }
 
-  /** Takes points; when there are not so many left it takes none, and answers in how many ms there will be, else 0. */
+  /** Takes points and returns 0; when too few are left it takes none and returns in how many ms there will be enough. */
   take(name: string, points = 1): Promise<number> {
     return ask(this.about, [name, points, false]);
   }

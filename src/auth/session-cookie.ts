@@ -19,7 +19,7 @@ export function sessionCookieOf({ headers }: Pick<Request, 'headers'>): string {
 export const isFromConsole = ({ headers }: Request): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
 
-/** The token that a request of the console carries. A cookie alone counts for nothing: any page could send it. */
+/** The token that a request of the console carries. A cookie alone is not enough: any page could send it. */
 export function sessionTokenOf(request: Request): string | undefined {
   if (!isFromConsole(request)) return undefined;
   const before = `${sessionCookieOf(request)}=`;

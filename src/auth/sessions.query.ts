@@ -17,7 +17,7 @@ export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number): Sq
   sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;
 
-/** The row of the code becomes that of the session, so that a code is used once, whoever else sends it at the time. */
+/** The row of the code becomes that of the session, so that a code works once, even when it is sent twice at a time. */
 export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number): Sql =>
   sql`UPDATE console_sessions s
     SET token_hash = ${tokenHash}, is_code = FALSE, expires_at = now() + make_interval(secs => ${seconds})

@@ -18,7 +18,7 @@ import {
 
 export const SESSION_SECONDS = 12 * 60 * 60;
 const CODE_SECONDS = 15 * 60;
-/** Of one key: else who may only read could fill the disk by signing in. */
+/** Per key: otherwise a reader could fill the disk by signing in. */
 const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
@@ -31,7 +31,7 @@ async function newLoginCode(database: Database, keyId: string): Promise<string> 
   return code;
 }
 
-/** The same for the key that the command line and a terminal act for; undefined when no such key is left. */
+/** The same for the key that the command line and a terminal act for; undefined when there is none. */
 export async function newOperatorCode(database: Database): Promise<string | undefined> {
   const [key] = await database.query<{ id: string }>(oldestAdminKey());
   return key && newLoginCode(database, key.id);
