@@ -24,15 +24,15 @@ export const ACTIONS = [
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** Who acts: a key, or a user of the operating system. */
+/** The actor: a key, or a user of the operating system. */
 export interface Actor {
   keyId: string | null;
   userName: string;
 }
 
 /**
- * One event, to be inserted in the transaction of what it tells of. `target` and `detail` say what was done to what: ids, names of objects, counts. Neither a secret nor a value
- * of a client's own stands in them, because events outlive what they tell of.
+ * One event, inserted in the transaction of the change it records. `target` and `detail` say what was changed: ids,
+ * names of objects, counts. They hold no secret and no client data, because events outlive what they record.
  */
 export interface NewEvent {
   action: Action;
