@@ -10,7 +10,7 @@ import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-sta
 const MAX_VALUES = 250_000;
 const MAX_NAME_BYTES = 16 * 1024 * 1024;
 
-/** What feedback says over time. Every row of the window is read. */
+/** Statistics of feedback over time. Reads every row of the window. */
 @Injectable()
 export class FeedbackStatsService {
   constructor(private readonly database: Database) {}

@@ -34,10 +34,10 @@ const FEEDBACK: Columns = {
   [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
 };
 
-/** What a creation answers, and nothing else. */
+/** The fields that a creation answers. */
 const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
 
-/** One row of feedback as it is to be stored. */
+/** One row of feedback to store. */
 export interface FeedbackRow {
   id: string;
   body: FeedbackCreateDto;
@@ -132,7 +132,7 @@ interface Branch {
   next: Map<string, Branch>;
 }
 
-/** How many of the paths at most lead to one value or to what holds it. `0` and `00` are the same index of an array. */
+/** The most paths that lead to one value or to a container of it. `0` and `00` are the same index of an array. */
 function repeats(paths: readonly (readonly string[])[]): number {
   const root: Branch = { ends: 0, next: new Map() };
   for (const path of paths) {
@@ -157,6 +157,6 @@ export const countQuery = (request: FeedbackQueryDto): Sql =>
 export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;
 
-/** Who replaces the row with an id holds this until the end of its transaction. */
+/** A replacement of the row with an id holds this lock until its transaction ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>
   lock(LOCKS.feedback, `${projectId}\n${id}`);

@@ -63,8 +63,8 @@ export class FeedbackService {
   }
 
   /**
-   * Stores what is good, and answers each element in its place. Rows are stored in the order of their ids, so that concurrent
-   * batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
+   * Stores the valid elements, and answers each element in its place. Rows are stored in the order of their ids, so
+   * that concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
    */
   async createAll(batch: unknown[], texts: string[], caller: Caller): Promise<string[]> {
     const answers: string[] = [];
