@@ -18,7 +18,7 @@ export interface Spending extends Reach {
   unknownKinds: number;
 }
 
-/** What tokens cost; null where none of them has a price. */
+/** The cost of tokens; null where none of them has a price. */
 export interface Spent {
   input: Decimal | null;
   output: Decimal | null;
@@ -60,7 +60,7 @@ export class PriceBook {
       : builtinSplits(llmId, spending);
   }
 
-  /** What calls of one price cost: tokens × price, multiplied once. */
+  /** The cost of calls that share a price: tokens × price, multiplied once. */
   spentOf(spending: Spending): Spent {
     const price = this.priceOf(spending);
     let input: Decimal | null = null;

@@ -4,7 +4,7 @@ import { Decimal } from '../common/decimal.js';
 import { readUsage, requestsOf, type Tokens, type UsageRead } from './usage.js';
 import { isObject } from '../common/is-object.js';
 
-/** What a token of each kind costs by one record; null where the record has no price for the kind. */
+/** The price of a token of each kind in one record; null where it has none. */
 export interface Price extends Record<PriceName, Decimal | null> {
   id: string;
   pricing_level: 'project' | 'builtin';
@@ -49,7 +49,7 @@ type Kind = (typeof KINDS)[number];
 export type PriceName = Kind[1];
 export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
 
-/** Models of a call that are priced. Pricing takes up to 0.1 ms a model, and nobody else is served meanwhile. */
+/** How many models of a call are priced. Pricing takes up to 0.1 ms a model and blocks other requests. */
 const MAX_MODELS = 1000;
 /** Characters; no record has a longer name, and the library takes long to compare one. */
 const MAX_NAME = 256;
@@ -84,7 +84,7 @@ export const hasPlainName = (llmId: string) => llmId.length <= MAX_NAME;
 const inputTokens = (tokens: Tokens) =>
   tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
-/** Cached tokens cost what prompt tokens cost where the record says nothing else. */
+/** Cached tokens cost as much as prompt tokens unless the record has a price of their own. */
 export function recordPrice(record: PriceRecord): Price {
   const { prompt_token_cost: prompt } = record;
   return {

@@ -28,9 +28,9 @@ const CACHE_READ = [
 const CACHE_CREATION = ['cache_creation_input_tokens'];
 
 /**
- * Reads the token counts. Cached tokens are taken out of the prompt tokens, unless they are not among them: in Anthropic's
- * own form, `input_tokens` beside `cache_…_input_tokens` without a `total_tokens` that proves otherwise, and where there
- * are more cached tokens than prompt tokens. What is no whole number from 0 is no count.
+ * Reads the token counts. Cached tokens are subtracted from the prompt tokens unless they are counted apart: in
+ * Anthropic's own form, `input_tokens` beside `cache_…_input_tokens` without a `total_tokens` that proves otherwise,
+ * and where there are more cached tokens than prompt tokens. Only whole numbers from 0 are counts.
  */
 export function readUsage(usage: Usage): UsageRead {
   return { tokens: tokensOf(usage), unknown: unknownIn(usage) };
