@@ -17,7 +17,7 @@ import { join, Parameter, sql, type Sql } from './sql.js';
 /** Bytes of all texts of one position: the longest exception that there can be. */
 export const MAX_POSITION_BYTES = 4 * 1024 * 1024;
 
-/** Where a list goes on: the values of the last row, in the order of its sort, as they were answered. */
+/** The position where a list continues: the values of the last row in sort order, as they were answered. */
 export type Position = readonly Scalar[];
 
 /** The order of a list, as `orderBy` takes it. */
@@ -32,9 +32,9 @@ export interface Order<Name extends string = string> {
 }
 
 /**
- * Whether a row comes behind a position in an order; null where there is no position. An index in the order finds the
- * first such row: by a comparison of rows where all keys have one direction and are never NULL, else by a bound of the
- * first key. The condition grows with the number of keys, not with its square: docs/adr/0017-paging.md.
+ * The condition that a row comes after a position in an order; null without a position. An index in the order finds
+ * the first such row: by a comparison of rows where all keys have one direction and are never NULL, else by a bound of
+ * the first key. The condition grows with the number of keys, not with its square: docs/adr/0017-paging.md.
  * @throws InvalidQuery
  */
 export function isAfter<Name extends string>(
@@ -68,7 +68,7 @@ export function partsAfter<Name extends string>(
   return isNotNull ? values : [...values, sql`${key} IS NULL`];
 }
 
-/** One thing that the order goes by. `at` is its value in the last row, null for NULL; behind it stands what is `symbol`. */
+/** One key of the order. `at` is its value in the last row, null for NULL; later rows compare to it by `symbol`. */
 interface Key {
   key: Sql;
   at: Sql | null;
@@ -91,7 +91,7 @@ const rowsBehind = (keys: Key[]) =>
     ', ',
   )})`;
 
-/** NULLs come last in both directions: they are behind every value, and behind a NULL comes nothing else. */
+/** NULLs come last in both directions: after every value, and nothing comes after a NULL. */
 function behind(keys: Key[]): Sql {
   const [{ key, at, symbol, isNotNull }, ...rest] = keys as [Key, ...Key[]];
   if (!at) return rest.length > 0 ? sql`(${key} IS NULL AND ${behind(rest)})` : sql`FALSE`;
@@ -125,7 +125,7 @@ function keysOf<Name extends string>(
   });
 }
 
-/** What is bound for a value of the last row. */
+/** The bound parameter for a value of the last row. */
 type Placed = string | boolean | null;
 
 interface Kind {
@@ -181,7 +181,7 @@ function placed(operand: Operand, value: Scalar, path: string): Placed {
   return found;
 }
 
-/** A value inside JSON is a number, and then all else of the key is a tie, or it is a text behind all numbers. */
+/** A value inside JSON is a number, for which the other keys are ties, or a text, which sorts after all numbers. */
 function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit<Key, 'symbol'>[] {
   const { type, sql: column, isNotNull = false } = operand;
   const at = value === null ? null : sql`${new Parameter(value)}::${kindOf(operand).pgType}`;

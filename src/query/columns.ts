@@ -1,7 +1,7 @@
 import { NUMBER } from './functions.js';
 import { identifier, join, Parameter, sql, type Sql } from './sql.js';
 
-/** What the caller wrote cannot be answered. `path` says where in the request: `query.$expr.$and[0].$eq`. */
+/** A query that cannot be answered. `path` is the place in the request: `query.$expr.$and[0].$eq`. */
 export class InvalidQuery extends Error {
   constructor(
     readonly path: string,
@@ -137,7 +137,7 @@ export function orderBy<Name extends string>(
   return sql`ORDER BY ${join(keys, ', ')}`;
 }
 
-/** What an order goes by, field by field, with the tie-breaker. */
+/** The keys of an order, with the tie-breaker. */
 export function sorted<Name extends string>(
   columns: Columns<Name>,
   sorts: readonly Sort[] | null | undefined,
@@ -189,7 +189,7 @@ export const pageLimit = (limit: number | null | undefined, offset?: number | nu
 /** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
 
-/** What one part of a request may hold of something, and how much of that is left. */
+/** A budget of one part of a request, and what is left of it. */
 export class Budget {
   private used = 0;
 
@@ -227,7 +227,7 @@ export function stepsOf(name: unknown, path: string, names: Budget): string[] {
 export const MAX_NAME = 1000;
 export const MAX_STEPS = 64;
 
-/** What a dotted name reads. The longest entry of the table that begins the name decides. */
+/** Resolves a dotted name. The longest entry of the table that begins the name wins. */
 export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {
   const segments = stepsOf(name, path, names);
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
@@ -289,7 +289,7 @@ export function parsePath(name: string): string[] {
 }
 const PLAIN = /(?:\\[.\\[]|[^.])*/y;
 
-/** The place of the first bracket behind `start` that ends a step; the length of the name if there is none. */
+/** The position of the first bracket after `start` that ends a step; the length of the name if there is none. */
 function closingBracket(name: string, start: number): number {
   ENDING.lastIndex = start;
   return ENDING.exec(name)?.index ?? name.length;

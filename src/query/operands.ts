@@ -82,7 +82,7 @@ const CASTS: Record<Target, Record<Type, (value: Sql) => Sql>> = {
   },
 };
 
-/** What `CASTS` do, for a literal: the value to bind. */
+/** The same as `CASTS` for a literal: the value to bind. */
 export function castLiteral(literal: Scalar, target: Target): string | boolean | null {
   if (literal === null) return null;
   if (target === 'text') return storable(String(literal));
@@ -182,7 +182,7 @@ const byKey = (value: Value, text: Value): Sql | undefined =>
     ? equalText(cast(value, 'text'), cast(text, 'text'))
     : undefined;
 
-/** What an index of kind `text` holds of a value: a text of any length, in eight bytes. */
+/** The key in an index of kind `text`: a text of any length in eight bytes. */
 export const textKey = (text: Sql) => sql`hashtextextended(${text}, 0)`;
 
 /**
