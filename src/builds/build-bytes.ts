@@ -10,7 +10,7 @@ const gunzip = promisify(zlib.gunzip);
 const LEVEL = { level: 1 };
 const CHUNK_BYTES = 1024 * 1024;
 
-/** What goes to a reader at once: one that takes none of these for some seconds is slow. */
+/** Size of a piece for a reader. A reader that takes none for some seconds is slow. */
 const PIECE_BYTES = 256 * 1024;
 
 const LINE_FEED = 0x0a;

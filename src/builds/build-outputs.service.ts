@@ -69,7 +69,7 @@ export class BuildOutputsService {
       },
       caller,
       async (job) => {
-        await this.database.query(builderLock(projectId)); // who erases it has ended, or will find the job
+        await this.database.query(builderLock(projectId)); // an erasing has either ended, or will find the job
         await this.find(projectId, buildId);
         await this.database.query(jobInsert(projectId, buildId, job));
       },

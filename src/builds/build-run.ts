@@ -69,7 +69,7 @@ export class BuildRun {
     return !isWaiting && !hasTooMany;
   }
 
-  /** Whether the unit has a reward. What its feedback says is judged here, once. */
+  /** Whether the unit has a reward. Its feedback is evaluated here, once. */
   hasReward({ unit, members: { hasFailed } }: Member, said: Said[]): boolean {
     const { recipe } = this.plan;
     if (hasFailed && recipe.exception === 'skip') {

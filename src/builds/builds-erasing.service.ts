@@ -13,8 +13,8 @@ import {
 } from './builds.query.js';
 
 /**
- * Erases what builds hold of calls that are deleted or erased: the groups of the whole build, and the copies of them in
- * its jobs and logs. Digests, counts and manifests stay, so that what was trained on what can still be told.
+ * Erases the groups of builds that hold deleted or erased calls, and their copies in jobs and logs. Digests, counts
+ * and manifests stay, so that the lineage remains known.
  */
 @Injectable()
 export class BuildsErasing {
@@ -31,8 +31,8 @@ export class BuildsErasing {
   }
 
   /**
-   * Erases a build that was made of a snapshot in which calls were there that are gone now. Who deletes calls while it
-   * looks has either seen the build, or is waited for here.
+   * Erases a new build if calls of its snapshot have been deleted since. A concurrent deletion has either seen the
+   * build, or is waited for here.
    */
   async forgetGone(projectId: string, buildId: string): Promise<void> {
     await this.database.transaction(async () => {

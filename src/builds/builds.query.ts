@@ -170,7 +170,7 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
     ${page({ limit, offset })}`;
 }
 
-// erasing: who deletes calls shares a lock with others who do, and a build that has just been made takes it alone
+// erasing: deletions of calls share a lock; a build that has just been made takes it exclusively
 
 export const deletersLock = (projectId: string): Sql => lockShared(LOCKS.builds, projectId);
 export const builderLock = (projectId: string): Sql => lock(LOCKS.builds, projectId);

@@ -47,7 +47,7 @@ export class BuildsService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** What a build would be, as JSON text. Stores nothing. */
+  /** Previews a build, as JSON text. Stores nothing. */
   async preview(body: BuildPreviewDto, request: Request): Promise<string> {
     const { project_id: projectId, samples: wanted } = body;
     const known = await this.recipes.find(body);

@@ -1,6 +1,6 @@
 import type { Split, Trajectory } from './groups.js';
 
-/** What somebody who is about to train looks at first. */
+/** The facts to look at before training. */
 export interface Facts {
   rewards: Rewards;
   /** Means of the single terms of the reward. */
@@ -105,7 +105,7 @@ export class Census {
   }
 }
 
-/** How often each name was met; the most frequent come first, and no more than can be read. */
+/** How often each name occurred: the most frequent ones. */
 class Tally {
   private readonly found = new Map<string, number>();
 

@@ -33,7 +33,7 @@ interface Exported {
   reward: number;
 }
 
-/** What groups become, JSON texts, one at a time. For ART they stay as they are. */
+/** Converts groups into JSON texts, one at a time. For ART they stay as they are. */
 export async function* exportRows(
   format: Exclude<Format, 'art'>,
   groups: AsyncIterable<Buffer>,
@@ -200,7 +200,7 @@ function toldOf(turn: Json): Told {
   return { message: chatMessage(isTrained ? (turn['message'] as Json) : turn), isTrained };
 }
 
-/** What trainers read of a message; answers carry more, such as `refusal` and `annotations`. */
+/** The members of a message that trainers read; answers have more, such as `refusal` and `annotations`. */
 function chatMessage(message: Json): Json {
   const { role, content, name, tool_calls: calls, tool_call_id: id } = message;
   return {

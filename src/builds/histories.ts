@@ -17,7 +17,7 @@ export interface History {
   calls: string[];
 }
 
-/** What went wrong while calls were put together, and at which call. */
+/** The problems found while joining calls, and at which call. */
 export interface Oddity {
   code: 'tokens_not_prefix' | 'tool_call_orphan' | 'tool_args_reserialised';
   call: string;

@@ -26,7 +26,7 @@ interface Checkpoint {
   step: number;
 }
 
-/** Says what came of what. Every request is about one project, and finds nothing of another one. */
+/** Answers the lineage. Every request is about one project and finds nothing of another one. */
 @Injectable()
 export class LineageService {
   constructor(private readonly database: Database) {}
@@ -46,7 +46,7 @@ export class LineageService {
     return { edges: edges.list, has_more: edges.hasMore };
   }
 
-  /** What came of calls or feedback, and who made the calls. */
+  /** What was made of calls or feedback, and what made the calls. */
   private async down(
     projectId: string,
     { kind, ids, edges }: { kind: 'call' | 'feedback'; ids: string[]; edges: Edges },

@@ -68,7 +68,7 @@ export interface CallTexts {
 
 export type Json = Record<string, unknown>;
 
-/** What of a call the readers of the dialects see. */
+/** The part of a call that the readers of the dialects see. */
 export interface Recorded {
   inputs: Json;
   output: Json;
@@ -80,7 +80,7 @@ export interface Recorded {
 const MAX_MESSAGES = 10_000;
 const MAX_CHOICES = 128;
 
-/** The call of a model that a recorded call is; null when it is none, or failed without an answer. */
+/** Reads a recorded call as a call of a model; null when it is not one, or failed without an answer. */
 export function llmCallOf(texts: CallTexts): LlmCall | 'too_long' | null {
   const recorded = parsedCall(texts);
   if (!recorded || !Array.isArray(recorded.inputs['messages'])) return null;

@@ -20,7 +20,7 @@ import { isObject } from '../common/is-object.js';
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;
 
-/** What a term, or a whole reward, is worth where there is none: a number, or `skip` to leave the unit for later. */
+/** The value of a missing term or reward: a number, or `skip` to leave the unit for later. */
 const IsNumberOrSkip = () =>
   ValidateBy({
     name: 'isNumberOrSkip',

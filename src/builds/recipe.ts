@@ -155,7 +155,7 @@ const REWARD: Record<'missing' | 'exception', number | 'skip'> = {
 const GROUP_BY = ['attributes.task_id', 'prompt'];
 const MAX_TOKENS = 32_768;
 
-/** The defaults, but for what is given: null stands for what is absent. */
+/** The defaults, replaced by what is given; null means absent. */
 function filled<T extends object>(part: object | null | undefined, defaults: T): T {
   const given = Object.entries(part ?? {}).filter(([, value]) => value !== null);
   return { ...defaults, ...Object.fromEntries(given) };

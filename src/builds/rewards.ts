@@ -58,7 +58,7 @@ export function rewardOf(
   return reward;
 }
 
-/** What the feedback says that the term understands, the latest first. */
+/** The values of feedback that the term understands, the latest first. */
 function valuesOf(term: Term, index: number, said: readonly ReadSaid[], choice: number) {
   return said.flatMap((one) => {
     const value = worth(term, one.values[index], choice);
@@ -66,7 +66,7 @@ function valuesOf(term: Term, index: number, said: readonly ReadSaid[], choice: 
   });
 }
 
-/** Null when the term does not know the value, NaN when it should be a number and is none. */
+/** Null when the term does not know the value, NaN when it should be a number and is not. */
 function worth({ map, scale }: Term, given: unknown, choice: number): number | null {
   const value: unknown = Array.isArray(given) ? given[choice] : given;
   if (value === null || value === undefined) return null;

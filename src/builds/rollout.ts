@@ -11,7 +11,7 @@ interface Finding {
   call: string;
 }
 
-/** The histories of a unit, and what is to be known of them. */
+/** The histories of a unit, and facts about them. */
 export interface Rollout {
   histories: History[];
   findings: Finding[];
@@ -29,7 +29,7 @@ export interface Rollout {
   calls: string[];
 }
 
-/** Puts the calls of a model together, which are in their order. Null when none of them is to be trained. */
+/** Joins the calls of a model, which are in order. Null when none of them is to be trained. */
 export async function rolloutOf(
   calls: readonly LlmCall[],
   recipe: Recipe,
@@ -57,7 +57,7 @@ export async function rolloutOf(
 
 const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1 : 1));
 
-/** What a model is asked before it says anything. */
+/** The prompt of a model before its first answer. */
 export function promptOf({ messages, toolsKey }: LlmCall) {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const asked = end < 0 ? messages : messages.slice(0, end);

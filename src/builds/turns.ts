@@ -66,7 +66,7 @@ function contentKey(content: unknown): unknown {
   return texts.includes(null) ? sortedJson(content) : texts.join('');
 }
 
-/** Arguments that are printed anew by a client are still the same. */
+/** Arguments stay equal when a client prints them again. */
 function argumentsKey(args: unknown): string {
   if (typeof args !== 'string') return sortedJson(args ?? null);
   const parsed = parsedText(args);
@@ -106,7 +106,7 @@ export const hashOf = (parts: Iterable<string>): string => {
   return hash.digest('base64');
 };
 
-/** What weave adds to objects of Python's classes. */
+/** The members that weave adds to objects of Python classes. */
 const PYTHON = ['_type', '_class_name', '_bases'];
 const IS_PYTHON = /"_(?:type|class_name|bases)"/;
 
@@ -127,7 +127,7 @@ export function cleaned(json: string): string {
   return Buffer.from(kept.join('')).toString('utf8');
 }
 
-/** Where such members stand, with a comma of theirs. Each value is looked at once, however deep it lies. */
+/** The spans of such members, each with one comma. Each value is visited once, at any depth. */
 class PythonMembers {
   readonly spans: Span[] = [];
 

@@ -11,7 +11,7 @@ const MAX_CALL_BYTES = 8 * 1024 * 1024;
 export const MAX_UNIT_BYTES = 48 * 1024 * 1024;
 /** Feedback of a unit that is looked at, the latest first. */
 const MAX_FEEDBACK = 100;
-/** A longer value is none: a list has a number or a word for each choice. */
+/** A longer value is ignored: a list has a number or a word for each choice. */
 const MAX_VALUE_BYTES = 2048;
 
 export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
@@ -24,7 +24,7 @@ export interface RootRow {
   trace_id: string;
   thread_id: string | null;
   started_at: string;
-  /** What the paths of `group.by` lead to, as texts. */
+  /** The values at the paths of `group.by`, as texts. */
   keys: (string | null)[];
 }
 
@@ -80,7 +80,7 @@ const isTrained = (
   WHERE u.project_id = ${projectId} AND u.unit_id = ${unitId} AND b.recipe_name = ${recipeName}
     AND j.status = 'succeeded' AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
 
-/** What a path of `group.by` leads to in roots. Long values stand for themselves by their hash. */
+/** The value at a path of `group.by` in roots. Long values are replaced by their hash. */
 export function keysQuery(projectId: string, ids: string[], values: Sql[]): Sql {
   const short = values.map(
     (value) => sql`CASE WHEN length(${value}) > 200
