@@ -77,7 +77,7 @@ const SHORT_RUN = 16;
 
 const HEX_DIGITS = Buffer.from('0123456789abcdef');
 
-/** What is printed waits here for the sink. Printing is synchronous and does not nest, so one buffer serves all. */
+/** The output waits here for the sink. Printing is synchronous and does not nest, so one buffer serves all. */
 const chunk = Buffer.alloc(64 * 1024);
 
 /** A value of the text: a string or scalar by its position, an array by its elements, an object by its members. */

@@ -34,7 +34,7 @@ const CHUNKS_AT_ONCE = 4;
  */
 @Injectable()
 export class FilesService {
-  /** A client that sends nothing for so long, while it is listened to, is taken for gone. */
+  /** A client that sends nothing for this long, while the service reads, counts as gone. */
   stalledAfterMs = config.bodyTimeoutSeconds * 1000;
 
   constructor(

@@ -1,6 +1,6 @@
 import { elementSpans, memberSpans, type Span } from '../common/json-text.js';
 
-/** A value by its JSON text, entered step by step. What a step has found stays found, for the paths that follow. */
+/** A value by its JSON text, entered step by step. What a step finds is kept for later paths. */
 export class JsonNode {
   private elements: Span[] | undefined;
   private members: Map<string, Span> | undefined;

@@ -1,6 +1,6 @@
 import { storable } from '../query/columns.js';
 
-/** What a version is listed by; read from its value when it is published. */
+/** The classes a version is listed by, read from its value when it is published. */
 export interface ObjectClass {
   kind: 'op' | 'object';
   /** Class of the value; null where it does not say so. */

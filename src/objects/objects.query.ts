@@ -177,8 +177,8 @@ export const deletedAtQuery = (projectId: string, objectId: string, word: string
     ORDER BY v.version_index DESC LIMIT 1) o`;
 
 /**
- * Who publishes or deletes versions of a name holds this until the end of its transaction, and takes no other lock of
- * this kind. The statements after it see what the one before committed. Why not a row: docs/adr/0020-objects.md.
+ * A transaction that publishes or deletes versions of a name holds this to its end, and takes no other lock of this
+ * kind. Its later statements see what the previous holder committed. Why not a row: docs/adr/0020-objects.md.
  */
 export const lockQuery = (projectId: string, objectId: string): Sql =>
   lock(LOCKS.objects, `${projectId}\n${objectId}`);

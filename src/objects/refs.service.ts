@@ -13,7 +13,7 @@ import { isRowDigest } from './row-digests.js';
 import { spelledOut } from './spelled-out.js';
 import { rowQuery } from './tables.query.js';
 
-/** Values are fetched for so many refs that they have about this size together. */
+/** Values are fetched for as many refs as have about this size together. */
 const FETCHED_BYTES = 4 * 1024 * 1024;
 const ANSWERED_BYTES = 256 * 1024;
 

@@ -3,7 +3,7 @@ export const DIGEST_LENGTH = 43;
 export const ROW_DIGEST = /^[A-Za-z0-9]{43}$/;
 export const isRowDigest = (text: string) => ROW_DIGEST.test(text);
 
-/** What a table is changed by, as the wire spells it, with the digest of a row in place of the row. */
+/** A change of a table as on the wire, with the digest of a row in place of the row. */
 export type TableEdit = { append: string } | { pop: number } | { insert: number; digest: string };
 
 /** An edit that leads outside the table; `position` is its place in the list. */

@@ -3,8 +3,9 @@ import { meantByAliases } from './labels.query.js';
 import { versionWord } from './version-word.js';
 
 /**
- * Words for versions, each of the object of the name beside it, with `v<n>` in place of aliases; one that means nothing stays. A
- * statement of its own: joined to the versions, its aliases would be too few for the planner to use the index of all three columns.
+ * Words for versions, each of the object of the name beside it, with `v<n>` in place of aliases; an unknown word
+ * stays. A statement of its own: joined to the versions, its aliases would be too few for the planner to use the index
+ * of all three columns.
  */
 export async function spelledOut(
   database: Database,

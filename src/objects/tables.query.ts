@@ -10,7 +10,7 @@ export interface NewRow {
   val: string;
 }
 
-/** Stores rows that the project does not hold yet. Who stores several does it in the order of the digests. */
+/** Stores rows that the project does not hold yet, in the order of their digests. */
 export const insertRowsQuery = (projectId: string, rows: readonly NewRow[]): Sql => sql`
   INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT ${projectId}, r.digest, r.is_opaque, r.val::json
@@ -45,7 +45,7 @@ const answered = (projectId: string): Sql => sql`(
     SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
     WHERE r.project_id = ${projectId} AND r.digest = p.digest) o)`;
 
-/** What rows are ranked by; those of equal rank go by their places. */
+/** The rank of rows; rows of equal rank sort by their places. */
 const ROW: Columns<'val' | 'none'> = {
   val: column.json(sql`r.val`, sql`r.is_opaque`),
   none: column.number(sql`0::int`, { isNotNull: true }),

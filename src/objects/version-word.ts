@@ -1,10 +1,10 @@
 import { isRowDigest } from './row-digests.js';
 
-/** What a client's word for a version of an object says. */
+/** The meaning of a client's word for a version of an object. */
 export type VersionWord = 'latest' | { index: number } | { digest: string } | { alias: string };
 
 /**
- * What stands where a digest may: `latest`, `v<version_index>`, a digest, or an alias. Aliases look like none of the
+ * What may be given as a digest: `latest`, `v<version_index>`, a digest, or an alias. Aliases never look like the
  * others, so that a word means one version.
  */
 export function versionWord(word: string): VersionWord {
