@@ -28,7 +28,7 @@ export function isAskedFor(
   return project ? sql`split_part(${projectId}, '/', 2) = ${project}` : undefined;
 }
 
-/** Whoever adds to a model holds this row first, so that its steps and jobs are judged one after the other. */
+/** A transaction that adds to a model locks this row first, so that its steps and jobs are checked one after the other. */
 export const modelLock = (project: string, id: string): Sql => sql`
   SELECT ${MODEL} FROM models m
   WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;

@@ -47,7 +47,7 @@ const LIMIT = seconds(config.trainingLimitSeconds);
 const IS_HELD = sql`j.status IN ('leased', 'running')`;
 export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
-/** Who holds a lease: the job, and the hash of the token that came with the claim. */
+/** A lease: the job, and the hash of the token that came with the claim. */
 export interface Holder {
   jobId: string;
   tokenHash: Buffer;
@@ -164,7 +164,7 @@ export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint): Sql => sq
   VALUES (${job.project_id}, ${job.model_id}, ${job.step}, ${checkpoint.id}, ${checkpoint.metrics}::jsonb,
     ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes})`;
 
-/** What becomes of a job whose attempt has ended without success. */
+/** How an attempt failed, and whether the job is tried again. */
 interface Failure {
   isRetryable: boolean;
   message: string;

@@ -270,7 +270,7 @@ export class QueueService {
 
   /**
    * Ends or queues again what lost its trainer, and ends what has waited or run for too long. One replica at a time:
-   * who does not get the lock has nothing to do.
+   * one that does not get the lock has nothing to do.
    */
   async sweep(): Promise<void> {
     await this.database.transaction(async () => {

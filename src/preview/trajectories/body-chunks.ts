@@ -12,7 +12,7 @@ export interface BodyChunk {
   text: Buffer;
   /** What `restored` needs beside `text`; empty when the piece of the body is the text. */
   edits: Buffer;
-  /** False where the text is none of the trainer's business: it is empty, or a later key of the same name replaced it. */
+  /** False where the trainer does not get the text: it is empty, or a later key of the same name replaced it. */
   isPayload: boolean;
 }
 

@@ -55,7 +55,7 @@ export class LogMetrics {
     this.metrics.add(group.metrics, 'group_');
   }
 
-  /** Names of `training.md`, each with the split before it. A metric of the same name as a computed one gives way. */
+  /** Names of `training.md`, each with the split before it. A computed metric replaces a client's metric of the same name. */
   of(split: string): Record<string, number> {
     const { numGroups, numTrajectories, numExceptions } = this;
     const values: [string, number][] = [

@@ -37,7 +37,7 @@ const LEVEL = { level: 1 };
 const MAX_ROW_BYTES = 1024 * 1024;
 const MAX_ROWS = 200;
 
-/** What a body takes of memory while it passes, besides what its reader keeps of it. */
+/** Memory of a body while it passes, besides what its reader keeps. */
 const PASSING_BYTES = 2 * 1024 * 1024;
 /** A trajectory that is being received, with its text and parsed copy to come. */
 const HELD_WEIGHT = 2 + MAX_PARSED_WEIGHT;
@@ -120,8 +120,8 @@ export class UploadsService {
   }
 
   /**
-   * Stages a body that the service makes itself, of a project's own model. Who does not keep it, discards it. Null when
-   * there is none.
+   * Stages a body that the service makes itself, of a project's own model. The caller keeps or discards it. Null when
+   * the body is empty.
    */
   async stage(projectId: string, body: AsyncIterable<Buffer>): Promise<Upload | null> {
     const staging = new Staging(this.database, this.uploads.begin(), async () => projectId);
