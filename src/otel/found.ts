@@ -48,7 +48,7 @@ export interface Found {
   taken: Set<string>;
 }
 
-/** What the attributes say, in the order of the table. Each is looked at once. */
+/** The values of the attributes, in the order of the table. Each attribute is read once. */
 export function findIn(own: Attributes, span: Span): Found {
   const hits: Hit[] = [];
   const lists = new Map<Rule, Map<string, unknown>>();

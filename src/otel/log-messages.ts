@@ -7,7 +7,7 @@ import type { KeyValue } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
 import { isId } from './span-call.js';
 
-/** What a log record says of the call of its span, but for its place in the request. */
+/** The part of a log record that belongs to the call of its span, without its place in the request. */
 export interface Told {
   traceId: string;
   spanId: string;
@@ -46,7 +46,7 @@ function contentOf({ body, attributes = [] }: LogRecord): KeyValue[] {
 }
 
 const CONTENT = 'gen_ai.event.content';
-/** What instrumentations tell of a message when they are not to tell what it says. */
+/** The members that instrumentations send when they may not send contents. */
 const ABOUT = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
 
 const hasContent = (message: unknown): boolean =>

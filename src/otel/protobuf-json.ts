@@ -22,7 +22,7 @@ interface Field {
   wire: number;
   isRepeated: boolean;
   isOneOf: boolean;
-  /** What is not written, because its absence says the same. */
+  /** Values that are not written, because absence means the same. */
   standard: unknown;
   message: Message | undefined;
   read: (reader: protobuf.Reader) => unknown;

@@ -95,7 +95,7 @@ const outputOf = (members: Map<string, Content>): string =>
       ? members.get(WHOLE.output)!.text
       : objectOf(members);
 
-/** What is left of the attributes, behind resource and scope, of which an own attribute of such a name takes the place. */
+/** The remaining attributes after resource and scope; an attribute of the span replaces one of those of the same name. */
 function attributesText(own: Attributes, taken: Set<string>, origin: Origin): string {
   let text = own.has('resource') || own.has('scope') ? '' : originText(origin);
   if (!text) {

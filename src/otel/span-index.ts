@@ -19,7 +19,7 @@ export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
 /** Resources and scopes, each counted for every span that it is stored with. */
 export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
 
-/** What a signal of OTLP calls what is on the way to its items, and one of these. */
+/** The names in a signal of OTLP of the containers of its items, and of an item. */
 export interface Signal {
   resources: string;
   scopes: string;
