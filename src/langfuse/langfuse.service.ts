@@ -212,7 +212,7 @@ class Refusal {
   }
 }
 
-/** What each event of a request is answered. */
+/** The answer to each event of a request. */
 class Outcomes {
   private readonly errors = new Map<number, object>();
 

@@ -20,7 +20,7 @@ const OBSERVATION =
 export const isTrace = ({ type }: Event) => type === 'trace-create';
 export const isObservation = ({ type }: Event) => OBSERVATION.test(type);
 
-/** What becomes a field, an input or an output of the call; all else is an attribute under its own name. */
+/** The members that become a field, an input or an output of the call; others become attributes of the same name. */
 const FIELDS = new Set([
   'id',
   'traceId',
@@ -135,7 +135,7 @@ const textOf = (body: Record<string, unknown>, name: string): string | undefined
 const nameOf = (before: Call, { type, body }: Event) =>
   textOf(body, 'name')?.slice(0, MAX_NAME) ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
-/** A trace has no end of its own: it ends with the last that is said of it. */
+/** A trace has no end of its own: it ends with its last event. */
 function traceFields(before: Call, event: Event, id: string) {
   const { body, timestamp } = event;
   const thread = textOf(body, 'sessionId') ?? before['thread_id'] ?? null;
