@@ -14,7 +14,7 @@ export type Format = keyof typeof FORMATS;
 
 const MIB = 1024 * 1024;
 
-/** What is told meanwhile: refusals, and how far it is. */
+/** Reports during the import: refusals and progress. */
 interface Telling {
   say: (line: string) => void;
   /** A line of progress is said this often. */
@@ -22,7 +22,7 @@ interface Telling {
 }
 
 /**
- * Sends what a file holds, record by record. What the service refuses is told with its line, and the rest goes on.
+ * Sends a file record by record. Refused records are reported with their line, and the rest goes on.
  * @throws Error naming the line of what cannot be read
  */
 export async function importFile(

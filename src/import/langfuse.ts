@@ -4,7 +4,7 @@ import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';
 
-/** What a record of an export is: a trace, which may hold its observations and scores, or one of these by itself. */
+/** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
 type Kind = 'trace' | 'observation' | 'score';
 
 type Texts = Map<string, string>;
@@ -213,7 +213,7 @@ function usageOf(texts: Texts): string {
   return counts.input + counts.output > 0 ? JSON.stringify(counts) : '{}';
 }
 
-/** JSON within a string, and once more where that is a string again, is what it holds, as it is spelled there. */
+/** Unwraps JSON inside a string, and once more where that is a string again, as it is spelled there. */
 function unwrapped(value: string): string {
   let text = value;
   for (let level = 0; level < 2 && text.startsWith('"'); level++) {

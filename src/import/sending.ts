@@ -55,7 +55,7 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** Sends a batch, and answers what is wrong with it, if anything is. @throws RefusedRequest */
 type Send = (items: readonly Item[]) => Promise<Refusal | undefined>;
 
-/** Items that are sent together. What is refused of them is found by sending fewer: all of it may be sent any number of times. */
+/** Items that are sent together. A refused item is found by sending fewer: any item may be sent again. */
 export class Batch {
   private items: Item[] = [];
   private characters = 0;
