@@ -4,13 +4,12 @@ import { createHash, type Hash } from 'node:crypto';
  * A backup file is one gzip stream of frames. A frame is a byte that names its kind, the length of its content as an
  * unsigned 32-bit integer (big-endian), and the content:
  *
- *   H  the header, JSON: once, first
- *   D  rows of the table in turn, in the text format of PostgreSQL's COPY: any number
- *   E  the end of that table, JSON: its name, how many rows it has, and the SHA-256 of its content
- *   M  the manifest, JSON: once, last; the SHA-256 of everything before it
+ * H  the header, JSON: once, first   D  rows of the table in turn, in the text format of PostgreSQL's COPY: any number
+ * E  the end of that table, JSON: its name, how many rows it has, and the SHA-256 of its content   M  the manifest,
+ * JSON: once, last; the SHA-256 of everything before it
  *
  * The tables follow each other in the order of the header. What is cut, changed or reordered does not agree with the
- * sums. They show damage, not malice: whoever can change the file can also compute new sums.
+ * sums. They show damage, not forgery: an attacker who can change the file can also compute new sums.
  */
 
 /** The format's number: the first thing that a reader checks. */

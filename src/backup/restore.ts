@@ -103,7 +103,7 @@ async function lockTables(client: PoolClient, tables: readonly StoredTable[]): P
   await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`);
 }
 
-/** What triggers would make of the rows is in the backup already. */
+/** The backup already holds the rows that triggers would make. */
 async function setTriggers(
   client: PoolClient,
   tables: readonly StoredTable[],
