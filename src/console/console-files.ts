@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type NextFunction, type Request, type Response, Router, static as files } from 'express';
 
-/** What `vite build` makes: dist/console, wherever the service itself runs from. */
+/** The output of `vite build`: dist/console, wherever the service runs from. */
 const ROOT = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/console' : '../../console',
