@@ -42,7 +42,7 @@ export class OperationsController {
     return readiness;
   }
 
-  /** What the `type` of a problem document leads to. */
+  /** The page that the `type` of a problem document leads to. */
   @Get(ERRORS_PATH)
   @Header('Content-Type', 'text/html; charset=utf-8')
   @Header('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")

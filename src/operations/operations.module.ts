@@ -5,7 +5,7 @@ import { OperationsController } from './operations.controller.js';
 import { ReadinessMetrics } from './readiness.metrics.js';
 import { ReadinessService } from './readiness.service.js';
 
-/** What operators and probes ask the process itself. */
+/** Endpoints for operators and probes. */
 @Module({
   controllers: [OperationsController],
   providers: [ReadinessService, ConnectionsService, DatabaseMetrics, ReadinessMetrics],

@@ -3,7 +3,7 @@ import { Gauge } from 'prom-client';
 import { show } from '../common/metrics.js';
 import { ReadinessService } from './readiness.service.js';
 
-/** What `/ready` says, as numbers; of several workers the one that is worst off counts. */
+/** The state of `/ready` as numbers; of several workers the worst one counts. */
 @Injectable()
 export class ReadinessMetrics {
   constructor(service: ReadinessService) {
