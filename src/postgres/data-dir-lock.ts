@@ -22,7 +22,7 @@ export interface FileLock {
 }
 
 export interface LockOptions {
-  /** For how long somebody who is not known to run may keep the lock: it may just have been taken, or given back. */
+  /** How long a holder that is not known to run may keep the lock: it may just have been taken or given back. */
   patienceMs: number;
   /** Called once when the lock is held without a service that is known to run; `isOurs`: it ended in our PID namespace. */
   onLeftover?: (isOurs: boolean) => Promise<void>;
@@ -94,7 +94,7 @@ function open(path: string): number {
     const { O_RDWR, O_CREAT, O_NOFOLLOW } = constants;
     const descriptor = openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
     if (process.getuid?.() === 0) {
-      // whoever the folder belongs to may start the service next
+      // the owner of the folder may start the service next
       const { uid, gid } = statSync(dirname(path));
       if (fstatSync(descriptor).uid !== uid) fchownSync(descriptor, uid, gid);
     }

@@ -6,12 +6,12 @@ const LOOK_EVERY_MS = 250;
 /** Below this much free room, or this part of a small disk, nothing is written but what makes room. */
 const RESERVE_BYTES = 256 * MIB;
 const RESERVE_PART = 1 / 20;
-/** Writes are taken again when so many times the reserve is free. */
+/** Writes are accepted again when this many times the reserve is free. */
 const ENOUGH = 2;
-/** The file has one size, so that it can be written anew on a full disk. */
+/** The file has a fixed size, so that it can be rewritten on a full disk. */
 const FILE_BYTES = 8192;
 
-/** What the server runs with while its disk is nearly full: small logs give room back, and leave it for erasing. */
+/** Settings while the disk is nearly full: small logs free room, which is left for erasing. */
 const NEARLY_FULL: Record<string, string> = {
   default_transaction_read_only: 'on',
   min_wal_size: '32MB',
@@ -35,7 +35,7 @@ const asDisk = ({ blocks, bavail, bsize }: { blocks: number; bavail: number; bsi
   freeBytes: bavail * bsize,
 });
 
-/** Whether writes are to be refused, given whether they are now. */
+/** Whether to refuse writes, given whether they are refused now. */
 function isNearlyFull({ sizeBytes, freeBytes }: Disk, isNow: boolean): boolean {
   const reserve = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
   return freeBytes < (isNow ? ENOUGH * reserve : reserve);

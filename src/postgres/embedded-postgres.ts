@@ -332,7 +332,7 @@ function lockCluster(
 async function removeLeftover(pgdata: string, tools: Tools): Promise<void> {
   const pid = readPostmaster(pgdata)?.pid;
   await endServer(pgdata, tools);
-  // its process id may belong to somebody else by now, which PostgreSQL would take for a running server
+  // its process id may belong to another process by now, which PostgreSQL would take for a running server
   if (pid === undefined || !/^(.*\/)?postgres[: ]/.test(commandLine(pid))) {
     rmSync(join(pgdata, 'postmaster.pid'), { force: true });
   }

@@ -38,7 +38,7 @@ const PASSWORD_FILE = 'skein.password';
 const DRAFT = 'pgdata.new-';
 /** An initdb whose application was killed may write for some more milliseconds; retries for about a second. */
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 20 };
-/** Of the last lines a program wrote, so many end up in an error message. */
+/** How many of a program's last lines an error message shows. */
 const TAIL_LINES = 30;
 
 export interface Tools {
@@ -59,7 +59,7 @@ export interface Tools {
 export interface TiedProcess {
   child: ChildProcess;
   exited: Promise<void>;
-  /** Its exit code and the end of what it wrote, once nothing more can come. */
+  /** Its exit code and the end of its output, once it is complete. */
   result: Promise<{ code: number | null; output: string }>;
 }
 
@@ -86,7 +86,7 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
           stdio: ['pipe', 'ignore', 'pipe', tools.lock ?? 'ignore'],
           detached: true,
           cwd: '/',
-          // nothing of ours: PGDATA, PGPORT, PGOPTIONS and LANG of the user must not reach the server
+          // an environment of its own: the user's PGDATA, PGPORT, PGOPTIONS and LANG must not reach the server
           env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin', ...tools.env },
           ...(tools.account && { uid: tools.account.uid, gid: tools.account.gid }),
         });

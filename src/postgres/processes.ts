@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 10;
 
-/** A process, told apart from any other one ever: an id alone is reused, and is another's in another namespace. */
+/** A process, with a unique identity: an id alone is reused, and means another process in another namespace. */
 export interface Identity {
   pid: number;
   started: string;
