@@ -78,7 +78,7 @@ const NON_HTTP: Record<string, ApiError> = {
   ),
 };
 
-/** What cannot be read as HTTP reaches no middleware: it is refused in the form of all other errors, by hand. */
+/** Input that is not HTTP reaches no middleware, so it is refused here, in the form of all other errors. */
 function refuseNonHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return;
   const id = randomUUID();
@@ -90,7 +90,7 @@ function refuseNonHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
   );
 }
 
-/** What `/openapi.json` answers, in the dialect in force. */
+/** The document of `/openapi.json`, in the dialect in force. */
 export function openApiDocument(app: NestExpressApplication): OpenAPIObject {
   const base = new DocumentBuilder()
     .setTitle('Skein')

@@ -8,7 +8,7 @@ const CLOSE_MS = 500;
 
 /** Takes connections on a port and hands them on, unread. Closing it resets none. */
 export class Listener {
-  /** Connections that came while the listener closes; null as long as it is open. */
+  /** Connections that arrive while the listener closes; null while it is open. */
   private held: Socket[] | null = null;
   private taken = 0;
   private readonly server = createServer({

@@ -13,7 +13,7 @@ export interface Service {
   startDraining(): void;
   /** Resolves when the connections of before have had their last answer, await it, or were idle for too long. */
   closeKept(): Promise<void>;
-  /** No connection comes any more: finishes what is under way. */
+  /** Finishes the requests under way. No further connection comes. */
   close(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export class Stopped extends Error {
 export class StopRequest {
   private readonly controller = new AbortController();
   readonly signal: AbortSignal = this.controller.signal;
-  /** What SIGHUP asks for, unless it says that the terminal is gone. */
+  /** The request that SIGHUP stands for, unless it means that the terminal is gone. */
   reload: () => void = () => {};
 
   constructor() {

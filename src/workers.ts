@@ -176,7 +176,7 @@ export class Workers implements Service {
       BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded
       npm_lifecycle_event: '',
     });
-    // What is sent to a worker that has just died fails, and its 'exit' says all there is to know.
+    // Sending to a worker that has just died fails; its 'exit' event reports that.
     worker.on('error', () => {});
     this.starting.add(worker);
     return worker;

@@ -232,11 +232,7 @@ export class Database {
   }
 
   /** Work inside work that has a slot: the longer limit of the two holds. */
-  private async lengthen<T>(
-    scope: Scope,
-    statementMs: number,
-    work: () => Promise<T>,
-  ): Promise<T> {
+  private async lengthen<T>(scope: Scope, statementMs: number, work: () => Promise<T>): Promise<T> {
     if (statementMs <= scope.statementMs!) return work();
     await scope.client!.query(`SET LOCAL statement_timeout = ${statementMs}`);
     return this.scopes.run({ ...scope, statementMs }, work);
