@@ -18,7 +18,7 @@ const HEADERS = {
 };
 
 /**
- * One client that watches a project. What it has not been told is a set of kinds: while its socket takes nothing, or a
+ * One client that watches a project. Changes that wait to be sent are a set of kinds: while its socket is full, or a
  * tick was sent less than `TICK_MS` ago, further changes are added to the set, so a slow client costs no memory.
  */
 export class EventStream {
@@ -50,7 +50,7 @@ export class EventStream {
     else void this.write(':\n\n');
   }
 
-  /** Ends the stream when its key has been revoked or has expired. False when that cannot be told now. */
+  /** Ends the stream when its key was revoked or has expired. False when that cannot be checked now. */
   async checkKey(): Promise<boolean> {
     try {
       await this.caller.assertValid();
