@@ -28,7 +28,7 @@ export class ProjectsController {
   }
 }
 
-/** What the published clients ask about projects. */
+/** The queries about projects that published clients send. */
 @ApiTags('projects')
 @BasicAuth()
 @Controller()

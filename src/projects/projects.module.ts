@@ -3,7 +3,7 @@ import { ProjectsController, ProjectStatsController } from './projects.controlle
 import { ProjectsRefresher } from './projects.refresher.js';
 import { ProjectsService } from './projects.service.js';
 
-/** What projects hold, counted as it is written. */
+/** The contents of projects, counted as they are written. */
 @Module({
   controllers: [ProjectsController, ProjectStatsController],
   providers: [ProjectsService, ProjectsRefresher],

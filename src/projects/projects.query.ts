@@ -67,7 +67,7 @@ export const callCountQuery = (projectId: string): Sql => sql`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${parts((id) => sql`${id} = ${projectId}`)}) s`;
 
-/** What marks of a project add up to; nulls where there were none. */
+/** The sums of a project's marks; nulls where there were none. */
 export interface MarkSums {
   taken: number;
   row_count: string;
@@ -93,11 +93,11 @@ export const projectAdd = (projectId: string, sums: MarkSums): Sql => sql`
     call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
     last_activity = greatest(p.last_activity, excluded.last_activity)`;
 
-/** Takes the row of a project away that holds nothing. What is still to come of its bytes keeps it. */
+/** Deletes the row of an empty project. Bytes that are still to be counted keep it. */
 export const emptyDelete = (projectId: string): Sql =>
   sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
 
-/** What calls add to a project: numbers and a time as texts. */
+/** The numbers and the time, as texts, that calls add to a project. */
 export interface Added {
   calls: string;
   bytes: string;
