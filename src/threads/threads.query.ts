@@ -21,7 +21,7 @@ const NAMES = Object.keys(THREAD);
 const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
 
 const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
-/** Null as long as the turn runs, and nulls are not counted. */
+/** Null while the turn runs, and nulls are not counted. */
 const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */

@@ -5,8 +5,8 @@ import { Schedule } from '../database/schedule.js';
 import { MARKED_THREADS, marksTake, threadsDelete, threadsStore } from './threads.query.js';
 
 /**
- * Keeps the marks of threads few. Statements see more the later they begin, so the marks go first: a thread that changes
- * meanwhile is marked anew.
+ * Keeps the marks of threads few. Later statements see more, so the marks are deleted first: a thread that changes
+ * meanwhile is marked again.
  */
 @Injectable()
 export class ThreadsRefresher extends MarksRefresher {
