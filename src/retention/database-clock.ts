@@ -8,12 +8,12 @@ const DAY_MS = 86_400_000;
  * that jumps ahead would have it erase what is to stay.
  */
 export class DatabaseClock {
-  /** What the clock of the database was when ours began to count. */
+  /** The database's time when our clock began to count. */
   private origin: number | undefined;
 
   constructor(private readonly database: Database) {}
 
-  /** Whether it is a day or more ahead of what it was at the first call, besides the time that has passed. */
+  /** Whether it has jumped ahead by a day or more since the first call. */
   async isAhead(): Promise<boolean> {
     const [row] = await this.database.query<{ ms: string }>(
       sql`SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms`,

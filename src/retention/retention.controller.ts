@@ -13,7 +13,7 @@ import { RetentionService } from './retention.service.js';
 export class RetentionController {
   constructor(private readonly retention: RetentionService) {}
 
-  /** Sets how long a project keeps calls, and their payloads. What is older is erased in the background. */
+  /** Sets how long a project keeps calls, and their payloads. Older calls are erased in the background. */
   @Post('set')
   @HttpCode(HttpStatus.OK)
   @Allow('admin')

@@ -4,7 +4,7 @@ import { RetentionController } from './retention.controller.js';
 import { RetentionService } from './retention.service.js';
 import { RetentionSweeper } from './retention.sweeper.js';
 
-/** How long projects keep what, and what sees to it. */
+/** How long projects keep data, and the sweeper that enforces it. */
 @Module({
   imports: [CallsModule],
   controllers: [RetentionController],

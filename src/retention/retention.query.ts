@@ -23,7 +23,7 @@ export const duePolicies = (): Sql => sql`
     (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
   FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
 
-/** Begins the walks over payloads anew that began a day ago. */
+/** Restarts walks over payloads that began a day ago. */
 export const walksRestart = (): Sql => sql`
   UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
   WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;
