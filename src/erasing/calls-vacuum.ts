@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 5000;
 /** Between the two, so that transactions which may still look at emptied pages have ended. */
 const REST_MS = 10_000;
 
-/** The pace of autovacuum, so that it is no heavier for those who write meanwhile. */
+/** The pace of autovacuum, so that it slows writers no more than that. */
 const STATEMENTS = [
   'SET statement_timeout = 0',
   `SET vacuum_cost_delay = '2ms'`,
@@ -40,7 +40,7 @@ export class CallsVacuum {
     this.erased += calls;
   }
 
-  /** Waits for the end of the erasing: room is best found once. What fails is tried again. */
+  /** Waits for the end of the erasing, because one VACUUM suffices. A failed one is tried again. */
   private async look(): Promise<void> {
     const goesOn = this.erased !== this.erasedBefore;
     this.erasedBefore = this.erased;

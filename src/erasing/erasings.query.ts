@@ -32,7 +32,7 @@ export const erasingInsert = (erasing: NewErasing): Sql => sql`
 
 const isOne = (projectId: string, id: string) => sql`project_id = ${projectId} AND id = ${id}`;
 
-/** The erasing, if it has not ended. Two who are at it wait for each other here. */
+/** The erasing, if it has not ended. Two processes that work on it wait for each other here. */
 export const erasingLock = (projectId: string, id: string): Sql => sql`
   SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE ${isOne(projectId, id)} AND ended_at IS NULL FOR UPDATE`;

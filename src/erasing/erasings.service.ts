@@ -30,7 +30,7 @@ const ANSWER_AFTER_MS = 5000;
 /** Between two looks for erasings whose process died. */
 const TAKE_OVER_EVERY_MS = 5000;
 
-/** What one batch has erased, and where the next one begins: null when there is nothing left. */
+/** The result of a batch, and where the next one begins: null when nothing is left. */
 export interface Step {
   cursor: object | null;
   counts: Counts;
@@ -62,9 +62,9 @@ export interface NewErasure {
 }
 
 /**
- * Erases in small batches, each a short transaction. An erasing is a row that says what is to go and how far it is; each
- * batch locks the row, does one step of its kind, and moves the row's cursor in the same transaction. So nothing is lost
- * or done twice when the process dies, and whoever finds the row left behind goes on.
+ * Erases in small batches, each a short transaction. An erasing is a row with what to erase and a cursor; each batch
+ * locks the row, does one step of its kind, and moves the cursor in the same transaction. So nothing is lost or done
+ * twice when the process dies, and any process that finds the row continues.
  */
 @Injectable()
 export class ErasingsService {
@@ -135,7 +135,7 @@ export class ErasingsService {
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 
-  /** Writes down what is to be erased, and who wants it. Nothing is erased yet. */
+  /** Stores what to erase and on whose behalf. Erases nothing yet. */
   async begin(
     { projectId, event, targets = null, ...rest }: NewErasure,
     by: Caller,

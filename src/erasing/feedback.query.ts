@@ -1,7 +1,7 @@
 import { config } from '../config.js';
 import { sql, type Sql } from '../query/sql.js';
 
-/** Feedback that goes in one transaction: what it is on goes when none of it is left. */
+/** How much feedback one transaction erases. The call it is on is erased when none is left. */
 export const MAX_FEEDBACK = 1000;
 
 /** Refs of either dialect: the one in force may have been another one when they were stored. */

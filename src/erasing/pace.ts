@@ -8,8 +8,8 @@ const MAX_YIELD_MS = 1000;
 const LOOK_MS = 20;
 
 /**
- * The pace of work in the background: one batch at a time in a process, whoever it is for; a rest as long as the batch
- * took, so that it takes half of one connection at most; and a longer one while writes wait.
+ * The pace of work in the background: one batch at a time in a process; then a rest as long as the batch took, so that
+ * it uses at most half of one connection; a longer rest while writes wait.
  */
 @Injectable()
 export class Pace implements OnModuleDestroy {

@@ -12,7 +12,7 @@ import {
   uploadsDelete,
 } from './project.query.js';
 
-/** The audit outlives what it tells of, and the row of the erasing is its own. */
+/** The audit outlives what it records, and the row of the erasing is needed to finish it. */
 const KEPT = ['audit_events', 'erasings'];
 /** They follow from the other rows: the refreshers take them away, exactly (docs/adr/0030-thread-statistics.md). */
 const DERIVED = [
@@ -36,8 +36,8 @@ interface Cursor {
 }
 
 /**
- * Erases all that a project holds. The tables are those of the entities, so that a new one is never forgotten. What is
- * written while the project is erased may stay or go.
+ * Erases all data of a project. It takes the tables from the entities, so that a new one is never forgotten. Data
+ * written meanwhile may stay or go.
  */
 @Injectable()
 export class ProjectErasing {
