@@ -72,7 +72,7 @@ export const familyQuery = (projectId: string, ids: readonly string[]): Sql => s
   WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
-/** What stays of a summary: the usage that costs are computed from. */
+/** The part of a summary that stays: the usage that costs are computed from. */
 function usage(row: Sql): Sql {
   return sql`(SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
     FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.summary) ELSE ${row}.summary END) -> 'usage' AS usage) s)`;

@@ -49,7 +49,7 @@ export class CallsErasingService {
     pace.yieldTo(() => writer.waitingRows);
   }
 
-  /** Writes down which calls are to be erased; answers the id of the erasing. */
+  /** Stores which calls to erase; returns the id of the erasing. */
   async begin(body: CallsPurgeDto, caller: Caller): Promise<string> {
     const { project_id: projectId, ...request } = body;
     assertOneWay(body);
@@ -151,7 +151,7 @@ export class CallsErasingService {
     return { cursor: { at: isWhole ? at + ids.length : at }, counts };
   }
 
-  /** Erases calls, or, as long as they have more feedback than goes in one transaction, some of that alone. */
+  /** Erases calls, or only some of their feedback while they have more than one transaction erases. */
   private async erase(
     projectId: string,
     ids: string[],
@@ -184,7 +184,7 @@ function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void 
     );
 }
 
-/** Without the words of the filter and the query, which may be what is to be forgotten. */
+/** Without the words of the filter and the query, which may be the data to forget. */
 function toldOf({ call_ids, filter, query, before }: CallsPurgeDto): object {
   if (call_ids) return { by: 'call_ids', call_ids };
   if (before) return { by: 'before', before };

@@ -34,7 +34,7 @@ const STATUSES = new Map([
   ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
 ]);
 
-/** Milliseconds with fractions; null as long as the call runs. */
+/** Milliseconds with fractions; null while the call runs. */
 const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
@@ -46,7 +46,7 @@ const TRACE_NAME = sql`coalesce(c.display_name,
     AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
   c.op_name)`;
 
-/** What a request adds to the derived part of the summary. */
+/** The members that a request adds to the derived part of the summary. */
 type Extras = Pick<CallsQueryDto, 'project_id' | 'include_costs' | 'include_feedback'>;
 
 /** A member of the derived part, and the values that it is made of. */
@@ -104,7 +104,7 @@ export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_col
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;
 
-/** What is answered when it is asked for: bytes of the call, and at the root of a trace those of all its calls. */
+/** Answered on request: the bytes of the call, and at the root of a trace those of all its calls. */
 const sizes = (projectId: string): Columns => ({
   storage_size_bytes: column.number(sql`(${BYTES})`),
   total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
@@ -187,11 +187,11 @@ export interface CallRows {
 /** The calls of a project that can be seen and match. */
 const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
 
-/** What a field of the call `c` holds, as text. @throws InvalidQuery */
+/** The value of a field of the call `c`, as text. @throws InvalidQuery */
 export const fieldText = (projectId: string, name: string, path: string): Sql =>
   sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
 
-/** What a filter and a query say of the call `c`, also of one that is deleted or has not started. */
+/** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
 export const isMatch = ({
   project_id,
   filter,
@@ -252,7 +252,7 @@ function isNearby({ filter, query, sort_by }: CallsQueryDto): boolean {
   return isByStart && !isOfFew && Boolean(query ?? Object.values(rest).some(Boolean));
 }
 
-/** What `calls_root_latency_idx` has the order of. */
+/** The expression that `calls_root_latency_idx` is ordered by. */
 const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   filter?.trace_roots_only === true &&
   sort_by?.[0]?.field === LATENCY &&

@@ -74,7 +74,7 @@ export class CallsService {
     await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.keyId);
   }
 
-  /** The end of a call that is there. @throws ApiError `not_found` */
+  /** Ends a call that is stored. @throws ApiError `not_found` */
   async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
@@ -135,7 +135,7 @@ export class CallsService {
     });
   }
 
-  /** What the documents of calls that are there hold, by their ids, so that few of them are read at a time. */
+  /** The stored calls of the ids with their documents, a few at a time. */
   async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map();
     const rows = await this.database.query<{ id: string; bytes: number }>(
@@ -144,7 +144,7 @@ export class CallsService {
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
-  /** The id of the root of a trace, if it is there. */
+  /** The id of the root of a trace, if it is stored. */
   async rootOf(projectId: string, traceId: string): Promise<string | undefined> {
     const [root] = await this.database.query<{ id: string }>(rootQuery(projectId, traceId));
     return root?.id;
@@ -212,7 +212,7 @@ export class CallsService {
   }
 
   /**
-   * What a filter and a query of another feature say of the call `c`. A member that a filter does not have is refused.
+   * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused.
    * @throws ApiError, InvalidQuery
    */
   condition(
@@ -231,7 +231,7 @@ export class CallsService {
     return isMatch({ project_id, filter, query });
   }
 
-  /** What a field of the call `c` holds, as text. @throws InvalidQuery */
+  /** The value of a field of the call `c`, as text. @throws InvalidQuery */
   field(projectId: string, name: string, path: string): Sql {
     return fieldText(projectId, name, path);
   }
@@ -283,7 +283,7 @@ export interface WholeCall {
   documents: Documents;
 }
 
-/** A call that is there. What it does not have is null, or absent when it is of the end of a call that runs. */
+/** A stored call. Missing values are null; those of the end are absent while the call runs. */
 export interface StoredCall {
   call: { id: string } & Record<string, string | null | undefined>;
   documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;

@@ -3,7 +3,7 @@ import { identifier, join, prepared, type Prepared, type Sql, sql } from '../que
 import type { CallWrite } from './calls.writer.js';
 import { withLogged } from './messages/call-messages.query.js';
 
-/** What a start and an end bring, each value as the text of its column's type. */
+/** The values of a start and an end, each as the text of its column's type. */
 const START_TEXTS = [
   'op_name',
   'started_at',
@@ -33,7 +33,7 @@ type Columns<Names extends readonly string[]> = {
 };
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. */
 export type StartColumns = Columns<typeof START_TEXTS> & Columns<typeof START_DOCUMENTS>;
-/** `end_started_at` and `end_trace_id` count until the start is there. */
+/** `end_started_at` and `end_trace_id` count until the start is stored. */
 export type EndColumns = Columns<typeof END_TEXTS> & Columns<typeof END_DOCUMENTS>;
 
 const TEXTS = ['project_id', 'id', 'is_opaque', ...START_TEXTS, ...END_TEXTS] as const;
@@ -53,13 +53,13 @@ const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
     ', ',
   );
 
-/** What an end may bring too: the start's own value wins. */
+/** Values that an end may have too: the start's own value wins. */
 const startsValue = (name: string) => {
   const column = identifier(name);
   return sql`CASE WHEN ${IS_START} THEN coalesce(excluded.${column}, c.${column}) ELSE coalesce(c.${column}, excluded.${column}) END`;
 };
 
-/** What a start or an end brings, to which log records may add: docs/adr/0059-messages-in-logs.md. */
+/** Values of a start or an end, to which log records may add: docs/adr/0059-messages-in-logs.md. */
 const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
   const [column, own] = [identifier(side), identifier(`own_${side}`)];
   const brought = sql`CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${own} END`;

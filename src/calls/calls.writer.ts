@@ -14,7 +14,7 @@ export interface CallWrite {
   end?: EndColumns;
   /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
   isOpaque: boolean;
-  /** Of the start: its own, else set when the write is committed. */
+  /** Of the start: its own, or set when the write is committed. */
   traceId?: string | null;
 }
 
@@ -113,7 +113,7 @@ const ROWS_AT_ONCE = 500;
 /** As PostgreSQL's collation C orders UTF-8. */
 const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** Characters of its documents and of its exception, which is what it weighs. */
+/** Its weight: the characters of its documents and of its exception. */
 const lengthOf = ({ start, end }: CallWrite): number => {
   const ofStart = [start?.attributes, start?.inputs, start?.otel_dump];
   const texts = [...ofStart, end?.summary, end?.output, end?.exception];

@@ -18,9 +18,9 @@ const LOOK_EVERY_MS = 30_000;
 const TRIGRAMS = 'CREATE EXTENSION IF NOT EXISTS pg_trgm';
 
 /**
- * Makes the indexes that are wanted, and drops those that are not, one at a time in a database, beside all reads and
- * writes. It compares what the table says with what PostgreSQL has, so it does not matter who left what behind: a process
- * that was killed, a backup that was restored, a project that was erased.
+ * Makes the indexes that are wanted and drops the others, one at a time in a database, without blocking reads and
+ * writes. It compares the table with PostgreSQL's catalogue, so leftovers of a killed process, a restored backup or an
+ * erased project do not matter.
  */
 @Injectable()
 export class CallIndexesKeeper {
@@ -43,7 +43,7 @@ export class CallIndexesKeeper {
   }
 
   private async settle({ query, run }: Aside): Promise<void> {
-    // Who waited for the lock would hold up the making of an index.
+    // A transaction that waits for the lock would hold up the index.
     const [row] = await query<{ is_mine: boolean }>(trySessionLock(LOCKS.callIndexesKeeper));
     if (!row!.is_mine) return;
     await run('SET statement_timeout = 0');

@@ -15,7 +15,7 @@ import { textKey } from '../../query/operands.js';
 import { join, sql, type Sql } from '../../query/sql.js';
 import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
 
-/** What the names of these indexes begin with, and no others. */
+/** The prefix that only the names of these indexes have. */
 const PREFIX = 'calls_field_';
 
 /** As queries read them (`calls.query.ts`), else PostgreSQL would not see that an index has what is asked for. */
@@ -112,10 +112,10 @@ export const indexDelete = ({ project_id, name }: WantedIndex): Sql =>
 
 /** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
 export interface Difference {
-  /** Of the one that is to go; null when there is none. */
+  /** The index to drop; null when there is none. */
   is_there: boolean;
   name: string;
-  /** What is to be made; null when nothing is. */
+  /** The index to make; null when there is none. */
   wanted: WantedIndex | null;
 }
 

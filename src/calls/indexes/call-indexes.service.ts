@@ -38,7 +38,7 @@ function assertRoom({ of_project, of_entity, total }: Counts): void {
     );
 }
 
-/** Which paths of calls are to be indexes. The keeper makes them. */
+/** The paths of calls that shall be indexed. The keeper makes the indexes. */
 @Injectable()
 export class CallIndexesService {
   constructor(
@@ -46,7 +46,7 @@ export class CallIndexesService {
     private readonly keeper: CallIndexesKeeper,
   ) {}
 
-  /** The index, which is made in the background, or is there already. */
+  /** The index: it is made in the background, or exists already. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
     const index = await this.database.alone(lock(LOCKS.callIndexes), async () => {

@@ -79,7 +79,7 @@ export const overdueCalls = (): Sql => sql`
     SELECT c.project_id, c.id FROM calls c WHERE ${IS_OVERDUE} ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int) c
   GROUP BY c.project_id`;
 
-/** Forgets those of the calls of which that is still so, but for those that somebody writes to. */
+/** Deletes those of the calls that still wait, except those being written to. */
 export const overdueErase = (projectId: string, ids: readonly string[]): Sql => sql`
   WITH old AS (
     SELECT c.id FROM calls c

@@ -23,7 +23,7 @@ export interface Said {
   member: string;
   /** One element of the list that the member is. */
   is_part: boolean;
-  /** What parts are in the order of: nanoseconds since 1970 in 20 digits, then the place in the request. */
+  /** The sort key of parts: nanoseconds since 1970 in 20 digits, then the place in the request. */
   at: string;
   place: number;
   /** JSON. */
@@ -44,7 +44,7 @@ interface Row extends Record<string, unknown> {
 /** Of calls that wait for their spans, so much is stored between two looks at how many there are. */
 const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 
-/** Keeps what log records say of calls, before or after these are there, and shows it in them. */
+/** Keeps the messages of log records, before or after their calls are stored, and shows them in the calls. */
 @Injectable()
 export class CallMessagesService implements OnApplicationShutdown {
   /** Fewer at once than starts and ends, which so always have connections. */
@@ -82,7 +82,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     await this.group.idle();
   }
 
-  /** One statement may touch a row once, so a call that is there twice goes into the next one. */
+  /** One statement may touch a row once, so a repeated call goes into the next one. */
   private async write(writes: Write[]): Promise<void> {
     for (let rest = writes; rest.length > 0;) {
       const byCall = new Map<string, Write>();

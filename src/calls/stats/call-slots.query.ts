@@ -21,7 +21,7 @@ export const MARKED_SLOTS: Marked = {
   what: 'statistics of calls',
 };
 
-/** Microseconds; null as long as the call runs. */
+/** Microseconds; null while the call runs. */
 export const LATENCY_US = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint`;
 
 /** Sums over calls `c`. */
@@ -29,7 +29,7 @@ export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ende
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
   sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
 
-/** What the JSON of calls `c` takes as it is stored: nothing of it is read for that. */
+/** The stored size of the JSON of calls `c`, which is found without reading it. */
 const BYTES = sql`coalesce(sum(${join(
   ['attributes', 'inputs', 'output', 'summary', 'otel_dump'].map(
     (document) => sql`coalesce(pg_column_size(c.${identifier(document)}), 0)`,

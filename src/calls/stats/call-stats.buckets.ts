@@ -77,7 +77,7 @@ function callValues({ metric, percentiles }: Wanted<CallMetric>, row: CallRow): 
 /** Of microseconds. */
 const milliseconds = (us: string | null) => (us && decimal(us).shifted(3)) || null;
 
-/** What the calls in a bucket spent on a model. */
+/** The spending of a bucket's calls on a model. */
 interface UsageBucket {
   row: UsageRow;
   calls: number;

@@ -19,7 +19,7 @@ export interface Reading {
   /** Whose calls are read, and whose stored statistics; together they are the window. */
   fresh: readonly Span[];
   stored: readonly Span[];
-  /** What a call `c` must satisfy; nothing where statistics are stored. */
+  /** The condition on a call `c`; none where statistics are stored. */
   condition: Sql;
   groups: readonly string[];
   /** Where prices change in the window, and the input tokens from which they may be others. */
@@ -103,7 +103,7 @@ class Parts {
   }
 }
 
-/** What follows other columns, each behind a comma. */
+/** Further columns, each behind a comma. */
 const list = (columns: readonly Sql[]) =>
   join(
     columns.map((name) => sql`, ${name}`),
@@ -205,7 +205,7 @@ export function usageRows(reading: Reading): Ordered {
   return { rows, order };
 }
 
-/** What a token of each kind costs a call of a model, a segment and a tier; null where that has no price. */
+/** The price of a token of each kind for a model, a segment and a tier; null where there is none. */
 export interface PriceRow {
   /** Null of a model without a price. */
   llm_id: string | null;

@@ -100,7 +100,7 @@ export class CallStatsService {
     };
   }
 
-  /** What is read of the calls, and what of their stored statistics. */
+  /** The parts to read from the calls, and from their stored statistics. */
   private async readingOf(request: Request, changes: string[], tiers: number[]): Promise<Reading> {
     const { projectId, window, starts, condition, groups } = request;
     const all = {

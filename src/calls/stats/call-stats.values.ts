@@ -2,7 +2,7 @@ import { Decimal } from '../../common/decimal.js';
 import { ApiError } from '../../common/errors.js';
 import type { Aggregation } from '../../common/stats.dto.js';
 
-/** What is known of the values of a bucket; null where it is not. */
+/** The known values of a bucket; null where unknown. */
 export interface Values {
   sum: Decimal | null;
   count: number;
@@ -21,7 +21,7 @@ export interface Asked {
   percentiles?: readonly number[] | null;
 }
 
-/** What is asked of one metric, the sum when nothing is said; each once, in the order given. */
+/** The aggregations of one metric, by default the sum; each once, in the order given. */
 export interface Wanted<Metric extends string> {
   metric: Metric;
   aggregations: Aggregation[];

@@ -28,7 +28,7 @@ export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
     request,
   );
 
-/** What is read of each call, as JSON text. */
+/** The columns read of each call, as JSON text. */
 const usageOf = (
   calls: Sql,
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },

@@ -2,7 +2,7 @@ import type { Decimal } from '../../common/decimal.js';
 import { Turn } from '../../common/turn.js';
 import type { Spending } from '../../costs/costs.service.js';
 
-/** A call, and what it says it spent by model. */
+/** A call, and its own spending by model. */
 export interface Spender {
   id: string;
   parentId: string | null;
@@ -14,9 +14,9 @@ export interface Spender {
 export class TooManyEntries extends Error {}
 
 /**
- * What each call spent together with its descendants among the calls. A parent often says again what its descendants say:
- * SDKs sum up, frameworks repeat the usage of the request that they made. So for each model the larger one counts, what the
- * call says or what its children come to. @throws TooManyEntries
+ * What each call spent together with its descendants among the calls. A parent often repeats the usage of its
+ * descendants: SDKs sum up, frameworks repeat the usage of the request that they made. So for each model the larger
+ * counts: the call's own usage, or the sum of its children. @throws TooManyEntries
  */
 export async function rolledUp(
   calls: readonly Spender[],
