@@ -18,8 +18,8 @@ const ofText = (number: number): Lock => ({
 });
 
 /**
- * Every advisory lock of the service, and what it protects. Numbers stay as they are, so that processes of two versions
- * keep out of each other's way; most are words in ASCII.
+ * Every advisory lock of the service, and what it protects. Never change the numbers: processes of two versions
+ * exclude each other by them. Most are words in ASCII.
  */
 export const LOCKS = {
   /** Migrations: replicas that start at the same time take turns. */
@@ -42,7 +42,7 @@ export const LOCKS = {
   projects: ofProject(0x70726f6a),
   /** Calls that events of Langfuse change, while these are read and written again. */
   langfuse: ofProject(0x6c66),
-  /** What was made of a project's calls: who deletes calls shares it, a build that has just been made takes it alone. */
+  /** What was made of a project's calls: deletions of calls share it, a new build takes it exclusively. */
   builds: ofText(0x6275696c),
   /** The versions of one object. */
   objects: ofText(0x6f626a73),

@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../query/sql.js';
 
-/** What changes in a project. Threads and statistics follow from calls, and have no kind of their own. */
+/** The kinds of changes in a project. Threads and statistics follow from calls and have no kind of their own. */
 export const KINDS = ['calls', 'feedback', 'objects', 'costs', 'models', 'jobs', 'builds'] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -101,7 +101,7 @@ function noticesOf(noted: Noted): string[] {
   return [...notices, notice];
 }
 
-/** What a notice tells, kinds of other versions left out; null when it is that everything may have changed. */
+/** The content of a notice without kinds of other versions; null when everything may have changed. */
 export function changesIn(notice: string): Noted | null {
   if (notice === EVERYTHING) return null;
   return new Map(

@@ -13,7 +13,7 @@ import { type Slot, Slots, tooManyLong } from './slots.js';
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
 const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
-/** What the statements of an asynchronous context have in common. */
+/** The state that the statements of an asynchronous context share. */
 interface Scope {
   /** Whose work it is. */
   key: () => string;
@@ -38,8 +38,8 @@ const OURS = () => '';
  * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
  * to the transaction's connection, and so does a `repository` that was asked for there.
  *
- * What may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by key, and
- * the rest of it is always there for short statements.
+ * Work that may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by
+ * key, and the rest is kept for short statements.
  */
 @Injectable()
 export class Database {
@@ -58,7 +58,7 @@ export class Database {
     return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
-  /** What the pool is doing, and how it connects. It takes no statements: text that nobody has bound would pass. */
+  /** The state and options of the pool. It takes no statements, whose values might not be bound. */
   get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'> {
     return this.connections;
   }
@@ -163,9 +163,9 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this process
-   * that want the same lock queue up here first, so that a busy one takes one connection and not the pool; who holds one
-   * already (a request with an Idempotency-Key) goes straight to the lock.
+   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this
+   * process that want the same lock queue up here first, so that a busy one takes one connection and not the pool;
+   * work that holds one already (a request with an Idempotency-Key) goes straight to the lock.
    */
   async alone<T>(lock: Sql, work: () => Promise<T>): Promise<T> {
     const locked = () =>
@@ -206,8 +206,8 @@ export class Database {
   }
 
   /**
-   * Runs what the service does of its own and what allows no transaction around it, on a connection that is closed
-   * afterwards, with all that was set. Ends with an error when the signal says so.
+   * Runs the service's own work that cannot be in a transaction, on a connection that is closed afterwards with all
+   * its settings. Ends with an error when the signal is aborted.
    * @throws Busy when too much is under way that may hold a connection for long
    */
   async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -264,7 +264,7 @@ export class Database {
     }
   }
 
-  /** Runs `work` so that its failure takes back what it did, and leaves the transaction it runs in usable. */
+  /** Runs `work` so that its failure undoes only what it did, and the transaction around it stays usable. */
   async savepoint<T>(work: () => Promise<T>): Promise<T> {
     const client = this.scope?.client;
     if (!client) throw new Error('a savepoint needs a transaction');

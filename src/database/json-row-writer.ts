@@ -59,7 +59,7 @@ const FIRST_SIZE = 64 * 1024;
  */
 export class JsonRowWriter implements Rows<JsonRows> {
   private readonly pieces: Written[];
-  /** What a row grows by at most, texts that need escapes aside. */
+  /** How much a row grows at most, except by escapes in texts. */
   private readonly growth: number;
   private out = Buffer.allocUnsafe(FIRST_SIZE);
   private at = 0;

@@ -14,7 +14,7 @@ export interface Marked {
   marks: Sql;
   /** Of the project. */
   lock: Lock;
-  /** What one transaction takes at most, marks or what they name. */
+  /** How many marks, or things that they name, one transaction takes. */
   atOnce: number;
   /** For the log and the metric. */
   what: string;

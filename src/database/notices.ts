@@ -4,13 +4,13 @@ import { Database } from './database.js';
 
 const RECONNECT_MS = 1000;
 
-/** What is called with each notice of a channel; with null when some may have been missed. */
+/** Called with each notice of a channel; with null when some may have been missed. */
 type Wake = (notice: string | null) => void;
 
 /**
- * Hears what processes tell each other by NOTIFY. One connection a process, opened for the first that listens, serves
- * all channels; as long as it is broken it is tried again every second, and each time it stands again all that listen are
- * told that they may have missed something.
+ * Receives notices between processes. One connection a process, opened for the first listener, serves all channels;
+ * when it breaks it is retried every second, and after each reconnect all listeners are told that they may have missed
+ * something.
  */
 @Injectable()
 export class Notices implements OnModuleDestroy {

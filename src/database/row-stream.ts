@@ -10,7 +10,7 @@ const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
 const FIRST_BATCH = 1;
 const MAX_BATCH = 512;
-/** A reader that takes no batch for so long is taken for gone. */
+/** A reader that takes no batch for this long counts as gone. */
 export const STALLED_AFTER_MS = 60_000;
 
 /** Makes batches of rows. */
@@ -39,12 +39,12 @@ export class TextRows implements Rows<string[]> {
 
 /**
  * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
- * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would judge
- * badly.
+ * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would
+ * judge badly.
  *
- * The connection goes back to the pool when the last row has been read. Who leaves before that, or meets an error,
- * drops it: PostgreSQL then stops the query at once instead of finishing what nobody reads. That is what happens too
- * when a batch, or its reader, or all of it takes too long.
+ * The connection goes back to the pool when the last row has been read. When the reader leaves earlier, or an error
+ * occurs, it is closed: PostgreSQL then stops the query at once. The same happens when a batch, its reader, or the
+ * whole stream takes too long.
  */
 export class RowStream extends Readable {
   private readonly cursor: Cursor;
@@ -55,7 +55,7 @@ export class RowStream extends Readable {
   private isExhausted = false;
   private readonly maxBatch: number;
   private readonly slot: Slot;
-  /** For whoever's turn it is, and for all of it. */
+  /** Time limits of the current turn, and of the whole stream. */
   private turn?: NodeJS.Timeout;
   private readonly end: NodeJS.Timeout;
 

@@ -18,7 +18,7 @@ const MAX_ROW_BYTES = 2 * config.maxBodyBytes + 64 * 1024 * 1024;
 interface Listeners {
   /** Is given a `DataRow` from its number of values on; must not throw, nor keep the bytes. */
   onRow: (bytes: Buffer, start: number, end: number) => void;
-  /** Is told of a row that is over the limit. Nothing more is read; the connection must be dropped. */
+  /** Called for a row that is over the limit. Nothing more is read; the connection must be closed. */
   onTooLarge: (error: RowTooLarge) => void;
 }
 

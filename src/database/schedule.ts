@@ -24,8 +24,8 @@ interface Work {
 }
 
 /**
- * What a process does again and again from its start to its stop. Pauses lie between the end of a run and the next one, so
- * no work overlaps with itself. A run that fails is counted, and logged unless the one before it failed the same way.
+ * The recurring work of a process. Pauses lie between the end of a run and the next one, so no work overlaps with
+ * itself. A run that fails is counted, and logged unless the one before it failed the same way.
  */
 @Injectable()
 export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {

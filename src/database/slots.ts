@@ -2,7 +2,7 @@ import { Busy } from '../common/refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
 export const WAIT_MS = 5000;
-/** A reader that takes no batch for this long gives way when another key needs the slot: about 170 KiB a second. */
+/** A reader that takes no batch for this long loses its slot when another key needs it: about 170 KiB a second. */
 export const SLOW_AFTER_MS = 3000;
 const LOOK_EVERY_MS = 250;
 

@@ -39,9 +39,8 @@ const STAGED = (
 
 /**
  * Large bodies on their way into the database. They are stored while they come, in short transactions that each touch
- * the row of the upload, so that a slow client holds no connection. What is staged shows nowhere until `keep`, in the
- * transaction of the caller, hands it over; `discard` removes it; and what a process leaves behind when it dies is
- * swept by any other.
+ * the row of the upload, so that a slow client holds no connection. Staged data is invisible until `keep` hands it
+ * over in the caller's transaction; `discard` removes it; leftovers of a dead process are swept by any other.
  */
 @Injectable()
 export class StagedUploads {
@@ -52,7 +51,7 @@ export class StagedUploads {
     schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
   }
 
-  /** An upload of whoever the asynchronous context works for. Nothing is stored yet. */
+  /** Begins an upload for the key of the asynchronous context. Nothing is stored yet. */
   begin(): StagedUpload {
     return new StagedUpload(this.database);
   }
