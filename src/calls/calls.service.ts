@@ -135,7 +135,7 @@ export class CallsService {
     });
   }
 
-  /** The stored calls of the ids with their documents, a few at a time. */
+  /** How many bytes the stored documents of calls have, by id, so that callers read few of them at a time. */
   async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map();
     const rows = await this.database.query<{ id: string; bytes: number }>(

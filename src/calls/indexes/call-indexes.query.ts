@@ -96,7 +96,7 @@ export const indexesQuery = (projectId: string, name: string | null = null): Sql
 
 export type IndexState = CallIndexStateDto & Record<string, unknown>;
 
-/** How many the project and its entity have, and how many there are, without the one that is named. */
+/** How many indexes the project and its entity have, and how many there are in all, except the named one. */
 export const countsQuery = ({ project_id, name }: WantedIndex): Sql => sql`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
@@ -112,7 +112,7 @@ export const indexDelete = ({ project_id, name }: WantedIndex): Sql =>
 
 /** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
 export interface Difference {
-  /** The index to drop; null when there is none. */
+  /** Whether PostgreSQL has it; when nothing is wanted, it is dropped. */
   is_there: boolean;
   name: string;
   /** The index to make; null when there is none. */
