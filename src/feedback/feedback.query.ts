@@ -132,7 +132,7 @@ interface Branch {
   next: Map<string, Branch>;
 }
 
-/** The most paths that lead to one value or to a container of it. `0` and `00` are the same index of an array. */
+/** The largest number of paths that lead to one value or to a container of it. `0` and `00` are the same index of an array. */
 function repeats(paths: readonly (readonly string[])[]): number {
   const root: Branch = { ends: 0, next: new Map() };
   for (const path of paths) {
