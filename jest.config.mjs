@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 
-/** Nest 12 is ESM: under Jest's CommonJS mode swc turns it, and our own files, into CommonJS. */
+/** Under Jest's CommonJS mode swc turns our files into CommonJS. Packages are loaded as they are, by `runtime`. */
 const swc = {
   swcrc: false,
   sourceMaps: 'inline',
@@ -17,12 +17,7 @@ const base = {
   testEnvironment: '<rootDir>/test/support/environment.cjs',
   runtime: '<rootDir>/test/support/runtime.cjs',
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transformIgnorePatterns: ['/node_modules/(?!(@nestjs|uuid)/)'],
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', swc],
-    '^.+\\.m?js$': ['@swc/jest', { ...swc, jsc: { ...swc.jsc, parser: { syntax: 'ecmascript' } } }],
-  },
-  setupFiles: ['reflect-metadata'],
+  transform: { '^.+\\.ts$': ['@swc/jest', swc] },
 };
 
 /** @type {import('jest').Config} */

@@ -1,11 +1,13 @@
+require('reflect-metadata'); // before any class is decorated
 const vm = require('node:vm');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 
 const { compileFunction } = vm;
+const exit = process.exit.bind(process);
 // Jest compiles each file for the context of its suite.
-vm.compileFunction = (code, parameters, { parsingContext: _, ...options }) =>
-  compileFunction(code, parameters, options);
+vm.compileFunction = (code, parameters, options) =>
+  compileFunction(code, parameters, { ...options, parsingContext: undefined });
 
 /**
  * Suites run among Node's own globals, as the service does. In a context of its own, which Jest's environment makes, each
@@ -23,7 +25,6 @@ module.exports = class SameContext {
     this.globals = Object.getOwnPropertyDescriptors(globalThis);
     this.env = { ...process.env };
     Object.assign(process.env, config.testEnvironmentOptions.env);
-    this.exit = process.exit;
   }
 
   getVmContext() {
@@ -43,7 +44,7 @@ module.exports = class SameContext {
     Object.defineProperties(globalThis, this.globals);
     for (const name of Object.keys(process.env)) if (!(name in this.env)) delete process.env[name];
     Object.assign(process.env, this.env);
-    process.exit = this.exit;
+    process.exit = exit;
     this.global = undefined;
   }
 };
