@@ -42,6 +42,17 @@ module.exports = {
       to: { path: `^src/(${FEATURES})/` },
     },
     {
+      name: 'settings-are-injected',
+      comment:
+        'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: '^src/(server|command|workers)[.]ts$|[.]cli[.]ts$|^src/common/(logger|wire)[.]ts$',
+      },
+      to: { path: '^src/process-config[.]ts$' },
+    },
+    {
       name: 'query-is-pure',
       severity: 'error',
       from: { path: '^src/query/' },

@@ -1,4 +1,6 @@
-/** Nest 12 is ESM: under Jest's CommonJS mode swc turns it, and our own files, into CommonJS. */
+import { availableParallelism } from 'node:os';
+
+/** Under Jest's CommonJS mode swc turns our files into CommonJS. Packages are loaded as they are, by `runtime`. */
 const swc = {
   swcrc: false,
   sourceMaps: 'inline',
@@ -12,14 +14,10 @@ const swc = {
 };
 
 const base = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/environment.cjs',
+  runtime: '<rootDir>/test/support/runtime.cjs',
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
-  transformIgnorePatterns: ['/node_modules/(?!(@nestjs|uuid)/)'],
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', swc],
-    '^.+\\.m?js$': ['@swc/jest', { ...swc, jsc: { ...swc.jsc, parser: { syntax: 'ecmascript' } } }],
-  },
-  setupFiles: ['reflect-metadata'],
+  transform: { '^.+\\.ts$': ['@swc/jest', swc] },
 };
 
 /** @type {import('jest').Config} */
@@ -46,8 +44,8 @@ export default {
     },
   ],
   testTimeout: 120_000,
-  // The tests wait for databases and processes of their own as much as they compute, so each core takes a worker.
-  maxWorkers: '100%',
+  // The tests also wait, for databases and processes of their own: three workers keep two cores busy.
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/counting-reporter.mjs'],
 };

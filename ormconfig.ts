@@ -15,7 +15,7 @@ import { CallIndexes1765200000000 } from './src/database/migrations/176520000000
 import { CallSlotMark } from './src/calls/stats/call-slot-mark.entity.js';
 import { CallSlotModel } from './src/calls/stats/call-slot-model.entity.js';
 import { CallSlot } from './src/calls/stats/call-slot.entity.js';
-import { config } from './src/config.js';
+import { config } from './src/process-config.js';
 import { Cost } from './src/costs/cost.entity.js';
 import { SESSION } from './src/database/limits.js';
 import { Foundation1764000000000 } from './src/database/migrations/1764000000000-foundation.js';
@@ -63,7 +63,11 @@ import { RetentionPolicy } from './src/retention/retention-policy.entity.js';
 const CONNECT_TIMEOUT_MS = 5000;
 
 /** The one data source: of the app, of its commands, and of the TypeORM command line. */
-export function dataSourceOptions(url: string, session = SESSION) {
+export function dataSourceOptions(
+  url: string,
+  session = SESSION,
+  poolSize = config.databasePoolSize,
+) {
   return {
     type: 'postgres',
     url,
@@ -129,7 +133,7 @@ export function dataSourceOptions(url: string, session = SESSION) {
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',
-    poolSize: config.databasePoolSize,
+    poolSize,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
       keepAlive: true,

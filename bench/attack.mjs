@@ -73,7 +73,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
 }
 
 const cases = (await allCases()).filter(isWanted);
-const service = await new Service().start();
+const service = await new Service(options.quick ? 50 : 5).start();
 process.on('exit', () => service.child.kill('SIGKILL'));
 const rows = [];
 try {

@@ -4,6 +4,7 @@
 import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
+import { loadConfig } from '../dist/src/config.js';
 import { callRows } from '../dist/src/calls/calls.query.js';
 import { CallsService } from '../dist/src/calls/calls.service.js';
 import { Database } from '../dist/src/database/database.js';
@@ -19,7 +20,7 @@ const server = process.env.BENCH_DATABASE_URL
   ? { url: process.env.BENCH_DATABASE_URL, stop: async () => {} }
   : await embedded();
 const dataSource = await new DataSource(dataSourceOptions(server.url)).initialize();
-const database = new Database(dataSource);
+const database = new Database(dataSource, loadConfig(process.env));
 await migrate(dataSource);
 await fill();
 

@@ -6,7 +6,7 @@
 // fail at its client.
 // Except in mode `intruders`, backups run meanwhile, one after the other; the last one is restored, and has to hold all
 // that was acknowledged when it began.
-// npm run proof -- [--mode server|postgres|intruders|restart] [--seconds 60]       exits 1 when anything is wrong
+// npm run proof -- [--mode server|postgres|intruders|restart] [--seconds 60] [--rest 0]       exits 1 when anything is wrong
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -22,8 +22,11 @@ const { values: options } = parseArgs({
   options: {
     mode: { type: 'string', default: 'server' },
     seconds: { type: 'string', default: '60' },
+    /** Milliseconds that a writer rests between two writes, and five times as long between two backups. */
+    rest: { type: 'string', default: '0' },
   },
 });
+const rest = Number(options.rest);
 const PROJECT = 'acme/proof';
 const WRITERS_PER_PATH = 2;
 const key = newSecret();
@@ -362,6 +365,7 @@ async function writer(path) {
     try {
       const answer = await PATHS[path].write(marker);
       acknowledged.push({ path, marker, answer });
+      await pause(rest);
     } catch (error) {
       failed.set(path, (failed.get(path) ?? 0) + 1);
       if (
@@ -370,7 +374,7 @@ async function writer(path) {
         )
       )
         console.error(`unexpected: ${error}`);
-      await pause(20);
+      await pause(Math.max(20, rest));
     }
   }
 }
@@ -407,6 +411,7 @@ async function killPostgres() {
 const backups = { made: [], failed: 0 };
 const backupFolder = dataFolder();
 async function backUp() {
+  while (acknowledged.length === 0) await pause(20);
   while (!isOver) {
     const file = join(backupFolder, `${backups.made.length}.skein`);
     const known = acknowledged.length;
@@ -416,6 +421,7 @@ async function backUp() {
       backups.failed++;
       rmSync(file, { force: true });
     }
+    await pause(5 * rest);
   }
 }
 

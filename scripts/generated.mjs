@@ -18,6 +18,7 @@ import { DataSource } from 'typeorm';
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
 const { createApp, openApiDocument } = await import('../dist/src/app.js');
+const { loadConfig } = await import('../dist/src/config.js');
 const { openEmbeddedPostgres } = await import('../dist/src/postgres/embedded-postgres.js');
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
@@ -25,7 +26,10 @@ chmodSync(dataDir, 0o755);
 const postgres = await openEmbeddedPostgres({ dataDir, flags: ['-c', 'fsync=off'] });
 let text;
 try {
-  const app = await createApp(new DataSource(dataSourceOptions(postgres.url)));
+  const app = await createApp(
+    new DataSource(dataSourceOptions(postgres.url)),
+    loadConfig(process.env),
+  );
   text = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
   await app.close();
 } finally {

@@ -6,6 +6,8 @@ import { AuditModule } from './audit/audit.module.js';
 import { BuildsModule } from './builds/builds.module.js';
 import { CallsModule } from './calls/calls.module.js';
 import { ErrorFilter } from './common/error.filter.js';
+import type { Config } from './config.js';
+import { ConfigModule } from './config.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -25,10 +27,11 @@ import { PreviewModule } from './preview/preview.module.js';
 /** The list of features: adding one is adding a line here. */
 @Module({})
 export class AppModule {
-  static forDataSource(dataSource: DataSource): DynamicModule {
+  static forDataSource(dataSource: DataSource, config: Config): DynamicModule {
     return {
       module: AppModule,
       imports: [
+        ConfigModule.of(config),
         DatabaseModule.forDataSource(dataSource),
         AuditModule,
         AuthModule,

@@ -13,7 +13,8 @@ import { edge } from './common/edge.js';
 import { problem, PROBLEM_JSON } from './common/error.filter.js';
 import { ApiError, ERRORS } from './common/errors.js';
 import { PinoLoggerService } from './common/logger.js';
-import { config } from './config.js';
+import { WIRE } from './common/wire.js';
+import type { Config } from './config.js';
 import { consoleFiles } from './console/console-files.js';
 import { Database } from './database/database.js';
 import { TRAJECTORY_SCHEMAS } from './preview/trajectory-rules.js';
@@ -31,23 +32,29 @@ const CHECK_EVERY_MS = 5000;
 const INGEST = /\/(calls?\/(start|end|upsert_batch|complete)|v1\/traces)$/;
 
 /** The whole service over one data source, ready to listen. */
-export async function createApp(dataSource: DataSource): Promise<NestExpressApplication> {
+export async function createApp(
+  dataSource: DataSource,
+  config: Config,
+): Promise<NestExpressApplication> {
+  if (config.wireDialect !== WIRE.scheme)
+    throw new Error(`this process was loaded with WIRE_DIALECT=${WIRE.scheme}`);
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forDataSource(dataSource),
+    AppModule.forDataSource(dataSource, config),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
   );
   assertRoutes(routesOf(app));
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
-  app.use(edge);
+  app.use(edge(config));
   app.use(consoleFiles());
   const database = app.get(Database);
   app.use((request: Request, _: Response, next: NextFunction) =>
     INGEST.test(request.path) ? next() : database.runFor(() => request.user?.keyId ?? '', next),
   );
-  limitTimes(app.getHttpServer());
-  app.getHttpServer().on('clientError', refuseNonHttp);
+  const server: Server = app.getHttpServer();
+  limitTimes(server, config);
+  server.on('clientError', refuserOfNonHttp(config));
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
@@ -57,37 +64,39 @@ export async function createApp(dataSource: DataSource): Promise<NestExpressAppl
 }
 
 /** A head is short, so it has a deadline. Bodies have their own (`common/inflated.ts`): a large one may take long. */
-function limitTimes(server: Server): void {
+function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.headersTimeout = config.bodyTimeoutSeconds * 1000;
+  server.headersTimeout = bodyTimeoutSeconds * 1000;
   server.requestTimeout = 0;
   // Read when the server begins to listen; types know it as an option only.
   Object.assign(server, { connectionsCheckingInterval: CHECK_EVERY_MS });
 }
 
 const UNREADABLE = new ApiError('invalid_request', 'the request is no HTTP that can be read');
-/** By the codes of Node's errors. */
-const NON_HTTP: Record<string, ApiError> = {
-  HPE_HEADER_OVERFLOW: new ApiError(
-    'headers_too_large',
-    `the address and the headers are over the limit of ${maxHeaderSize} bytes`,
-  ),
-  ERR_HTTP_REQUEST_TIMEOUT: new ApiError(
-    'request_timeout',
-    `the head of the request took over ${config.bodyTimeoutSeconds} seconds`,
-  ),
-};
 
 /** Input that is not HTTP reaches no middleware, so it is refused here, in the form of all other errors. */
-function refuseNonHttp(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return;
-  const id = randomUUID();
-  const refusal = NON_HTTP[error.code ?? ''] ?? UNREADABLE;
-  const body = JSON.stringify(problem(refusal, id));
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\nx-request-id: ${id}\r\ncontent-type: ${PROBLEM_JSON}\r\n` +
-      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+function refuserOfNonHttp({ bodyTimeoutSeconds }: Config) {
+  /** By the codes of Node's errors. */
+  const known: Record<string, ApiError> = {
+    HPE_HEADER_OVERFLOW: new ApiError(
+      'headers_too_large',
+      `the address and the headers are over the limit of ${maxHeaderSize} bytes`,
+    ),
+    ERR_HTTP_REQUEST_TIMEOUT: new ApiError(
+      'request_timeout',
+      `the head of the request took over ${bodyTimeoutSeconds} seconds`,
+    ),
+  };
+  return (error: NodeJS.ErrnoException, socket: Duplex): void => {
+    if (error.code === 'ECONNRESET' || !socket.writable) return;
+    const id = randomUUID();
+    const refusal = known[error.code ?? ''] ?? UNREADABLE;
+    const body = JSON.stringify(problem(refusal, id));
+    socket.end(
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\nx-request-id: ${id}\r\ncontent-type: ${PROBLEM_JSON}\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    );
+  };
 }
 
 /** The document of `/openapi.json`, in the dialect in force. */

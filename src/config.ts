@@ -14,7 +14,10 @@ const PROCESS_BYTES = 128 * MIB;
 const POSTGRES_PART = 1 / 4;
 const LEAST_BUDGET = 16 * MIB;
 
-/** Everything the environment can set. Read once, checked before anything starts, then frozen. */
+/** The token that the settings of an app are injected by. */
+export const CONFIG = Symbol('config');
+
+/** Everything the environment can set, checked and frozen. */
 export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) {
   const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
@@ -197,20 +200,7 @@ function withPassword(url: string | undefined, password: string | undefined): st
   return `${parts[1]}:${encodeURIComponent(password)}${parts[2]}`;
 }
 
-/** The settings of this process. One that is wrong ends it here, whichever program it is. */
-export const config = orExit(() => loadConfig(process.env));
-
 /** Where a program on this machine reaches the service. */
-export function addressAt(port: number): string {
-  const host = /^(0\.0\.0\.0|::1?)$/.test(config.host) ? '127.0.0.1' : config.host;
-  return `http://${host}:${port}`;
-}
-
-function orExit<T>(load: () => T): T {
-  try {
-    return load();
-  } catch (error) {
-    process.stderr.write(`skein cannot start: ${(error as Error).message}\n`);
-    return process.exit(1);
-  }
+export function addressOf({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  return `http://${/^(0\.0\.0\.0|::1?)$/.test(host) ? '127.0.0.1' : host}:${port}`;
 }

@@ -6,10 +6,11 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../ormconfig.js';
 import { assertBootstrapKey, firstKey } from './auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from './auth/first-key.js';
+import { ratesOf } from './auth/rate-limits.js';
 import { loginLink, newOperatorCode } from './auth/sessions.service.js';
 import { isConnectionError } from './common/errors.js';
 import { logger } from './common/logger.js';
-import { addressAt, type Config, config, InvalidSetting } from './config.js';
+import { addressOf, type Config, InvalidSetting } from './config.js';
 import { openEmbeddedPostgres } from './postgres/embedded-postgres.js';
 import { Database } from './database/database.js';
 import { SESSION } from './database/limits.js';
@@ -21,6 +22,7 @@ import {
   serverSettings,
 } from './database/start-checks.js';
 import { Listener } from './listener.js';
+import { config } from './process-config.js';
 import { openService } from './service.js';
 import type { Stopped, StopRequest } from './stop-request.js';
 import { serveAsTold, Workers } from './workers.js';
@@ -114,7 +116,9 @@ async function start(postgres: Postgres, request: StopRequest) {
   if (warning) logger.warn(warning);
   for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
   const service =
-    config.workers > 1 ? await startWorkers(postgres, request) : await openService(dataSource);
+    config.workers > 1
+      ? await startWorkers(postgres, request)
+      : await openService(dataSource, config);
   const listener = new Listener((socket) => service.accept(socket));
   const port = await listener.listen(config.port, config.host).catch((error: unknown) => {
     throw listenError(error);
@@ -131,6 +135,7 @@ const NO_RELOAD =
   'SIGHUP replaces workers one by one, and WORKERS=1 has none: nothing was done. Set WORKERS=2 or more, or restart';
 
 async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Workers> {
+  ratesOf(config);
   const workers = new Workers(config.workers, url);
   await workers.start();
   request.reload = () => void workers.reload();
@@ -142,7 +147,7 @@ async function serveAsWorker(): Promise<void> {
   const dataSource = await connect(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
   for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
-  const service = await openService(dataSource);
+  const service = await openService(dataSource, config);
   serveAsTold(service, () => exitAfter(service.close(), 0));
 }
 
@@ -191,15 +196,15 @@ function whenOrphaned(stop: () => void): void {
 
 /** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
 async function wayIn(address: string, dataSource: DataSource): Promise<string> {
-  const code = process.stdout.isTTY && (await newOperatorCode(new Database(dataSource)));
+  const code = process.stdout.isTTY && (await newOperatorCode(new Database(dataSource, config)));
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
 }
 
 /** Gives an empty database its first key, and says where the service listens. */
 async function welcome(port: number, dataSource: DataSource): Promise<void> {
-  const address = addressAt(port);
+  const address = addressOf({ ...config, port });
   let greeting = '';
-  await firstKey(dataSource, config.bootstrapApiKey, (secret) => {
+  await firstKey(dataSource, config, (secret) => {
     if (process.stdout.isTTY) greeting = greetingWith(secret, address);
     else keepFirstKey(secret, config.dataDir);
   });

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DataSource } from 'typeorm';
 import { createApp } from './app.js';
+import type { Config } from './config.js';
 import { ConnectionsService } from './operations/connections.service.js';
 import { ReadinessService } from './operations/readiness.service.js';
 
@@ -26,8 +27,11 @@ export interface ReplaceableService extends Service {
 }
 
 /** The app over one data source, ready to take connections. */
-export async function openService(dataSource: DataSource): Promise<ReplaceableService> {
-  const app = await createApp(dataSource);
+export async function openService(
+  dataSource: DataSource,
+  config: Config,
+): Promise<ReplaceableService> {
+  const app = await createApp(dataSource, config);
   const server: Server = app.getHttpServer();
   const connections = app.get(ConnectionsService);
   await app.init();

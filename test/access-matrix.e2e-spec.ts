@@ -20,6 +20,7 @@ import {
   scansWithoutProject,
   type Statement,
 } from './support/statements.js';
+import { Database } from '../src/database/database.js';
 
 const OWN = 'acme/demo';
 /** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
@@ -69,7 +70,6 @@ beforeAll(async () => {
     await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
   }
   statements = recordStatements(app);
-  const { Database } = await import('../src/database/database.js'); // reads settings
   const database = app.app.get(Database);
   const query = database.query.bind(database);
   jest.spyOn(database, 'query').mockImplementation((statement) => {

@@ -18,6 +18,8 @@ import {
   toolCall,
   user,
 } from './support/rollouts.js';
+import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
+import { BuildsErasing } from '../src/builds/builds-erasing.service.js';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -557,7 +559,6 @@ describe('what is erased', () => {
     ],
   ];
   const sweeper = async () => {
-    const { RetentionSweeper } = await import('../src/retention/retention.sweeper.js');
     return app.app.get(RetentionSweeper);
   };
 
@@ -600,7 +601,6 @@ describe('what is erased', () => {
     expect(body.counts.trajectories).toBe(2);
     // as if the build had read before this was committed
     await app.query(`UPDATE calls SET ${change} WHERE project_id = $1 AND id = $2`, [project, id]);
-    const { BuildsErasing } = await import('../src/builds/builds-erasing.service.js');
     await app.app.get(BuildsErasing).forgetGone(project, body.build_id);
     expect((await exported(project, body.build_id)).status).toBe(status);
   });

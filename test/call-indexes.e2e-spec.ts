@@ -4,6 +4,7 @@ import { callRows } from '../src/calls/calls.query.js';
 import { startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
+import { CallIndexesKeeper } from '../src/calls/indexes/call-indexes.keeper.js';
 
 const PROJECT = 'acme/indexed';
 
@@ -28,10 +29,7 @@ const ready = (field: string, kind?: string) =>
 const there = (): Promise<{ name: string; is_valid: boolean }[]> =>
   app.query(`SELECT c.relname AS name, x.indisvalid AS is_valid FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
     WHERE c.relname LIKE 'calls\\_field\\_%' ORDER BY 1`);
-const keeper = async () => {
-  const { CallIndexesKeeper } = await import('../src/calls/indexes/call-indexes.keeper.js');
-  return app.app.get(CallIndexesKeeper);
-};
+const keeper = () => app.app.get(CallIndexesKeeper);
 const dropAll = async () => {
   for (const { field, kind } of await list())
     expect((await drop(field, { kind })).status).toBe(200);
@@ -350,7 +348,7 @@ describe('an index on a field', () => {
     ]);
     await app.query(`CREATE INDEX calls_field_left ON calls (id) WHERE project_id = 'gone'`);
     expect(await stateOf('inputs.y')).toMatchObject({ status: 'building' });
-    (await keeper()).look();
+    keeper().look();
     await ready('inputs.y');
     await until(async () => (await there()).length === 1);
     expect(await there()).toEqual([{ name, is_valid: true }]);
@@ -363,7 +361,7 @@ describe('an index on a field', () => {
     await until(async () => (await there()).length === 1);
     expect((await app.post('/project/delete', { project_id })).status).toBe(200);
     await until(async () => (await list(project_id)).length === 0);
-    (await keeper()).look();
+    keeper().look();
     await until(async () => (await there()).length === 0);
   });
 
@@ -389,6 +387,7 @@ describe('an index on a field', () => {
     await app.query(
       `DELETE FROM call_indexes WHERE project_id LIKE 'many/%' OR project_id = 'few/one'`,
     );
+    keeper().look();
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CallsQueryDto } from '../src/calls/calls.dto.js';
 import { linesOf, startApp, type TestApp } from './support/app.js';
+import { callRows } from '../src/calls/calls.query.js';
 
 const PROJECT = 'acme/lists';
 /** More than are looked at in order (`NEAR` of src/calls/calls.query.ts). */
@@ -165,7 +166,6 @@ it.each([
     },
   ],
 ] as [string, Partial<CallsQueryDto>][])('%s serves %j', async (index, question) => {
-  const { callRows } = await import('../src/calls/calls.query.js');
   const sort_by = [{ field: 'started_at', direction: 'desc' as const }];
   const { text, values } = callRows({
     project_id: PROJECT,

@@ -6,6 +6,11 @@ import { sql } from '../src/query/sql.js';
 import { basic, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
+import { Database } from '../src/database/database.js';
+import { SESSION } from '../src/database/limits.js';
+import { openTestDatabase } from './support/database.js';
+import pg from 'pg';
+import { startServer } from './support/server.js';
 
 const POOL = 4;
 /** Of four connections one is kept for short statements, and one key holds at most two of the others. */
@@ -22,7 +27,6 @@ describe('the connections of a process', () => {
       READ_TIMEOUT_SECONDS: '1',
       MAX_BODY_BYTES: '65536',
     });
-    const { Database } = await import('../src/database/database.js'); // reads settings
     counts = () => app.app.get(Database).longCounts;
     await app.query(
       `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
@@ -178,7 +182,6 @@ describe('the connections of a process', () => {
   });
 
   it('end with what the driver cannot read, such as a value that no string can hold, and the process goes on', async () => {
-    const { Database } = await import('../src/database/database.js'); // reads settings
     const client = await app.app.get(Database)['connections'].connect();
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     const pending = client.query('SELECT pg_sleep(60)');
@@ -237,7 +240,6 @@ describe('a call with more models than are priced', () => {
 
 describe('a write that waits for a lock for too long', () => {
   it('is refused alone, not with the writes it shares a statement with', async () => {
-    const { SESSION } = await import('../src/database/limits.js'); // reads settings
     SESSION['lock_timeout'] = '100ms';
     const app = await startApp();
     const project_id = 'acme/locks';
@@ -267,9 +269,6 @@ describe('a write that waits for a lock for too long', () => {
 
 describe('sessions on a database with settings of its own', () => {
   it('answer times and numbers as on any other', async () => {
-    const { openTestDatabase } = await import('./support/database.js');
-    const pg = (await import('pg')).default;
-    const { startServer } = await import('./support/server.js');
     const database = await openTestDatabase();
     const client = new pg.Client(database.url);
     await client.connect();

@@ -9,6 +9,7 @@ import { testServers } from './support/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
+import { metrics } from '../src/common/metrics.js';
 
 const MIB = 1024 * 1024;
 
@@ -269,7 +270,6 @@ describe('the edge', () => {
   });
 
   it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
-    const { metrics } = await import('../src/common/metrics.js');
     const names = metrics.getMetricsAsArray().map(({ name }) => name);
     const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
     const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(

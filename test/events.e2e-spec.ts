@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
-import { DataSource } from 'typeorm';
 import { type Kind, KINDS } from '../src/database/changes.js';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, openApp, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { OPERATIONS, sendTo } from './support/operations.js';
 import { plant, type Planted } from './support/planted.js';
 import { startServer } from './support/server.js';
 import { until } from './support/until.js';
+import { Database } from '../src/database/database.js';
 
 let app: TestApp;
 const opened: ClientRequest[] = [];
@@ -82,7 +82,6 @@ describe('a stream of events', () => {
   });
 
   it('tells of a transaction when it has committed, and of none that was rolled back', async () => {
-    const { Database } = await import('../src/database/database.js');
     const database = app.app.get(Database);
     const told: string[] = [];
     jest
@@ -215,7 +214,6 @@ describe('what is told', () => {
   const told = new Set<string>();
   beforeAll(async () => {
     planted = await plant(app, 'acme/planted');
-    const { Database } = await import('../src/database/database.js');
     const changes = app.app.get(Database).changes;
     const note = changes.note.bind(changes);
     jest.spyOn(changes, 'note').mockImplementation((project, kind) => {
@@ -238,14 +236,10 @@ describe('what is told', () => {
   });
 });
 
-// the last one, since a further app takes Passport's strategies over, which belong to the process
 it('is told what a process has noted when that ends', async () => {
   const watching = await watch('acme/end');
   expect(await watching.next()).toEqual(KINDS);
-  const { dataSourceOptions } = await import('../ormconfig.js');
-  const { createApp } = await import('../src/app.js');
-  const { Database } = await import('../src/database/database.js');
-  const other = await createApp(new DataSource(dataSourceOptions(app.databaseUrl)));
+  const { app: other } = await openApp(app.databaseUrl);
   await other.init();
   for (const kind of ['calls', 'jobs'] as const) other.get(Database).note('acme/end', kind);
   await other.close();

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { linesOf, startApp, type TestApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
@@ -8,7 +9,7 @@ const CALL = `weave:///${PROJECT}/call/c1`;
 describe('in the dialect weave', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ WIRE_DIALECT: 'weave' });
+    app = await startApp();
   });
   afterAll(() => app.close());
 

@@ -5,6 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { bytesDigest } from '../src/objects/digest.js';
 import { type Answer, basic, startApp, type TestApp } from './support/app.js';
 import { until } from './support/until.js';
+import { FilesService } from '../src/objects/files.service.js';
+import { StagedUploads } from '../src/database/staged-uploads.js';
 
 const PROJECT = 'acme/demo';
 const MIB = 1024 * 1024;
@@ -341,7 +343,6 @@ describe('POST /file/create', () => {
   it.each(['', '\r\ncontent-disposition: form-data; name="odd"\r\n\r\n'])(
     'gives up on clients that stall in the file (and %j), and serves who waits behind them',
     async (behind) => {
-      const { FilesService } = await import('../src/objects/files.service.js'); // reads settings
       const files = app.app.get(FilesService);
       const usual = files.stalledAfterMs;
       files.stalledAfterMs = 500;
@@ -373,7 +374,6 @@ describe('POST /file/create', () => {
     await app.query(`INSERT INTO file_chunks VALUES ('acme/dead', $1, 0, 'x')`, [id]);
     const lingering = stalled();
     await until(async () => (await staging()) === 2);
-    const { StagedUploads } = await import('../src/database/staged-uploads.js');
     await app.app.get(StagedUploads).sweep();
     expect(await staging()).toBe(1);
     expect(await chunksOf('acme/dead')).toBe(0);

@@ -1,8 +1,9 @@
+/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { startApp, type TestApp } from './support/app.js';
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startApp({ WIRE_DIALECT: 'weave' });
+  app = await startApp();
 });
 afterAll(() => app.close());
 

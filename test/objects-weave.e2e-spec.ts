@@ -1,9 +1,10 @@
+/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { basic, send, startApp, type TestApp } from './support/app.js';
 
 describe('objects under WIRE_DIALECT=weave', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ WIRE_DIALECT: 'weave' });
+    app = await startApp();
   });
   afterAll(() => app.close());
 

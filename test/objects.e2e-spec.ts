@@ -3,6 +3,8 @@ import type { ObjectsQueryDto } from '../src/objects/objects.dto.js';
 import { unlessCluster } from './support/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { type Server, startServer } from './support/server.js';
+import { lockQuery, objectsQuery } from '../src/objects/objects.query.js';
+import { ObjectsService } from '../src/objects/objects.service.js';
 
 const PROJECT = 'acme/demo';
 let app: TestApp;
@@ -604,7 +606,6 @@ unlessCluster('plans are those of one node').describe('the plans of /objs/query'
   });
 
   async function plan(query: Partial<ObjectsQueryDto>): Promise<string> {
-    const { objectsQuery } = await import('../src/objects/objects.query.js');
     const { text, values } = objectsQuery({ project_id, ...query }).toQuery();
     const rows = await app.query(`EXPLAIN (VERBOSE, COSTS OFF) ${text}`, values);
     return rows.map((row) => row['QUERY PLAN']).join('\n');
@@ -637,7 +638,6 @@ unlessCluster('plans are those of one node').describe('the plans of /objs/query'
   });
 
   it('read few values at a time, since one may be as large as a body', async () => {
-    const { ObjectsService } = await import('../src/objects/objects.service.js');
     const largest = async (query: object) => {
       let rows = 0;
       for await (const batch of await app.app.get(ObjectsService).stream({ project_id, ...query }))
@@ -654,7 +654,6 @@ describe('64 clients that publish to one name, with a pool of 10,', () => {
     const object_id = aName();
     const holder = app.dataSource.createQueryRunner();
     await holder.query('BEGIN');
-    const { lockQuery } = await import('../src/objects/objects.query.js');
     const { text, values } = lockQuery(PROJECT, object_id).toQuery();
     await holder.query(text, values);
     const waiting = Array.from({ length: 64 }, (_, i) => publish(String(i), { object_id }));
@@ -682,7 +681,6 @@ describe('64 clients that publish to one name, with a pool of 10,', () => {
 
 describe('the stream of /objs/query', () => {
   it('reads large values one at a time from the first on', async () => {
-    const { ObjectsService } = await import('../src/objects/objects.service.js'); // reads settings
     const project_id = aProject();
     for (let i = 0; i < 8; i++) await publish(`"${'x'.repeat(300_000)}"`, { project_id });
     const batches: number[] = [];

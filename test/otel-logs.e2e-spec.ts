@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { DataSource } from 'typeorm';
 import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, openApp, startApp, type TestApp } from './support/app.js';
 
 let app: TestApp;
 /** Another process on the same database, as far as the tests can tell. */
@@ -12,10 +11,7 @@ let otherUrl: string;
 let closeOther: () => Promise<void>;
 beforeAll(async () => {
   app = await startApp();
-  const { dataSourceOptions } = await import('../ormconfig.js');
-  const { createApp } = await import('../src/app.js');
-  const source = await new DataSource(dataSourceOptions(app.databaseUrl)).initialize();
-  const other = await createApp(source);
+  const { app: other } = await openApp(app.databaseUrl);
   await other.listen(0, '127.0.0.1');
   otherUrl = `http://127.0.0.1:${(other.getHttpServer().address() as AddressInfo).port}`;
   closeOther = () => other.close();

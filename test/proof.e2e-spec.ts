@@ -13,6 +13,8 @@ it.concurrent.each([
     mode,
     '--seconds',
     '1',
+    '--rest',
+    '100',
   ]);
   expect(stdout).toMatch(/all [1-9]\d* acknowledged writes are there, once and whole/);
   if (mode !== 'intruders')

@@ -4,6 +4,7 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:f
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { send } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
 import { aFolder, run, startServer, watched } from './support/server.js';
@@ -26,7 +27,7 @@ const answerOf = (url: string, agent: Agent) =>
   });
 
 /** Clients that ask again and again on kept connections, and come back when theirs was closed, until refused. */
-function tightLoops(url: string, count: number) {
+function loops(url: string, count: number, restMs = 0) {
   const failures: string[] = [];
   const counts = { answers: 0 };
   const over = new AbortController();
@@ -36,6 +37,7 @@ function tightLoops(url: string, count: number) {
       try {
         await answerOf(url, agent);
         counts.answers++;
+        if (restMs > 0) await pause(restMs);
       } catch (error) {
         const { code = String(error) } = error as NodeJS.ErrnoException;
         if (code === 'ECONNREFUSED') break;
@@ -43,13 +45,13 @@ function tightLoops(url: string, count: number) {
       }
     agent.destroy();
   };
-  const loops = Promise.all(Array.from({ length: count }, loop));
+  const ended = Promise.all(Array.from({ length: count }, loop));
   return {
     failures,
     counts,
     async end() {
       over.abort();
-      await loops;
+      await ended;
     },
   };
 }
@@ -63,7 +65,7 @@ describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
     const [idle, kept] = [new Agent({ keepAlive: true }), new Agent({ keepAlive: true })];
     await answerOf(`${server.url}/health`, idle);
     expect((await answerOf(`${server.url}/health`, kept)).headers.connection).toBe('keep-alive');
-    const clients = tightLoops(`${server.url}/health`, 200);
+    const clients = loops(`${server.url}/health`, 200);
     await until(() => clients.counts.answers > 1000);
     const exit = server.stop();
     await until(async () => (await fetch(`${server.url}/ready`)).status === 503);
@@ -93,7 +95,7 @@ describe('a reload', () => {
       return (await send(`${url}/server_info`, undefined, headers, 'GET')).body as object;
     };
 
-    const clients = tightLoops(`${url}/server_info`, 4);
+    const clients = loops(`${url}/server_info`, 4, 10);
     await until(() => clients.counts.answers > 100);
     expect(await versionNow()).not.toMatchObject({ trace_server_version: 'new' });
     writeFileSync(version, `export const VERSION = 'new';\n`);

@@ -142,9 +142,7 @@ describe('the service in its own folder', () => {
     expect(isSecret((await keys('generate')).output.trim())).toBe(true);
     for (const wrong of [
       ['create', '--user', 'x'],
-      ['revoke', 'x'],
       ['revoke', id],
-      ['explode'],
       ['create', '--color', 'red'],
       [],
     ]) {
@@ -176,8 +174,6 @@ describe('the service in its own folder', () => {
 describe('settings', () => {
   it.each<[Record<string, string>, string]>([
     [{ PORT: 'http' }, 'PORT'],
-    [{ WIRE_DIALECT: 'x' }, 'WIRE_DIALECT'],
-    [{ DATABASE_URL: 'mysql://user:hunter2@host' }, 'DATABASE_URL'],
     [{ DATABASE_URL: 'postgres://user:hunter2@host:99999/x' }, 'DATABASE_URL'],
     [{ HOST: '192.0.2.1' }, 'HOST'],
     [{ BOOTSTRAP_API_KEY: 'hunter2' }, 'BOOTSTRAP_API_KEY'],
@@ -214,21 +210,19 @@ describe('settings', () => {
     await other.drop();
   });
 
-  it.each(['auth/keys.cli.js', 'database/migrate.cli.js'])(
-    'stop %s in one line too',
-    async (program) => {
-      const wrong: Record<string, string>[] = [
-        { PORT: 'http' },
-        { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x%ss' },
-      ];
-      for (const env of wrong) {
-        const command = run(program, env, ['list']);
-        expect(await command.exit).toBe(1);
-        expect(command.output()).toContain(Object.keys(env)[0]);
-        expect(command.output()).not.toMatch(/hunter2| {4}at /);
-      }
-    },
-  );
+  it.each([
+    ['auth/keys.cli.js', { PORT: 'http' }, 'PORT'],
+    [
+      'database/migrate.cli.js',
+      { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x%ss' },
+      'DATABASE_URL',
+    ],
+  ])('stop %s in one line too', async (program, env: Record<string, string>, name) => {
+    const command = run(program, env, ['list']);
+    expect(await command.exit).toBe(1);
+    expect(command.output()).toContain(name);
+    expect(command.output()).not.toMatch(/hunter2| {4}at /);
+  });
 
   it('a database that is not there stops the start by DATABASE_URL', async () => {
     const nowhere = testServers()[0]!.replace(/\/[^/?]*(\?|$)/, '/skein_test_nowhere$1');

@@ -2,6 +2,7 @@ import { objectDigest, tableDigest } from '../src/objects/digest.js';
 import type { Sql } from '../src/query/sql.js';
 import { unlessCluster } from './support/database.js';
 import { startApp, type TestApp } from './support/app.js';
+import { tableRowsQuery, tableStatsQuery } from '../src/objects/tables.query.js';
 
 const PROJECT = 'acme/demo';
 let app: TestApp;
@@ -375,7 +376,6 @@ async function rowsRead(query: Sql): Promise<number> {
 unlessCluster('plans are those of one node').it(
   'reads each of the different rows of a table once, and no other one',
   async () => {
-    const { tableRowsQuery, tableStatsQuery } = await import('../src/objects/tables.query.js');
     await create(numbered(500, 500));
     const { digest } = await create(Array.from({ length: 50 }, (_, i) => `{"odd":${i % 2}}`));
     const sorted = by('odd', 'asc');

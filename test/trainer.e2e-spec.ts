@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { Client } from 'pg';
-import type { QueueService } from '../src/preview/jobs/queue.service.js';
+import { QueueService } from '../src/preview/jobs/queue.service.js';
 import { startApp, type TestApp } from './support/app.js';
 import {
   aChoice,
@@ -16,6 +16,7 @@ import {
 } from './support/preview.js';
 import { aFolder } from './support/server.js';
 import { until } from './support/until.js';
+import { Notices } from '../src/database/notices.js';
 
 const UNKNOWN = '01a1fbc3-f5fb-72fa-bfb3-04f663804a7c';
 
@@ -26,8 +27,7 @@ describe('trainers', () => {
   beforeAll(async () => {
     app = await startApp({ TRAINER_MAX_ATTEMPTS: '3' });
     preview = previewOf(app);
-    const services = await import('../src/preview/jobs/queue.service.js');
-    queue = app.app.get(services.QueueService);
+    queue = app.app.get(QueueService);
   });
   afterAll(() => app.close());
   /** No job of another test is there to be claimed. */
@@ -559,7 +559,6 @@ describe('trainers', () => {
         headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/json' },
       });
       sent.on('error', () => {}).end('{"worker_id":"gone","wait_s":30}');
-      const { Notices } = await import('../src/database/notices.js');
       const notices = app.app.get(Notices);
       await until(() => notices.listeners === 1);
       sent.destroy();

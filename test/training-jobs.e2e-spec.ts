@@ -12,6 +12,7 @@ import {
   previewOf,
 } from './support/preview.js';
 import { until } from './support/until.js';
+import { StagedUploads } from '../src/database/staged-uploads.js';
 
 const UNKNOWN = '01a1fbc3-f5fb-72fa-bfb3-04f663804a7c';
 const LIMIT = 8 * 1024 * 1024;
@@ -312,7 +313,6 @@ describe('training jobs and logs', () => {
     await app.query(`INSERT INTO body_chunks VALUES ('acme/demo', $1, 0, true, '', NULL)`, [
       UNKNOWN,
     ]);
-    const { StagedUploads } = await import('../src/database/staged-uploads.js');
     await app.app.get(StagedUploads).sweep();
     expect(await stagedRows()).toEqual({ ...NOTHING, uploads: 1 });
     await app.query('DELETE FROM uploads');

@@ -1,3 +1,4 @@
+/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { startServer } from './support/server.js';
@@ -5,7 +6,7 @@ import { startServer } from './support/server.js';
 describe('WIRE_DIALECT=weave', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ WIRE_DIALECT: 'weave' });
+    app = await startApp();
   });
   afterAll(() => app.close());
 

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 
-const { url, authorization } = workerData;
+const { url, authorization, restMs } = workerData;
 const PATIENCE_MS = 30_000;
 
 class Question {
@@ -61,10 +61,10 @@ class Question {
   }
 }
 
-const health = new Question('/health', 5);
+const health = new Question('/health', restMs);
 const start = new Question(
   '/call/start',
-  20,
+  4 * restMs,
   '{"start":{"project_id":"other/project","id":"victim","trace_id":"t","op_name":"victim","started_at":"2026-01-31T12:00:00Z"}}',
 );
 parentPort.on('message', () =>

@@ -20,6 +20,11 @@ export class Service {
   /** Its last lines. */
   log = /** @type {string[]} */ ([]);
 
+  /** @param {number} [restMs] between two questions of the probe; it writes a fourth as often as it asks for /health */
+  constructor(restMs = 5) {
+    this.restMs = restMs;
+  }
+
   async start() {
     const { child, url } = await started('../dist/src/main.js', {
       PORT: '0',
@@ -34,7 +39,7 @@ export class Service {
     this.keys.attacker ??= (await this.makeKey('writer', 'acme/*')).secret;
     this.keys.victim ??= (await this.makeKey('writer', 'other/*')).secret;
     this.keys.trainer ??= (await this.makeKey('trainer', 'acme/*')).secret;
-    this.probe = new Probe(url, basic(this.keys.victim));
+    this.probe = new Probe(url, basic(this.keys.victim), this.restMs);
     return this;
   }
 
@@ -111,9 +116,9 @@ function secondsOf(file) {
 
 /** `/health`, and `/call/start` of the victim, asked in a thread of its own all the time. */
 class Probe {
-  constructor(url, authorization) {
+  constructor(url, authorization, restMs) {
     this.worker = new Worker(new URL('probe.mjs', import.meta.url), {
-      workerData: { url, authorization },
+      workerData: { url, authorization, restMs },
     });
   }
 

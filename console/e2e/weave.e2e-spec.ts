@@ -1,9 +1,10 @@
+/** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
 import { type Console, describeConsole, openConsole } from './support/console.js';
 
 describeConsole('the console in the dialect of weave', () => {
   let console: Console;
   beforeAll(async () => {
-    console = await openConsole({ WIRE_DIALECT: 'weave' });
+    console = await openConsole();
   });
   afterAll(() => console.close());
   afterEach(() => expect(console.faults).toEqual([]));

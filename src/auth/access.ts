@@ -3,8 +3,8 @@ import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
 import { BodyGuard } from '../common/body.guard.js';
 import type { Role } from './api-key.entity.js';
 import { AccessGuard, ROLE } from './access.guard.js';
-import { BASIC_CHALLENGE, BasicGuard } from './basic.strategy.js';
-import { BEARER_CHALLENGE, BearerGuard } from './bearer.strategy.js';
+import { BASIC_CHALLENGE } from './basic.strategy.js';
+import { BEARER_CHALLENGE } from './bearer.strategy.js';
 import { keyGuard } from './key.guard.js';
 
 /*
@@ -13,6 +13,10 @@ import { keyGuard } from './key.guard.js';
  * them.
  */
 
+export const BasicGuard = keyGuard(['basic'], BASIC_CHALLENGE);
+export const BearerGuard = keyGuard(['bearer'], BEARER_CHALLENGE);
+export const EitherGuard = keyGuard(['basic', 'bearer'], `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`);
+
 /** Every route of the controller needs `Authorization: Basic`, with an API key as the password. */
 export const BasicAuth = () =>
   applyDecorators(UseGuards(BasicGuard, BodyGuard, AccessGuard), ApiBasicAuth());
@@ -20,8 +24,6 @@ export const BasicAuth = () =>
 /** Every route of the controller needs `Authorization: Bearer`, with an API key as the token. */
 export const BearerAuth = () =>
   applyDecorators(UseGuards(BearerGuard, BodyGuard, AccessGuard), ApiBearerAuth());
-
-export const EitherGuard = keyGuard(['basic', 'bearer'], `${BASIC_CHALLENGE}, ${BEARER_CHALLENGE}`);
 
 /** Every route of the controller takes either scheme. */
 export const EitherAuth = () =>

@@ -27,6 +27,6 @@ import { SessionsService } from './sessions.service.js';
     IdempotencySweeper,
     SessionsService,
   ],
-  exports: [KeysService, RateLimits, Idempotency, SessionsService],
+  exports: [KeysService, BasicStrategy, BearerStrategy, RateLimits, Idempotency, SessionsService],
 })
 export class AuthModule {}

@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { BasicStrategy as HttpBasic } from 'passport-http';
 import type { Caller } from './caller.js';
 import { addressOf } from './failed-attempts.js';
-import { keyGuard } from './key.guard.js';
 import { KeysService } from './keys.service.js';
 
 export const BASIC_CHALLENGE = 'Basic realm="skein", charset="UTF-8"';
@@ -45,5 +44,3 @@ export function basicUserName(authorization: string | undefined): string | undef
   if (!/^basic$/i.test(scheme)) return undefined;
   return Buffer.from(encoded, 'base64').toString().split(':', 1)[0];
 }
-
-export const BasicGuard = keyGuard('basic', BASIC_CHALLENGE);

@@ -4,7 +4,6 @@ import type { Request } from 'express';
 import { Strategy as HttpBearer } from 'passport-http-bearer';
 import type { Caller } from './caller.js';
 import { addressOf } from './failed-attempts.js';
-import { keyGuard } from './key.guard.js';
 import { KeysService } from './keys.service.js';
 
 export const BEARER_CHALLENGE = 'Bearer realm="skein"';
@@ -29,5 +28,3 @@ export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
     return this.keys.verify(token, { address, challenge: BEARER_CHALLENGE });
   }
 }
-
-export const BearerGuard = keyGuard('bearer', BEARER_CHALLENGE);

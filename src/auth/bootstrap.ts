@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { InvalidSetting } from '../config.js';
+import { type Config, InvalidSetting } from '../config.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { LOCKS, withLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
@@ -21,10 +21,11 @@ export function assertBootstrapKey(given: string | undefined): void {
  */
 export async function firstKey(
   dataSource: DataSource,
-  given: string | undefined,
+  config: Config,
   show: (secret: string) => void,
 ): Promise<void> {
-  const database = new Database(dataSource);
+  const given = config.bootstrapApiKey;
+  const database = new Database(dataSource, config);
   const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
   await withLock(dataSource, LOCKS.firstKey, async () => {
     if (await keys.hasAny()) return;

@@ -1,4 +1,4 @@
-import { type ExecutionContext, Inject, mixin, type Type } from '@nestjs/common';
+import { type ExecutionContext, Inject, Injectable, mixin, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard, type IAuthGuard } from '@nestjs/passport';
 import type { Request } from 'express';
@@ -6,6 +6,8 @@ import { ApiError } from '../common/errors.js';
 import type { Role } from './api-key.entity.js';
 import { ROLE } from './access.guard.js';
 import type { Caller } from './caller.js';
+import { BasicStrategy } from './basic.strategy.js';
+import { BearerStrategy } from './bearer.strategy.js';
 import { addressOf } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
@@ -29,21 +31,32 @@ const noSession = () =>
  * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
  * is too low for the route's `@Allow()`. A request of the console without the header Authorization is that of its session.
  */
-export function keyGuard(strategies: Scheme | Scheme[], challenge: string): Type<IAuthGuard> {
+export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard> {
   // A connection is trusted by the same guard only: another one may not accept this scheme.
-  const prefix = `${String(strategies)} `;
-  const wanted = [strategies]
-    .flat()
-    .map((scheme) => WANTED[scheme])
-    .join(', or ');
+  const prefix = `${String(schemes)} `;
+  const wanted = schemes.map((scheme) => WANTED[scheme]).join(', or ');
   const noKey = () =>
     new ApiError('unauthenticated', `the header Authorization must hold a valid key: ${wanted}`, {
       headers: { 'WWW-Authenticate': challenge },
     });
-  class KeyGuard extends AuthGuard(strategies) {
+  @Injectable()
+  class KeyGuard extends AuthGuard() {
     @Inject() private readonly reflector!: Reflector;
     @Inject() private readonly keys!: KeysService;
     @Inject() private readonly limits!: RateLimits;
+
+    /**
+     * Passport is handed the strategies of this app: those that it knows by a name are the process's. It writes onto what
+     * it is handed, so each request has copies, as it makes them itself of those that it knows.
+     */
+    constructor(basic: BasicStrategy, bearer: BearerStrategy) {
+      const own = { basic, bearer };
+      super({
+        get defaultStrategy() {
+          return schemes.map((scheme) => Object.create(own[scheme]));
+        },
+      });
+    }
 
     override async canActivate(context: ExecutionContext): Promise<boolean> {
       const request = context.switchToHttp().getRequest<Request>();

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { validate } from '../common/validation.js';
 import { dateOf } from '../common/dto.js';
 import { command, withDatabase } from '../command.js';
-import { addressAt, config } from '../config.js';
+import { addressOf } from '../config.js';
+import { config } from '../process-config.js';
 import { Database } from '../database/database.js';
 import { migrate } from '../database/migrate.js';
 import type { Actor } from '../audit/audit.query.js';
@@ -104,7 +105,7 @@ async function revoke(keys: KeysService, id: string | undefined): Promise<void> 
 async function login(database: Database): Promise<void> {
   const code = await newOperatorCode(database);
   if (!code) throw new Error('there is no active key with the role admin and the scope *');
-  say(loginLink(addressAt(config.port), code));
+  say(loginLink(addressOf(config), code));
 }
 
 type Options = ReturnType<typeof parseCommandLine>['values'];
@@ -143,7 +144,7 @@ async function run(): Promise<void> {
   if (!chosen) throw new Error(USAGE);
   await withDatabase(async (dataSource) => {
     await migrate(dataSource);
-    const database = new Database(dataSource);
+    const database = new Database(dataSource, config);
     await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)), database);
   });
 }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../common/errors.js';
-import { config } from '../config.js';
+import { CONFIG, type Config } from '../config.js';
 import type { Caller } from './caller.js';
 import { Rate } from './rate.js';
 
@@ -12,8 +12,11 @@ const STEP_BYTES = 1024 * 1024;
 const rateOf = (name: string, perMinute: number) =>
   perMinute === 0 ? null : new Rate(name, perMinute);
 
-const requests = rateOf('requests', config.rateLimitRequestsPerMinute);
-const bytes = rateOf('bytes', config.rateLimitBytesPerMinute);
+/** Null for what is not limited. With `WORKERS` the primary makes them too, and counts for all workers. */
+export const ratesOf = ({ rateLimitRequestsPerMinute, rateLimitBytesPerMinute }: Config) => ({
+  requests: rateOf('requests', rateLimitRequestsPerMinute),
+  bytes: rateOf('bytes', rateLimitBytesPerMinute),
+});
 
 /**
  * Requests, and bytes of bodies as they are received, that each key may send in a minute. It is asked before a body is
@@ -22,10 +25,18 @@ const bytes = rateOf('bytes', config.rateLimitBytesPerMinute);
  */
 @Injectable()
 export class RateLimits {
-  readonly areOn = requests !== null || bytes !== null;
+  readonly areOn: boolean;
+  private readonly rates: ReturnType<typeof ratesOf>;
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    this.rates = ratesOf(config);
+    this.areOn = this.rates.requests !== null || this.rates.bytes !== null;
+  }
 
   /** @throws ApiError `rate_limited` */
   async admit(request: Request, { keyId }: Caller): Promise<void> {
+    const { config } = this;
+    const { requests, bytes } = this.rates;
     if (requests)
       refuseFor(await requests.take(keyId), `${config.rateLimitRequestsPerMinute} requests`);
     if (!bytes) return;

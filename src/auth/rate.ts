@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { LRUCache } from 'lru-cache';
 import { answer, ask } from '../common/primary.js';
 
@@ -30,12 +31,18 @@ export class Rate {
 
   /** Takes points and returns 0; when too few are left it takes none and returns in how many ms there will be enough. */
   take(name: string, points = 1): Promise<number> {
-    return ask(this.about, [name, points, false]);
+    return this.counted(name, points, false);
   }
 
   /** Takes points that are spent already, or with a negative number gives some back. */
   async add(name: string, points: number): Promise<void> {
-    await ask(this.about, [name, points, true]);
+    await this.counted(name, points, true);
+  }
+
+  private async counted(name: string, points: number, isSpent: boolean): Promise<number> {
+    return cluster.isWorker
+      ? ask(this.about, [name, points, isSpent])
+      : this.takeHere(name, points, isSpent);
   }
 
   private takeHere(name: string, points: number, isSpent: boolean): number {

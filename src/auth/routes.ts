@@ -4,11 +4,9 @@ import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { BodyGuard } from '../common/body.guard.js';
 import { type DtoParameter, dtoParameters } from '../common/handler-dtos.js';
 import { assertRules, namesProject } from '../common/validation.js';
-import { EitherGuard, NO_PROJECT_FIELD, PUBLIC } from './access.js';
+import { BasicGuard, BearerGuard, EitherGuard, NO_PROJECT_FIELD, PUBLIC } from './access.js';
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from './api-key.entity.js';
-import { BasicGuard } from './basic.strategy.js';
-import { BearerGuard } from './bearer.strategy.js';
 
 /** A handler of a controller, and what it declares. */
 export interface Route {

@@ -62,7 +62,7 @@ export class BuildsService {
     const plan = { projectId, ...known, take, goOn: () => stillThere(request) };
     const { as_of, counts, lints, facts, digest } = await this.inSnapshot(
       async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
-      STATEMENT_MS.read,
+      this.database.readMs,
     );
     const { rewards, ...others } = facts;
     const answer = JSON.stringify({ as_of, counts, rewards, facts: others, lints, digest });

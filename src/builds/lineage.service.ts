@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
 import type { LineageAnswerDto, LineageQueryDto } from './builds.dto.js';
 import {
   buildsOfInputs,
@@ -34,7 +33,7 @@ export class LineageService {
   /** Everything on the way from calls to checkpoints, and the calls that these made, around what is asked for. */
   query(query: LineageQueryDto): Promise<LineageAnswerDto> {
     assertOneWay(query);
-    return this.database.long(() => this.edgesOf(query), STATEMENT_MS.read);
+    return this.database.long(() => this.edgesOf(query));
   }
 
   private async edgesOf(query: LineageQueryDto): Promise<LineageAnswerDto> {

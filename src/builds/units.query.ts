@@ -1,4 +1,4 @@
-import { config } from '../config.js';
+import type { Config } from '../config.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
@@ -197,7 +197,7 @@ export interface FeedbackRow {
 }
 
 /** Refs of either dialect: the one in force may have been another one when they were stored. */
-const SCHEMES = ['svc', 'weave'] satisfies (typeof config.wireDialect)[];
+const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
 const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
 /** `units` has the ids of the calls of each. */

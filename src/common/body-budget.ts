@@ -1,14 +1,23 @@
 import type { Request, Response } from 'express';
-import { config } from '../config.js';
 import { callerOf } from './caller-of.js';
 import { Counts } from './counts.js';
 import { ApiError, unavailable } from './errors.js';
 
 declare module 'http' {
   interface IncomingMessage {
+    /** What the app allows bodies; `edge` puts it on each request. */
+    bodies: Bodies;
     /** What the body of the request holds of the budget. */
     hold?: Hold;
   }
+}
+
+interface Bodies {
+  budget: BodyBudget;
+  /** Limit of an inflated body that is held in memory. */
+  maxBytes: number;
+  /** A body may be silent for so long, and be so much later than its rate asks for. */
+  timeoutMs: number;
 }
 
 /** A body of up to this weight is a small one. */
@@ -177,11 +186,9 @@ export class BodyBudget {
 
 const busy = () => unavailable('the memory for bodies is in use');
 
-export const bodyBudget = new BodyBudget(config.bodyBudgetBytes);
-
 /** What the body of an authenticated request holds. It is given back with the answer: `endHold`. */
 export const holdOf = (request: Request): Hold =>
-  (request.hold ??= bodyBudget.hold(callerOf(request).keyId));
+  (request.hold ??= request.bodies.budget.hold(callerOf(request).keyId));
 
 /** A client that reads nothing of an answer for this long is disconnected, as with streams. */
 const UNREAD_MS = 60_000;
@@ -194,7 +201,7 @@ const UNREAD_MS = 60_000;
 export function heldAnswer(request: Request, answer: string): string {
   if (answer.length <= SMALL_BYTES) return answer;
   const hold = holdOf(request);
-  const bytes = Math.min(answer.length, bodyBudget.large.size / 4); // one larger than the budget must pass too
+  const bytes = Math.min(answer.length, request.bodies.budget.large.size / 4); // one larger than the budget must pass too
   if (!hold.moved(hold.bytes + bytes)) throw busy();
   const response = request.res!;
   response.setTimeout(UNREAD_MS, () => response.destroy());
@@ -211,7 +218,7 @@ const MAX_LOOKS = 240;
 export function endHold(request: Request, response: Response): void {
   const { hold } = request;
   if (!hold) return;
-  bodyBudget.forget(hold);
+  request.bodies.budget.forget(hold);
   let looks = 0;
   const look = () => {
     if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();

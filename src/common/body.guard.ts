@@ -6,7 +6,6 @@ import {
   Injectable,
 } from '@nestjs/common';
 import type { Request } from 'express';
-import { config } from '../config.js';
 import { holdOf } from './body-budget.js';
 import { BodyBytes, freeBytes } from './body-bytes.js';
 import { ApiError, invalidRequest } from './errors.js';
@@ -98,7 +97,7 @@ const RAW_WEIGHT = 2;
 
 /** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops there. */
 export async function readBytes(request: Request): Promise<Buffer> {
-  const limit = config.maxBodyBytes;
+  const limit = request.bodies.maxBytes;
   const encoding = encodingOf(request);
   const declared = declaredBytes(request, encoding);
   if (declared !== undefined && declared > limit) throw tooLarge(limit);

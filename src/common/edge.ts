@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { Gauge, Histogram } from 'prom-client';
-import { bodyBudget, endHold } from './body-budget.js';
+import type { Config } from '../config.js';
+import { BodyBudget, endHold } from './body-budget.js';
 import { letGoBy } from './inflated.js';
-import { config } from '../config.js';
 import { logger } from './logger.js';
 import { metrics, show } from './metrics.js';
 
@@ -22,20 +22,6 @@ const durations = new Histogram({
   registers: [metrics],
 });
 
-show(
-  new Gauge({
-    name: 'skein_body_bytes',
-    help: 'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
-    registers: [],
-    collect() {
-      this.set(bodyBudget.held);
-    },
-  }),
-);
-
-/** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
-const REQUEST_LEVEL = config.logRequests ? 'info' : 'debug';
-
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
 const lastAnswersBegin = new AbortController();
@@ -48,31 +34,52 @@ export function closeWithAnswers(): void {
 }
 
 /**
- * The first middleware: gives the request its id. After the answer it measures and logs the request, releases its
- * memory, and drains what is left of its body.
+ * The first middleware: gives the request its id, and what the app allows bodies. After the answer it measures and logs the
+ * request, releases its memory, and drains what is left of its body.
  */
-export function edge(request: Request, response: Response, next: NextFunction): void {
-  const sent = request.headers['x-request-id'];
-  request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
-  response.setHeader('x-request-id', request.id);
-  response.setHeader('x-content-type-options', 'nosniff');
-  if (lastAnswers.aborted) response.setHeader('connection', 'close');
-  const started = performance.now();
-  response.once('close', () => {
-    endHold(request, response);
-    if (!request.complete) letGoBy(request);
-    const seconds = (performance.now() - started) / 1000;
-    const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
-    const { method } = request;
-    const status = response.writableFinished ? response.statusCode : 'cut';
-    durations.observe({ method, route, status }, seconds);
-    logger[REQUEST_LEVEL]({
-      request_id: request.id,
-      method,
-      route,
-      status,
-      duration_ms: seconds * 1000,
+export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
+  const budget = new BodyBudget(bodyBudgetBytes);
+  const bodies = { budget, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutSeconds * 1000 };
+  showHeld(budget);
+  /** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
+  const level = logRequests ? 'info' : 'debug';
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const sent = request.headers['x-request-id'];
+    request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+    request.bodies = bodies;
+    response.setHeader('x-request-id', request.id);
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (lastAnswers.aborted) response.setHeader('connection', 'close');
+    const started = performance.now();
+    response.once('close', () => {
+      endHold(request, response);
+      if (!request.complete) letGoBy(request);
+      const seconds = (performance.now() - started) / 1000;
+      const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
+      const { method } = request;
+      const status = response.writableFinished ? response.statusCode : 'cut';
+      durations.observe({ method, route, status }, seconds);
+      logger[level]({
+        request_id: request.id,
+        method,
+        route,
+        status,
+        duration_ms: seconds * 1000,
+      });
     });
-  });
-  next();
+    next();
+  };
+}
+
+function showHeld(budget: BodyBudget): void {
+  show(
+    new Gauge({
+      name: 'skein_body_bytes',
+      help: 'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
+      registers: [],
+      collect() {
+        this.set(budget.held);
+      },
+    }),
+  );
 }

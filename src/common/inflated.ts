@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
 import type { Request } from 'express';
-import { config } from '../config.js';
 import { ApiError } from './errors.js';
 
 const INFLATED_CHUNK_BYTES = 64 * 1024;
@@ -23,7 +22,7 @@ export interface Reading {
   limit: number;
   /** `HELD_RATE` or `STREAMED_RATE`. */
   rate: number;
-  /** How long a body may pause, and how far it may fall behind its rate. */
+  /** How long a body may pause, and how far it may fall behind its rate; that of the app, unless it is given. */
   timeoutMs?: number;
   /** Stops the reading, with its reason as the error. */
   signal?: AbortSignal;
@@ -80,7 +79,7 @@ export async function readInflated(
 function consume(
   request: Request,
   source: Readable,
-  { limit, rate, timeoutMs = config.bodyTimeoutSeconds * 1000, signal }: Reading,
+  { limit, rate, timeoutMs = request.bodies.timeoutMs, signal }: Reading,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 import { PinoPretty as pretty } from 'pino-pretty';
-import { config } from '../config.js';
+import { config } from '../process-config.js';
 
 /**
  * One JSON object a line on standard output, or readable lines on a terminal. Nothing of a request's headers or body

@@ -1,9 +1,10 @@
-import { config } from '../config.js';
+import { config } from '../process-config.js';
 
 const prefix = config.wireDialect === 'weave' ? 'wb' : 'svc';
 
 /**
- * Every wire name that carries a product prefix, chosen once by `WIRE_DIALECT`. The neutral spelling is the type of
+ * Every wire name that carries a product prefix, chosen by `WIRE_DIALECT` when the code is loaded:
+ * properties of DTOs and columns of queries are named by it. The neutral spelling is the type of
  * all of them, so that every use is checked by the compiler whatever the dialect in force.
  */
 export const WIRE = {

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
+import { CONFIG, type Config } from '../config.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
-import { STATEMENT_MS } from './limits.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
@@ -49,7 +49,17 @@ export class Database {
   /** The end of the queue for each lock that is wanted. */
   private readonly queues = new Map<string, Promise<unknown>>();
 
-  constructor(private readonly dataSource: DataSource) {
+  /** How long a statement of a long read may take, a batch of a stream too. */
+  readonly readMs: number;
+  /** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
+  readonly maxRowBytes: number;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes }: Config,
+  ) {
+    this.readMs = readTimeoutSeconds * 1000;
+    this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
     this.slots = new Slots(poolSize - keptOf(poolSize));
   }
@@ -137,6 +147,7 @@ export class Database {
       void client.end();
     };
     const tap = new RowTap(client, {
+      maxRowBytes: this.maxRowBytes,
       onRow: (bytes, start, end) => {
         try {
           rows.add(bytes, start, end);
@@ -191,7 +202,7 @@ export class Database {
    * connection.
    * @throws Busy when too much of this kind is under way
    */
-  async long<T>(work: () => Promise<T>, statementMs = STATEMENT_MS.read): Promise<T> {
+  async long<T>(work: () => Promise<T>, statementMs = this.readMs): Promise<T> {
     const { key, scope } = this;
     if (scope?.slot) return this.lengthen(scope, statementMs, work);
     const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
@@ -292,7 +303,7 @@ export class Database {
     const slot = await this.slots.take(this.key());
     try {
       const client = await this.connections.connect();
-      const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch });
+      const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch, limits: this });
       return stream.once('close', () => this.slots.free(slot));
     } catch (error) {
       this.slots.free(slot);

@@ -1,13 +1,9 @@
-import { config } from '../config.js';
-
 const SECOND = 1000;
 
-/** How long one statement may take, in milliseconds, by what it is for. */
+/** How long one statement may take, in milliseconds, by what it is for; `Database.readMs` has that of a long read. */
 export const STATEMENT_MS = {
   /** Also of the short reads. It is the default of a session: docs/adr/0008-connections.md. */
   write: 30 * SECOND,
-  /** Also a batch of a stream. */
-  read: config.readTimeoutSeconds * SECOND,
   /** Work over many rows that must not be left half done: purges, sweeps, uploads that become visible. */
   bulk: 600 * SECOND,
   /** A whole stream, its reader's time included. */

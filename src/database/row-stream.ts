@@ -37,6 +37,12 @@ export class TextRows implements Rows<string[]> {
   }
 }
 
+interface Streaming {
+  slot: Slot;
+  maxBatch: number | undefined;
+  limits: { readMs: number; maxRowBytes: number };
+}
+
 /**
  * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
  * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would
@@ -55,6 +61,7 @@ export class RowStream extends Readable {
   private isExhausted = false;
   private readonly maxBatch: number;
   private readonly slot: Slot;
+  private readonly readMs: number;
   /** Time limits of the current turn, and of the whole stream. */
   private turn?: NodeJS.Timeout;
   private readonly end: NodeJS.Timeout;
@@ -63,7 +70,7 @@ export class RowStream extends Readable {
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
     private readonly rows: Rows<unknown>,
-    { slot, maxBatch = MAX_BATCH }: { slot: Slot; maxBatch: number | undefined },
+    { slot, maxBatch = MAX_BATCH, limits }: Streaming,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.maxBatch = maxBatch;
@@ -73,7 +80,12 @@ export class RowStream extends Readable {
     client.once('end', this.lost);
     // PostgreSQL counts the reader's time too, so the session's limit would be the stream's.
     client.query(BEGIN).catch((error: Error) => this.destroy(error));
-    this.tap = new RowTap(client, { onRow: this.add, onTooLarge: (error) => this.destroy(error) });
+    this.readMs = limits.readMs;
+    this.tap = new RowTap(client, {
+      maxRowBytes: limits.maxRowBytes,
+      onRow: this.add,
+      onTooLarge: (error) => this.destroy(error),
+    });
     this.cursor = client.query(new Cursor(text, values));
   }
 
@@ -93,7 +105,7 @@ export class RowStream extends Readable {
 
   override _read(): void {
     this.slot.idleSince = null;
-    this.within(STATEMENT_MS.read, () => tookTooLong('a batch of the stream'));
+    this.within(this.readMs, () => tookTooLong('a batch of the stream'));
     this.received = 0;
     this.largest = 1;
     this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import type { PoolClient } from 'pg';
 import { RowTooLarge } from '../common/refusals.js';
-import { config } from '../config.js';
 
 /** pg declares neither; both are its own since version 1. */
 interface Connected {
@@ -12,10 +11,8 @@ interface Connected {
 const DATA_ROW = 'D'.charCodeAt(0);
 const HEADER = 5;
 
-/** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
-const MAX_ROW_BYTES = 2 * config.maxBodyBytes + 64 * 1024 * 1024;
-
 interface Listeners {
+  maxRowBytes: number;
   /** Is given a `DataRow` from its number of values on; must not throw, nor keep the bytes. */
   onRow: (bytes: Buffer, start: number, end: number) => void;
   /** Called for a row that is over the limit. Nothing more is read; the connection must be closed. */
@@ -65,9 +62,9 @@ export class RowTap {
     while (at < bytes.length) {
       const left = bytes.length - at;
       const length = left < HEADER ? HEADER : 1 + bytes.readInt32BE(at + 1);
-      if (length > MAX_ROW_BYTES) {
+      if (length > this.listeners.maxRowBytes) {
         this.isRefused = true;
-        const message = `the answer has a row of ${length} bytes, over the limit of ${MAX_ROW_BYTES}`;
+        const message = `the answer has a row of ${length} bytes, over the limit of ${this.listeners.maxRowBytes}`;
         this.listeners.onTooLarge(new RowTooLarge(message));
         return;
       }

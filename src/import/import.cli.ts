@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { command } from '../command.js';
 import { isProjectId } from '../common/dto.js';
-import { addressAt, config } from '../config.js';
+import { addressOf } from '../config.js';
+import { config } from '../process-config.js';
 import { type Format, FORMATS, importFile } from './import.js';
 import { Service } from './service.js';
 
@@ -25,7 +26,7 @@ await command(async () => {
   const { values, positionals } = parse();
   const [format = '', file, ...others] = positionals;
   if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);
-  const { project, url = addressAt(config.port) } = values;
+  const { project, url = addressOf(config) } = values;
   if (!isProjectId(project)) throw new Error('--project must be <entity>/<project>');
   if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
   const service = new Service(url, config.apiKey, project);

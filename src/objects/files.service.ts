@@ -1,12 +1,12 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
 import { isProjectId } from '../common/dto.js';
 import { ApiError, invalidRequest } from '../common/errors.js';
-import { config } from '../config.js';
+import { CONFIG, type Config } from '../config.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { type StagedUpload, StagedUploads } from '../database/staged-uploads.js';
@@ -35,12 +35,15 @@ const CHUNKS_AT_ONCE = 4;
 @Injectable()
 export class FilesService {
   /** A client that sends nothing for this long, while the service reads, counts as gone. */
-  stalledAfterMs = config.bodyTimeoutSeconds * 1000;
+  stalledAfterMs: number;
 
   constructor(
     private readonly database: Database,
     private readonly uploads: StagedUploads,
-  ) {}
+    @Inject(CONFIG) { bodyTimeoutSeconds }: Config,
+  ) {
+    this.stalledAfterMs = bodyTimeoutSeconds * 1000;
+  }
 
   /** Takes the multipart body of the request. */
   create(request: Request, caller: Caller): Promise<FileCreatedDto> {

@@ -3,8 +3,8 @@ import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '../auth/access.js';
 import { metrics } from '../common/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../common/errors.js';
+import { WIRE } from '../common/wire.js';
 import { allMetrics } from './all-metrics.js';
-import { config } from '../config.js';
 import { VERSION } from '../version.js';
 import { type Readiness, ReadinessService } from './readiness.service.js';
 
@@ -74,7 +74,7 @@ export class OperationsController {
     return {
       min_required_weave_python_version: '0.0.1',
       trace_server_version: VERSION,
-      wire_dialect: config.wireDialect,
+      wire_dialect: WIRE.scheme,
     };
   }
 }

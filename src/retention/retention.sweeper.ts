@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import {
   type BeforeCursor,
   type Candidate,
@@ -6,7 +6,7 @@ import {
   FIRST_CALLS,
 } from '../calls/calls-erasing.service.js';
 import { logger } from '../common/logger.js';
-import { config } from '../config.js';
+import { CONFIG, type Config } from '../config.js';
 import { LOCKS, tryLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
@@ -25,6 +25,7 @@ const TAKEN = Symbol('taken');
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap {
+  @Inject(CONFIG) private readonly config!: Config;
   private readonly clock: DatabaseClock;
 
   constructor(
@@ -34,10 +35,11 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     private readonly pace: Pace,
   ) {
     this.clock = new DatabaseClock(database);
-    pace.schedule.every(config.retentionIntervalSeconds * 1000, 'retention', () => this.sweep());
   }
 
   onApplicationBootstrap(): void {
+    const everyMs = this.config.retentionIntervalSeconds * 1000;
+    this.pace.schedule.every(everyMs, 'retention', () => this.sweep());
     void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
   }
 

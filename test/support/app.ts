@@ -1,6 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../ormconfig.js';
+import { createApp } from '../../src/app.js';
+import { KeysService } from '../../src/auth/keys.service.js';
+import { loadConfig } from '../../src/config.js';
 import type { Role } from '../../src/auth/api-key.entity.js';
 import { openTestDatabase } from './database.js';
 
@@ -14,18 +18,22 @@ export interface Answer {
 
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
-/**
- * The real app on a port of its own and a database of its own. `env` is set before the app is loaded, so that every
- * test file may have settings of its own.
- */
+/** The settings of the process, and those of `env`. */
+export const configOf = (env: Record<string, string> = {}) =>
+  loadConfig({ ...process.env, ...env });
+
+/** An app over a database that is there, not listening yet. */
+export async function openApp(url: string, env: Record<string, string> = {}) {
+  const config = configOf({ DATABASE_URL: url, ...env });
+  const dataSource = new DataSource(dataSourceOptions(url, undefined, config.databasePoolSize));
+  const app: NestExpressApplication = await createApp(dataSource, config);
+  return { app, dataSource };
+}
+
+/** The real app on a port of its own and a database of its own, with the settings of `env`. */
 export async function startApp(env: Record<string, string> = {}) {
-  Object.assign(process.env, env);
   const database = await openTestDatabase();
-  const { dataSourceOptions } = await import('../../ormconfig.js');
-  const { createApp } = await import('../../src/app.js');
-  const { KeysService } = await import('../../src/auth/keys.service.js');
-  const dataSource = await new DataSource(dataSourceOptions(database.url)).initialize();
-  const app: NestExpressApplication = await createApp(dataSource);
+  const { app, dataSource } = await openApp(database.url, env);
   await app.listen(0, '127.0.0.1');
   const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   const keys = app.get(KeysService);

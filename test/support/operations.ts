@@ -14,6 +14,7 @@ import {
   refOf,
 } from './planted.js';
 import { previewOf } from './preview.js';
+import { wantedIndex } from '../../src/calls/indexes/call-indexes.query.js';
 
 /** A request about a planted project; what it says itself does not hold the project's marker. */
 export interface Sent {
@@ -243,7 +244,6 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /index/create': administers(withBody(() => ({ field: 'inputs.marker' }))),
   'POST /index/list': administers(onlyProject, { harmless: 'reads' }),
   'POST /index/delete': administers(async ({ project }, app) => {
-    const { wantedIndex } = await import('../../src/calls/indexes/call-indexes.query.js');
     const { name, field } = wantedIndex(project, `inputs.${fresh()}`, 'text');
     // more of them at once than a project may have
     await app.query(

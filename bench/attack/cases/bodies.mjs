@@ -129,7 +129,6 @@ export const cases = [
   },
   {
     name: 'bodies: a bomb in every encoding on the file route stops when it is refused',
-    isQuick: true,
     async attack(it) {
       for (const [name, compress] of Object.entries(COMPRESS)) {
         const part = compress(

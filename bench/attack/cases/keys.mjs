@@ -107,7 +107,6 @@ export const cases = [
   },
   {
     name: 'keys: one Idempotency-Key 500 times at once, and 1,000 different ones',
-    isQuick: true,
     async attack(it) {
       const body = { project_id: PROJECT, costs: { flood: COST } };
       const key = randomUUID();

@@ -1,5 +1,5 @@
 import type { Caller } from '../../auth/caller.js';
-import { config } from '../../config.js';
+import type { Config } from '../../config.js';
 import { wireTime } from '../../query/columns.js';
 import { allOf, join, sql, type Sql } from '../../query/sql.js';
 import type { Status } from './training-job.entity.js';
@@ -42,8 +42,6 @@ const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt,
 const AT = sql`${wireTime(sql`now()`)} AS at`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
-const LEASE = seconds(config.trainerLeaseSeconds);
-const LIMIT = seconds(config.trainingLimitSeconds);
 const IS_HELD = sql`j.status IN ('leased', 'running')`;
 export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
@@ -118,10 +116,11 @@ export interface Claim {
 export const claim = (
   { project_id: project, id }: Pick<JobRow, 'project_id' | 'id'>,
   { workerId, tokenHash }: Claim,
+  { trainerLeaseSeconds }: Config,
 ): Sql => sql`
   UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
-    leased_at = now(), lease_expires_at = now() + ${LEASE},
+    leased_at = now(), lease_expires_at = now() + ${seconds(trainerLeaseSeconds)},
     parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)
   FROM models m, trajectory_batches b
   WHERE j.project_id = ${project} AND j.status = 'queued'
@@ -134,8 +133,8 @@ export const claim = (
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
-export const renewLease = (lease: Lease): Sql => sql`
-  UPDATE training_jobs j SET lease_expires_at = now() + ${LEASE} WHERE ${isHeldBy(lease)} RETURNING ${ROW}`;
+export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config): Sql => sql`
+  UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${ROW}`;
 
 /** leased → running. */
 export const start = (lease: Lease): Sql => sql`
@@ -174,9 +173,14 @@ interface Failure {
  * leased, running → queued | failed | cancelled: one whose cancelling was asked for is not tried again. A job that is
  * queued again keeps its place, by its age. Its token is forgotten, so that no late report of it is taken for current.
  */
-function endAttempt(guard: Sql, at: string, { isRetryable, message }: Failure): Sql {
+function endAttempt(
+  guard: Sql,
+  at: string,
+  { isRetryable, message }: Failure,
+  { trainerMaxAttempts }: Config,
+): Sql {
   const isCancelled = sql`j.cancel_requested_at IS NOT NULL`;
-  const isRetried = sql`(${isRetryable}::boolean AND j.attempt < ${config.trainerMaxAttempts} AND NOT ${isCancelled})`;
+  const isRetried = sql`(${isRetryable}::boolean AND j.attempt < ${trainerMaxAttempts} AND NOT ${isCancelled})`;
   return sql`
     UPDATE training_jobs j
     SET status = CASE WHEN ${isCancelled} THEN 'cancelled' WHEN ${isRetried} THEN 'queued' ELSE 'failed' END,
@@ -190,8 +194,8 @@ function endAttempt(guard: Sql, at: string, { isRetryable, message }: Failure): 
 
 const CANCELLED = 'the job was cancelled';
 
-export const fail = (lease: Lease, failure: Failure): Sql =>
-  endAttempt(isHeldBy(lease), lease.job.at, failure);
+export const fail = (lease: Lease, failure: Failure, config: Config): Sql =>
+  endAttempt(isHeldBy(lease), lease.job.at, failure, config);
 
 /** What the watchdog looks for among the jobs `j`, and how it ends those that it finds. */
 export interface Overdue {
@@ -199,32 +203,30 @@ export interface Overdue {
   end: (guard: Sql, at: string) => Sql;
 }
 
-export const OVERDUE: readonly Overdue[] = [
-  {
-    condition: sql`${IS_HELD} AND j.leased_at < now() - ${LIMIT}`,
-    end: (guard, at) =>
-      endAttempt(guard, at, {
-        isRetryable: false,
-        message: `the job ran for longer than ${config.trainingLimitSeconds} s`,
-      }),
-  },
-  {
-    condition: sql`${IS_HELD} AND j.lease_expires_at <= now()`,
-    end: (guard, at) =>
-      endAttempt(guard, at, {
-        isRetryable: true,
-        message: `the trainer was lost in the last of ${config.trainerMaxAttempts} attempts`,
-      }),
-  },
-  {
-    // queued → failed: no trainer came
-    condition: sql`j.status = 'queued' AND j.queued_at < now() - ${LIMIT}`,
-    end: (guard) => sql`
-      UPDATE training_jobs j SET status = 'failed', finished_at = now(),
-        error_message = ${`no trainer took the job within ${config.trainingLimitSeconds} s`}
-      WHERE ${guard} RETURNING ${ROW}`,
-  },
-];
+export function overdueKinds(config: Config): Overdue[] {
+  const { trainingLimitSeconds, trainerMaxAttempts } = config;
+  const isBefore = (time: Sql) => sql`${time} < now() - ${seconds(trainingLimitSeconds)}`;
+  const tooLong = `the job ran for longer than ${trainingLimitSeconds} s`;
+  const lost = `the trainer was lost in the last of ${trainerMaxAttempts} attempts`;
+  return [
+    {
+      condition: sql`${IS_HELD} AND ${isBefore(sql`j.leased_at`)}`,
+      end: (guard, at) => endAttempt(guard, at, { isRetryable: false, message: tooLong }, config),
+    },
+    {
+      condition: sql`${IS_HELD} AND j.lease_expires_at <= now()`,
+      end: (guard, at) => endAttempt(guard, at, { isRetryable: true, message: lost }, config),
+    },
+    {
+      // queued → failed: no trainer came
+      condition: sql`j.status = 'queued' AND ${isBefore(sql`j.queued_at`)}`,
+      end: (guard) => sql`
+        UPDATE training_jobs j SET status = 'failed', finished_at = now(),
+          error_message = ${`no trainer took the job within ${trainingLimitSeconds} s`}
+        WHERE ${guard} RETURNING ${ROW}`,
+    },
+  ];
+}
 
 /** Up to 100 a time. */
 export const overdueJobs = ({ condition }: Overdue): Sql => sql`

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../auth/caller.js';
 import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
-import { config } from '../../config.js';
+import { CONFIG, type Config } from '../../config.js';
 import { LOCKS, tryLock } from '../../database/advisory-locks.js';
 import { Database } from '../../database/database.js';
 import { Notices } from '../../database/notices.js';
@@ -35,7 +35,7 @@ import {
   type NewEvent,
   nextJobs,
   notifyQueue,
-  OVERDUE,
+  overdueKinds,
   overdueEnd,
   overdueJobs,
   renewLease,
@@ -78,14 +78,19 @@ interface ClaimedRow {
  * only: queue.query.ts has the transitions. A lease token is stored as its hash, like a key.
  */
 @Injectable()
-export class QueueService {
+export class QueueService implements OnModuleInit {
+  @Inject(CONFIG) private readonly config!: Config;
+
   constructor(
     private readonly database: Database,
     private readonly notices: Notices,
     private readonly uploads: UploadsService,
-    schedule: Schedule,
-  ) {
-    schedule.every(config.trainerHeartbeatSeconds * 1000, 'training jobs', () => this.sweep());
+    private readonly schedule: Schedule,
+  ) {}
+
+  onModuleInit(): void {
+    const everyMs = this.config.trainerHeartbeatSeconds * 1000;
+    this.schedule.every(everyMs, 'training jobs', () => this.sweep());
   }
 
   /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
@@ -130,7 +135,7 @@ export class QueueService {
       if (next.length === 0) return null;
       for (const job of next) {
         const claimed = await this.claimOne(job, { workerId, tokenHash: hashOf(token) });
-        if (claimed) return claimedJson(claimed, token);
+        if (claimed) return claimedJson(claimed, token, this.config.trainerHeartbeatSeconds);
       }
     }
     return null;
@@ -139,7 +144,7 @@ export class QueueService {
   /** Undefined when another claimer was quicker at the job, or at one of the same model. */
   private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
     try {
-      const [row] = await this.database.query<ClaimedRow>(claim(job, by));
+      const [row] = await this.database.query<ClaimedRow>(claim(job, by, this.config));
       if (row) this.database.note(row.project_id, 'jobs');
       return row;
     } catch (error) {
@@ -150,7 +155,7 @@ export class QueueService {
 
   async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
     const lease = await this.leaseOf(holder, caller);
-    const [job] = await this.database.query<JobRow>(renewLease(lease));
+    const [job] = await this.database.query<JobRow>(renewLease(lease, this.config));
     if (!job) throw leaseLost();
     return {
       lease_expires_at: job.lease_expires_at!,
@@ -176,7 +181,7 @@ export class QueueService {
     if (violations.length > 0) throw invalidRequest(violations);
     const lease = await this.leaseOf(holder, caller);
     await this.database.transaction(async () => {
-      const [job] = await this.database.query<JobRow>(renewLease(lease));
+      const [job] = await this.database.query<JobRow>(renewLease(lease, this.config));
       if (!job) throw leaseLost();
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
@@ -236,7 +241,9 @@ export class QueueService {
     const lease = await this.leaseOf(holder, caller);
     const message = storable(error_message.slice(0, MAX_MESSAGE));
     return this.database.transaction(async () => {
-      const [job] = await this.settle(fail(lease, { isRetryable: retryable, message }));
+      const [job] = await this.settle(
+        fail(lease, { isRetryable: retryable, message }, this.config),
+      );
       if (job) return { status: job.status };
       const [ended] = await this.database.query<JobRow>(jobOf(lease));
       if (ended?.status === 'failed' || ended?.status === 'cancelled')
@@ -276,7 +283,7 @@ export class QueueService {
     await this.database.transaction(async () => {
       const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.watchdog));
       if (!row!.is_mine) return;
-      for (const kind of OVERDUE)
+      for (const kind of overdueKinds(this.config))
         for (const job of await this.database.query<FoundJob>(overdueJobs(kind)))
           await this.settle(overdueEnd(kind, job));
     });
@@ -329,13 +336,13 @@ const refused = (message: string) =>
 
 const leaseLost = () => refused('the lease of the job is lost: stop working on it');
 
-function claimedJson(row: ClaimedRow, token: string): string {
+function claimedJson(row: ClaimedRow, token: string, heartbeatSeconds: number): string {
   const { name, config: experimentalConfig, bytes, sha256, ...rest } = row;
   const answer: Omit<ClaimedDto, 'experimental_config'> = {
     ...rest,
     model: name,
     lease_token: token,
-    heartbeat_seconds: config.trainerHeartbeatSeconds,
+    heartbeat_seconds: heartbeatSeconds,
     payload: {
       url: `/v1/preview/trainer/jobs/${row.job_id}/payload`,
       bytes,

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Caller } from '../../auth/caller.js';
 import { answerOnce, idempotencyKey } from '../../auth/idempotency.js';
@@ -10,7 +10,7 @@ import { holdOf } from '../../common/body-budget.js';
 import { assertJson } from '../../common/body.guard.js';
 import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../common/inflated.js';
 import { MAX_PARSED_WEIGHT } from '../../common/json-weight.js';
-import { config } from '../../config.js';
+import { CONFIG, type Config } from '../../config.js';
 import { Database } from '../../database/database.js';
 import { STATEMENT_MS } from '../../database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../database/staged-uploads.js';
@@ -62,6 +62,7 @@ export class UploadsService {
   constructor(
     private readonly database: Database,
     private readonly uploads: StagedUploads,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -108,7 +109,7 @@ export class UploadsService {
         await staging.write(chunk);
         await hold.set(passing + staging.heldBytes * HELD_WEIGHT);
       });
-      const reading = { limit: config.maxTrainingBodyBytes, rate: STREAMED_RATE };
+      const reading = { limit: this.config.maxTrainingBodyBytes, rate: STREAMED_RATE };
       await readInflated(request, reading, (chunk) => (writing = takeChunk(chunk)));
       return await staging.end();
     } catch (error) {
