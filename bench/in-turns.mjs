@@ -105,6 +105,7 @@ function figures(rounds, unitsEach) {
 
 const { starts, batch } = callBodies(PROJECT, 100);
 const one = callBodies(PROJECT, 1);
+/** @type {[string, string, number, () => Buffer | string, number][]} */
 const KINDS = [
   ['batch of 100 starts, a call', '/call/upsert_batch', 8, starts, 100],
   ['batch of 100 starts and ends, a call', '/call/upsert_batch', 8, batch, 100],
