@@ -3,13 +3,12 @@
 //   node bench/in-turns.mjs --build ../before/dist                 this build beside another one, each on its own PostgreSQL
 //   node bench/in-turns.mjs --url postgres://… --other-url postgres://coordinator…      empty databases on this machine
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import pg from 'pg';
 import { newSecret } from '../dist/src/auth/secret.js';
-import { cpuMeter, dataFolder, started } from './support.mjs';
+import { cpuMeter, dataFolder, nodesOf, postmasterOf, started } from './support.mjs';
 import { callBodies } from './write-bodies.mjs';
 
 const { values: options } = parseArgs({
@@ -39,29 +38,13 @@ async function serviceOn(build, url) {
     ...(url ? { DATABASE_URL: url } : { DATA_DIR: dataDir }),
   });
   child.stdout.resume();
+  const servers = url ? await Promise.all((await nodesOf(url)).map(postmasterOf)) : [child.pid];
   const close = async () => {
     child.kill('SIGTERM');
     await once(child, 'exit');
     rmSync(dataDir, { recursive: true });
   };
-  return { child, address, servers: url ? await postmasters(url) : [child.pid], close };
-}
-
-/** Of the server, and of the nodes that it knows as a coordinator. */
-async function postmasters(url) {
-  const client = new pg.Client(url);
-  await client.connect();
-  const { rows: found } = await client.query(`SELECT to_regclass('pg_dist_node') AS nodes`);
-  const { rows: nodes } = found[0].nodes
-    ? await client.query(
-        `SELECT nodename AS hostname, nodeport AS port FROM pg_dist_node WHERE groupid > 0`,
-      )
-    : { rows: [] };
-  const { rows: backends } = await client.query('SELECT pg_backend_pid() AS pid');
-  const status = readFileSync(`/proc/${backends[0].pid}/status`, 'utf8');
-  await client.end();
-  const others = nodes.map((node) => postmasters(String(Object.assign(new URL(url), node))));
-  return [Number(/^PPid:\s+(\d+)/m.exec(status)[1]), ...(await Promise.all(others)).flat()];
+  return { child, address, servers, close };
 }
 
 const services = [

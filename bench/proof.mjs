@@ -4,9 +4,11 @@
 // from PID namespaces of their own, through bind mounts and a link, as a second container on the same volume does.
 // In mode `restart` nothing is killed either: SIGHUP replaces the workers one by one, again and again, and no request may
 // fail at its client.
-// Except in mode `intruders`, backups run meanwhile, one after the other; the last one is restored, and has to hold all
+// In mode `node` a worker of a cluster is killed, and started again by a command: PROOF_CITUS_URL is a database of its coordinator that
+// was just distributed and holds no key, PROOF_START_NODE the command, with $PORT for the port of the node.
+// Except in the modes `intruders` and `node`, backups run meanwhile, one after the other; the last one is restored, and has to hold all
 // that was acknowledged when it began.
-// npm run proof -- [--mode server|postgres|intruders|restart] [--seconds 60] [--rest 0]       exits 1 when anything is wrong
+// npm run proof -- [--mode server|postgres|intruders|restart|node] [--seconds 60] [--rest 0]       exits 1 when anything is wrong
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +18,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { newSecret } from '../dist/src/auth/secret.js';
-import { dataFolder } from './support.mjs';
+import { ask, dataFolder, nodesOf, postmasterOf } from './support.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -27,6 +29,7 @@ const { values: options } = parseArgs({
   },
 });
 const rest = Number(options.rest);
+const KILLED = { postgres: 'PostgreSQL', node: 'a node' };
 const PROJECT = 'acme/proof';
 const WRITERS_PER_PATH = 2;
 const key = newSecret();
@@ -327,6 +330,7 @@ async function untilAcknowledged(send) {
   }
 }
 
+const CITUS_URL = process.env.PROOF_CITUS_URL ?? '';
 let server = /** @type {any} */ (undefined);
 /** @type {Promise<unknown>} */
 let ended;
@@ -338,7 +342,7 @@ async function startServer(folder = dataDir) {
     env: {
       PATH: process.env.PATH,
       PORT: String(port),
-      DATA_DIR: folder,
+      ...(options.mode === 'node' ? { DATABASE_URL: CITUS_URL } : { DATA_DIR: folder }),
       BOOTSTRAP_API_KEY: key,
       ...(options.mode === 'restart' && { WORKERS: '2' }),
     },
@@ -391,6 +395,7 @@ let kills = 0;
 async function killAndRestart() {
   kills++;
   if (options.mode === 'postgres') return killPostgres();
+  if (options.mode === 'node') return killNode();
   process.kill(server.pid, 'SIGKILL');
   await ended;
   await startServer();
@@ -404,6 +409,21 @@ async function killPostgres() {
     const isReady = await fetch(`http://127.0.0.1:${port}/ready`).then(({ ok }) => ok);
     if (isReady && postmaster() !== before) return;
     await pause(20);
+  }
+}
+
+/** Kills one of the workers, and starts it again a second later. */
+async function killNode() {
+  const [, ...workers] = await nodesOf(CITUS_URL);
+  const worker = workers[kills % workers.length];
+  process.kill(await postmasterOf(worker), 'SIGKILL');
+  await pause(1000);
+  const env = { ...process.env, PORT: new URL(worker).port };
+  for (;;) {
+    spawnSync('sh', ['-c', process.env.PROOF_START_NODE ?? ''], { env, stdio: 'ignore' });
+    const isUp = await ask(worker, 'SELECT 1').catch(() => null);
+    if (isUp) return;
+    await pause(100); // its old processes end first
   }
 }
 
@@ -519,13 +539,13 @@ if (options.mode === 'intruders') {
   console.table(outcomes);
   await killAndRestart(); // what is on disk counts, not what is in memory
 } else {
-  writers.push(backUp());
+  if (options.mode !== 'node') writers.push(backUp());
   do {
     await pause(300 + Math.random() * 2500);
     await (options.mode === 'restart' ? reloadWorkers() : killAndRestart());
   } while (Date.now() < until);
   const made = backups.made.length;
-  while (backups.made.length === made) await pause(100); // the kills may have cut each of a short run
+  while (options.mode !== 'node' && backups.made.length === made) await pause(100); // the kills may have cut each of a short run
 }
 await pause(500);
 isOver = true;
@@ -557,9 +577,11 @@ async function lookUp(writes) {
     );
   return verdicts;
 }
+// Citus does so within a minute: it ends what a node had prepared when it was killed
+if (options.mode === 'node') await ask(CITUS_URL, 'SELECT recover_prepared_transactions()');
 const verdicts = await lookUp(acknowledged);
 console.log(
-  `Node ${process.version}; SIGKILL to ${options.mode === 'postgres' ? 'PostgreSQL' : 'the server'} ${kills} times in ${options.seconds} s, ${starts} starts; failed writes were not acknowledged`,
+  `Node ${process.version}; SIGKILL to ${KILLED[options.mode] ?? 'the server'} ${kills} times in ${options.seconds} s, ${starts} starts; failed writes were not acknowledged`,
 );
 console.table(verdicts);
 const missing = Object.keys(PATHS).filter((path) => !verdicts[path]);

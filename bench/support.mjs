@@ -116,3 +116,31 @@ function isBelow(processes, id, ancestor) {
     if (at.parent === ancestor) return true;
   return false;
 }
+
+/** The rows of a statement. */
+export async function ask(url, statement) {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The addresses of the nodes of a cluster, by the url of its coordinator, which comes first; of another server its own. */
+export async function nodesOf(url) {
+  const [{ nodes }] = await ask(url, `SELECT to_regclass('pg_dist_node') AS nodes`);
+  if (!nodes) return [url];
+  const rows = await ask(
+    url,
+    'SELECT nodename AS hostname, nodeport AS port FROM pg_dist_node ORDER BY groupid',
+  );
+  return rows.map((node) => String(Object.assign(new URL(url), node)));
+}
+
+/** The process of a server of this machine. */
+export async function postmasterOf(url) {
+  const [{ status }] = await ask(url, `SELECT pg_read_file('/proc/self/status') AS status`);
+  return Number(/^PPid:\s+(\d+)/m.exec(status)[1]);
+}
