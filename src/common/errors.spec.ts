@@ -26,6 +26,18 @@ it.each<[unknown, string]>([
   [{ code: '25006' }, 'unavailable'],
   [{ code: '42501', message: 'could not open file "x": Read-only file system' }, 'unavailable'],
   [{ code: '42501', message: 'permission denied for table calls' }, 'internal'],
+  [
+    {
+      code: 'XX000',
+      message: 'could not commit transaction for shard 1 on at least one active node',
+    },
+    'unavailable',
+  ],
+  [
+    { code: 'XX000', message: 'failure on connection marked as essential: worker:5432' },
+    'unavailable',
+  ],
+  [{ code: 'XX000', message: 'cache lookup failed' }, 'internal'],
   [{ code: '40P01' }, 'unavailable'],
   [{ code: '55000', severity: 'FATAL' }, 'unavailable'],
   [{ code: 'ECONNREFUSED' }, 'unavailable'],

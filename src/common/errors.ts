@@ -237,8 +237,14 @@ function fromSqlState(state: string, cause: unknown): ApiError {
   // PostgreSQL reports a read-only file system as missing permission
   if (state === '42501' && /Read-only file system/.test((cause as Error).message))
     return unavailable(NO_WRITES, cause);
+  // Citus has no code of its own for a node that is lost in the middle of a statement
+  if (state === 'XX000' && LOST_NODE.test((cause as Error).message))
+    return unavailable('a node of the database is not available', cause);
   return new ApiError('internal', INTERNAL, { cause });
 }
+
+const LOST_NODE =
+  /^(failure on connection marked as essential|could not commit transaction for shard)/;
 
 /** True when PostgreSQL cut a statement that ran, or waited for a lock, for too long. */
 export function isTimeout(error: unknown): boolean {
