@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
 import { distribute } from '../src/database/distribute.js';
+import { UNLIMITED_SESSION } from '../src/database/limits.js';
 import { changingSchema, migrate } from '../src/database/migrate.js';
 import { type Answer, startApp, type TestApp } from './support/app.js';
 import { openTestDatabase, testServers, unlessCluster } from './support/database.js';
@@ -13,7 +14,9 @@ unlessCluster('it is one').it(
   'a database without Citus is not distributed, and why is said',
   async () => {
     const database = await openTestDatabase();
-    const dataSource = await new DataSource(dataSourceOptions(database.url)).initialize();
+    const dataSource = await new DataSource(
+      dataSourceOptions(database.url, UNLIMITED_SESSION),
+    ).initialize();
     await expect(changingSchema(dataSource, distribute)).rejects.toThrow(
       'this database has no Citus: run CREATE EXTENSION citus in it on every node',
     );
@@ -129,7 +132,9 @@ onCluster('on a cluster, which TEST_CITUS_URL names', () => {
 
   it('a database with rows is distributed with them, may be distributed again, and is migrated as before', async () => {
     const database = await openTestDatabase({ isEmpty: true });
-    const dataSource = await new DataSource(dataSourceOptions(database.url)).initialize();
+    const dataSource = await new DataSource(
+      dataSourceOptions(database.url, UNLIMITED_SESSION),
+    ).initialize();
     await expect(changingSchema(dataSource, distribute)).rejects.toThrow('has no Citus');
     await joinNodes(database.url);
     await migrate(dataSource);
@@ -148,6 +153,9 @@ onCluster('on a cluster, which TEST_CITUS_URL names', () => {
     expect(tables).not.toContain('audit_events');
     expect(await contents()).toEqual(before);
     expect(await changingSchema(dataSource, distribute)).toEqual([]);
+    const service = await new DataSource(dataSourceOptions(database.url)).initialize();
+    await expect(changingSchema(dataSource, distribute)).rejects.toThrow('a service runs on this');
+    await service.destroy();
 
     const { options } = dataSource;
     const newer = new DataSource({

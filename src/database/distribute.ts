@@ -107,6 +107,6 @@ async function assertCluster(dataSource: DataSource): Promise<void> {
     );
   const inUse = await dataSource.query<unknown[]>(`
     SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'skein' AND query LIKE 'LISTEN %'`);
+    WHERE datname = current_database() AND application_name = 'skein'`);
   if (inUse.length > 0) throw new Error('a service runs on this database: stop it first');
 }

@@ -33,6 +33,7 @@ export const SESSION: Record<string, string> = {
 /** Of commands and migrations, which run for as long as they need, and wait for each other. */
 export const UNLIMITED_SESSION: Record<string, string> = {
   ...SESSION,
+  application_name: 'skein command',
   statement_timeout: '0',
   lock_timeout: '0',
   idle_in_transaction_session_timeout: '0',

@@ -86,7 +86,8 @@ async function migrateTemplate(url, isCluster) {
   const { dataSourceOptions } = await import('../../dist/ormconfig.js');
   const { changingSchema, migrate } = await import('../../dist/src/database/migrate.js');
   const { distribute } = await import('../../dist/src/database/distribute.js');
-  const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
+  const { UNLIMITED_SESSION } = await import('../../dist/src/database/limits.js');
+  const dataSource = await new DataSource(dataSourceOptions(url, UNLIMITED_SESSION)).initialize();
   await migrate(dataSource);
   if (isCluster) await changingSchema(dataSource, distribute);
   await dataSource.destroy();
