@@ -3,6 +3,7 @@ import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiKey } from '../src/auth/api-key.entity.js';
 import { sql } from '../src/query/sql.js';
+import { unlessCluster } from './support/database.js';
 import { basic, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
@@ -239,32 +240,35 @@ describe('a call with more models than are priced', () => {
 });
 
 describe('a write that waits for a lock for too long', () => {
-  it('is refused alone, not with the writes it shares a statement with', async () => {
-    SESSION['lock_timeout'] = '100ms';
-    const app = await startApp();
-    const project_id = 'acme/locks';
-    await app.post('/call/start', { start: aStart({ project_id, id: 'locked' }) });
-    const other = app.dataSource.createQueryRunner();
-    await other.startTransaction();
-    await other.query(`SELECT 1 FROM calls WHERE project_id = $1 FOR UPDATE`, [project_id]);
-    const batch = ['a', 'b', 'locked', 'y', 'z'].map((id) => ({
-      mode: 'start',
-      req: { start: aStart({ project_id, id, op_name: 'new' }) },
-    }));
-    const answer = await app.post('/call/upsert_batch', { batch });
-    expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-    expect(answer.body.detail).toBe('the database took longer over a statement than it may');
-    const { calls } = (
-      await app.post('/calls/query', {
-        project_id,
-        query: { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'new' }] } },
-      })
-    ).body;
-    expect(calls.map(({ id }: { id: string }) => id).toSorted()).toEqual(['a', 'b', 'y', 'z']);
-    await other.rollbackTransaction();
-    await other.release();
-    await app.close();
-  });
+  unlessCluster('lock_timeout does not reach nodes').it(
+    'is refused alone, not with the writes it shares a statement with',
+    async () => {
+      SESSION['lock_timeout'] = '100ms';
+      const app = await startApp();
+      const project_id = 'acme/locks';
+      await app.post('/call/start', { start: aStart({ project_id, id: 'locked' }) });
+      const other = app.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query(`SELECT 1 FROM calls WHERE project_id = $1 FOR UPDATE`, [project_id]);
+      const batch = ['a', 'b', 'locked', 'y', 'z'].map((id) => ({
+        mode: 'start',
+        req: { start: aStart({ project_id, id, op_name: 'new' }) },
+      }));
+      const answer = await app.post('/call/upsert_batch', { batch });
+      expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      expect(answer.body.detail).toBe('the database took longer over a statement than it may');
+      const { calls } = (
+        await app.post('/calls/query', {
+          project_id,
+          query: { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'new' }] } },
+        })
+      ).body;
+      expect(calls.map(({ id }: { id: string }) => id).toSorted()).toEqual(['a', 'b', 'y', 'z']);
+      await other.rollbackTransaction();
+      await other.release();
+      await app.close();
+    },
+  );
 });
 
 describe('sessions on a database with settings of its own', () => {

@@ -136,7 +136,7 @@ const underWay = new Map<string, UnderWay>();
 const MAX_WAITING = 256;
 const WAIT_MS = 5000;
 /** How long a request waits for the write of another process. It holds a connection meanwhile. */
-const LOCK_WAIT_MS = 2000;
+const CLAIM_MS = 2000;
 
 const stillUnderWay = (cause?: unknown) =>
   unavailable('another request with this Idempotency-Key is under way', cause);
@@ -196,8 +196,8 @@ async function keyedWrite<T>(
 ): Promise<T> {
   const isThisOne = sql`project_id = ${project} AND api_key_id = ${caller.keyId} AND key = ${key}`;
   const [{ before } = {}] = await database.query<{ before: string }>(sql`
-      SELECT current_setting('lock_timeout') AS before,
-        set_config('lock_timeout', ${String(LOCK_WAIT_MS)}, true)`);
+      SELECT current_setting('statement_timeout') AS before,
+        set_config('statement_timeout', ${String(CLAIM_MS)}, true)`);
   // A second request with the key, of another process, waits here until the first one's transaction has ended.
   const claimed = await database
     .query(
@@ -210,7 +210,7 @@ async function keyedWrite<T>(
       RETURNING 1`,
     )
     .catch((error: { code?: unknown }) => {
-      throw error.code === LOCK_NOT_AVAILABLE ? stillUnderWay(error) : error;
+      throw error.code === QUERY_CANCELED ? stillUnderWay(error) : error;
     });
   await caller.assertValid();
   if (claimed.length === 0) {
@@ -220,7 +220,7 @@ async function keyedWrite<T>(
     if (!first?.body_hash.equals(hash)) throw otherBody();
     return (secret ? JSON.parse(unseal(first.response, secret)) : first.response) as T;
   }
-  await database.query(sql`SELECT set_config('lock_timeout', ${before}, true)`);
+  await database.query(sql`SELECT set_config('statement_timeout', ${before}, true)`);
   const answer = await work();
   const text = JSON.stringify(answer);
   const kept = secret ? JSON.stringify(seal(text, secret)) : text;
@@ -230,7 +230,7 @@ async function keyedWrite<T>(
   return answer;
 }
 
-/** The SQLSTATE of a wait that `lock_timeout` ended. */
-const LOCK_NOT_AVAILABLE = '55P03';
+/** The SQLSTATE of a statement that `statement_timeout` ended. */
+const QUERY_CANCELED = '57014';
 
 const otherBody = () => new ApiError('conflict', 'the Idempotency-Key was used with another body');
