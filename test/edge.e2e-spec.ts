@@ -216,7 +216,7 @@ describe('the edge', () => {
   it('answers the operations of a probe without a key', async () => {
     const get = async (path: string) => (await fetch(app.url + path)).json();
     expect(await get('/health')).toEqual({ status: 'ok' });
-    expect(await get('/ready')).toEqual({
+    expect(await get('/ready')).toMatchObject({
       database: 'reachable',
       migrations: 'at_head',
       writes: 'taken',
