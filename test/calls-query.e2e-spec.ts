@@ -260,9 +260,8 @@ describe('reading calls', () => {
     async () => {
       await app.query(
         `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
-       SELECT p, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s'
-         FROM unnest($1::text[]) p, generate_series(1, 5000) n`,
-        [[project_id, aProject()]],
+       SELECT $1, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s' FROM generate_series(1, 60000) n`,
+        [project_id],
       );
       await app.query('VACUUM ANALYZE calls');
       const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
