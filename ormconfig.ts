@@ -31,6 +31,7 @@ import { ConsoleSessions1765400000000 } from './src/database/migrations/17654000
 import { ObjectLabels1765600000000 } from './src/database/migrations/1765600000000-object-labels.js';
 import { CallMessages1765700000000 } from './src/database/migrations/1765700000000-call-messages.js';
 import { Shards1765800000000 } from './src/database/migrations/1765800000000-shards.js';
+import { FirstPlans1765900000000 } from './src/database/migrations/1765900000000-first-plans.js';
 import { beginSession } from './src/database/session.js';
 import { Upload } from './src/database/upload.entity.js';
 import { Erasing } from './src/erasing/erasing.entity.js';
@@ -129,6 +130,7 @@ export function dataSourceOptions(
       ObjectLabels1765600000000,
       CallMessages1765700000000,
       Shards1765800000000,
+      FirstPlans1765900000000,
     ],
     synchronize: false,
     installExtensions: false,

@@ -1,23 +1,11 @@
-import { prepared, type Prepared, sql, type Sql } from '../query/sql.js';
-
-/** A span of the trace `t`, below its root, that names a thread. `num_nulls`: see `turnRootsQuery`. */
-const IS_THREADED = sql`trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL`;
+import { sql, type Sql } from '../query/sql.js';
 
 /**
  * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
- * even then. Each trace is looked up by itself: see `turnRootsQuery`.
+ * even then.
  */
-export const threadedTracesQuery = (projectId: string, traceIds: readonly string[]): Prepared => ({
-  ...THREADED_TRACES,
-  values: [traceIds, projectId],
-});
-
-const THREADED_TRACES = prepared(
-  'calls.threaded_traces',
-  sql`
-  SELECT t.trace_id FROM unnest(${null}::text[]) t (trace_id) CROSS JOIN LATERAL (
-    SELECT FROM calls WHERE project_id = ${null} AND ${IS_THREADED} LIMIT 1) c`,
-);
+export const threadedTracesQuery = (projectId: string, traceIds: readonly string[]): Sql =>
+  sql`SELECT trace_id FROM skein_threaded(${projectId}, ${traceIds}::text[]) t (trace_id)`;
 
 /**
  * Makes the root of a trace the turn of the thread that a span below it names, where the root names none; of several, the
@@ -30,7 +18,8 @@ export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): 
     SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
     FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (
       SELECT trace_id, thread_id, started_at, id FROM calls
-      WHERE project_id = ${projectId} AND ${IS_THREADED} OFFSET 0) c
+      WHERE project_id = ${projectId} AND trace_id = t.trace_id
+        AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL OFFSET 0) c
     ORDER BY c.trace_id, c.started_at, c.id),
   roots AS (
     SELECT c.id, t.thread_id FROM threads t JOIN calls c ON c.trace_id = t.trace_id
