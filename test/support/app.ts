@@ -19,7 +19,7 @@ export interface Answer {
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
 /** The settings of the process, and those of `env`. */
-export const configOf = (env: Record<string, string> = {}) =>
+const configOf = (env: Record<string, string> = {}) =>
   loadConfig({ ...process.env, ...env });
 
 /** An app over a database that is there, not listening yet. */

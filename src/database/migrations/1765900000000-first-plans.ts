@@ -11,7 +11,7 @@ export class FirstPlans1765900000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE OR REPLACE FUNCTION skein_trace(project text, call text) RETURNS text
-      LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
+      LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET enable_sort = off AS $$
       BEGIN
         RETURN (
           SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
