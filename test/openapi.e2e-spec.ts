@@ -115,7 +115,7 @@ it('docs/limits.md gives the numbers of the code', () => {
   expect(listed).toMatchObject({
     'address and headers': [maxHeaderSize],
     'inflated bytes': [config.maxBodyBytes],
-    'the same where trajectory groups are sent': [config.maxTrainingBodyBytes, expect.anything()],
+    'inflated bytes with trajectory groups': [config.maxTrainingBodyBytes, expect.anything()],
     'levels of free-form JSON, and of training bodies': [MAX_JSON_DEPTH],
     'items of `/call/upsert_batch`': [MAX_BATCH],
     'rows of a table': [MAX_ROWS],
@@ -127,7 +127,7 @@ it('docs/limits.md gives the numbers of the code', () => {
       MAX_ENTRIES,
     ],
     'usage of one of their calls': [MAX_USAGE_BYTES],
-    'silence while it comes, and time behind N bytes a second': [HELD_RATE, silence],
+    'time without data, and delay behind N bytes a second': [HELD_RATE, silence],
     'memory of all bodies of a process, a half for one key': [
       config.bodyBudgetBytes,
       expect.anything(),
@@ -137,24 +137,21 @@ it('docs/limits.md gives the numbers of the code', () => {
     'levels of `query`': [MAX_DEPTH],
     'name of a field': [MAX_NAME, MAX_STEPS],
     'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
-    'a text literal; all of a query': [MAX_LITERAL, MAX_LITERALS],
+    'a text literal; all literals of a query': [MAX_LITERAL, MAX_LITERALS],
     'all texts in `after`': [MAX_POSITION_BYTES],
     'what `$contains` looks for': [MAX_SUBSTR],
     'indexes on fields of a project, of all': [MAX_OF_PROJECT, MAX_INDEXES],
     'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
     'a write or a short read': [STATEMENT_MS.write / 1000],
-    'a reader that takes nothing': [STALLED_AFTER_MS / 1000, SLOW_AFTER_MS / 1000],
+    'a stream whose reader takes nothing': [STALLED_AFTER_MS / 1000, SLOW_AFTER_MS / 1000],
     'a whole stream': [STATEMENT_MS.stream / 1000],
     'streams, counts, purges and uploads under way in a process': expect.arrayContaining([
       WAIT_MS / 1000,
     ]),
     'streams of events of a process, of a key in it': [MAX_STREAMS, MAX_STREAMS_OF_KEY],
-    'a stream of events that has not taken the last sign of life': [BEAT_MS / 1000],
+    'a stream of events that has not taken the last heartbeat': [BEAT_MS / 1000],
     'a file': [MAX_FILE_BYTES],
-    'silence of a file or a training body, and time behind N bytes a second': [
-      STREAMED_RATE,
-      silence,
-    ],
+    'the same for a file or a training body, at N bytes a second': [STREAMED_RATE, silence],
     'failed authentications of an address, a minute': [ATTEMPTS],
   });
 });

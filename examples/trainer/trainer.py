@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A trainer for Skein, whole but for the training: what an integrator copies. Python >= 3.9, standard library only.
+"""A trainer for Skein, complete except for the training itself: copy it to write your own. Python >= 3.9, standard library only.
 
     SKEIN_URL=http://127.0.0.1:3000 SKEIN_API_KEY=skn_... python3 trainer.py [--once] [--wait SECONDS]
 
-It claims a job, streams its trajectory groups, works out rewards, advantages and token counts, reports a step for each
+It claims a job, streams its trajectory groups, computes rewards, advantages and token counts, reports a step for each
 sequence and completes the job with a checkpoint: a JSON file with those numbers, in --checkpoints. Put your optimiser
 where `step_of` is called. The key needs the role `trainer`.
 """
