@@ -139,7 +139,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
     'a text literal; all literals of a query': [MAX_LITERAL, MAX_LITERALS],
     'all texts in `after`': [MAX_POSITION_BYTES],
-    'what `$contains` looks for': [MAX_SUBSTR],
+    'text that `$contains` searches for': [MAX_SUBSTR],
     'indexes on fields of a project, of all': [MAX_OF_PROJECT, MAX_INDEXES],
     'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
     'a write or a short read': [STATEMENT_MS.write / 1000],
