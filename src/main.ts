@@ -1,6 +1,7 @@
+import './process-config.js';
 import { StopRequest, type Stopped } from './stop-request.js';
 
-// The handlers of signals stand before the rest is loaded, which takes a second.
+// Settings are checked, and the handlers of signals stand, before the rest is loaded, which takes a second.
 const request = new StopRequest();
 
 try {

@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from './support/app.js';
+import { openTestDatabase } from './support/database.js';
 import {
   aRecipe,
   feedbackOf,
@@ -8,7 +9,7 @@ import {
   type RolloutSpec,
   user,
 } from './support/rollouts.js';
-import { aFolder, startServer } from './support/server.js';
+import { startServer } from './support/server.js';
 
 /** Of the groups that `SPECS` become, whichever database and however many processes make them. */
 const DIGEST = '1f7f648fd9c64121dda56fb09ec3865e36ccf17dbb6d5063c30acfa05507978c';
@@ -63,11 +64,9 @@ async function built(service: Service) {
 }
 
 describe('the same bytes', () => {
-  const folder = aFolder();
   const closing: (() => Promise<unknown>)[] = [];
   afterAll(async () => {
     for (const close of closing) await close();
-    folder.remove();
   });
 
   it('are made of the same data, also once more', async () => {
@@ -80,13 +79,14 @@ describe('the same bytes', () => {
   });
 
   it('are made in any order of arrival, by any number of workers, and after a restart', async () => {
-    const two = await startServer({ DATA_DIR: folder.path, WORKERS: '2' });
+    const { url, drop } = await openTestDatabase();
+    const two = await startServer({ DATABASE_URL: url, WORKERS: '2' });
     closing.push(() => two.stop());
     await record(two, true);
     expect(await built(two)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
     await two.stop();
-    const one = await startServer({ DATA_DIR: folder.path, BOOTSTRAP_API_KEY: two.key });
-    closing.push(() => one.stop());
+    const one = await startServer({ DATABASE_URL: url, BOOTSTRAP_API_KEY: two.key });
+    closing.push(() => one.stop(), drop);
     expect(await built(one)).toMatchObject({ digest: DIGEST, manifest_digest: MANIFEST });
   });
 });
