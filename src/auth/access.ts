@@ -1,4 +1,11 @@
-import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
+import {
+  applyDecorators,
+  HttpCode,
+  HttpStatus,
+  Post,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
 import { BodyGuard } from '../common/body.guard.js';
 import type { Role } from './api-key.entity.js';
@@ -31,6 +38,10 @@ export const EitherAuth = () =>
 
 /** The least role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);
+
+/** An operation: POST, answered 200, for keys with the role at least. */
+export const Operation = (path: string | string[], role: Role) =>
+  applyDecorators(Post(path), HttpCode(HttpStatus.OK), Allow(role));
 
 export const NO_PROJECT_FIELD = 'no project field';
 

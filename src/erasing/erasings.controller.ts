@@ -1,7 +1,7 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
+import { Body, Controller, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
@@ -21,9 +21,7 @@ export class ErasingsController {
    * Erases a project with all that it holds. What takes longer than some seconds goes on in the background: the same
    * request with the same Idempotency-Key says how far it is.
    */
-  @Post('delete')
-  @HttpCode(HttpStatus.OK)
-  @Allow('admin')
+  @Operation('delete', 'admin')
   @IdempotentItself()
   async deleteProject(
     @Body() { project_id: projectId }: ProjectDeleteDto,

@@ -1,7 +1,7 @@
-import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
+import { Body, Controller } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
@@ -14,9 +14,7 @@ const MAX_TOKENS = 500;
 @Controller()
 export class GraphqlController {
   /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
-  @Post('graphql')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('graphql', 'reader')
   @NoProjectField('the resolvers check the project that a query asks for')
   @ApiOkResponse({ schema: { example: { data: { viewer: { username: 'ada' } } } } })
   async query(

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BasicAuth, NoProjectField, Public } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField, Operation, Public } from '../auth/access.js';
 import { basicUserName } from '../auth/basic.strategy.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { assertJson, BodyText, jsonText, parseJson, readBytes } from '../common/body.guard.js';
@@ -35,9 +35,7 @@ export class LangfuseController {
   }
 
   /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
-  @Post('scores')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('scores', 'writer')
   @ApiBody({ schema: { type: 'object' } })
   @ApiOkResponse({ schema: { example: { id: '0192…' } } })
   async score(

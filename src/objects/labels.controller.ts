@@ -1,19 +1,7 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Put,
-  Query,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
+import { Body, Controller, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, Operation } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { jsonArray } from '../common/json-rows.js';
@@ -50,9 +38,7 @@ export class LabelsController {
   }
 
   /** Takes tags from a version; those that it does not have are no error. */
-  @Post('objs/:object_id/versions/:digest/tags/remove')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
   @Idempotent()
   async removeTags(
     @Param(QueryPipe) path: VersionPathDto,
@@ -77,9 +63,7 @@ export class LabelsController {
   }
 
   /** Takes aliases from an object, whichever versions have them; those that none has are no error. */
-  @Post('objs/:object_id/aliases/remove')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('objs/:object_id/aliases/remove', 'writer')
   @Idempotent()
   async removeAliases(
     @Param(QueryPipe) path: ObjectPathDto,

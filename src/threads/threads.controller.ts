@@ -1,15 +1,7 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
+import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
 import { ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation } from '../auth/access.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
 import { ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
@@ -21,9 +13,7 @@ export class ThreadsController {
   constructor(private readonly threads: ThreadsService) {}
 
   /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
-  @Post('threads/stream_query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('threads/stream_query', 'reader')
   @ApiProduces(JSON_LINES)
   async streamQuery(
     @Body() query: ThreadsQueryDto,
