@@ -94,7 +94,7 @@ export class Builder {
   async build(plan: BuildPlan): Promise<Built> {
     const { projectId, recipe } = plan;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
-    const [now] = await this.database.query<{ as_of: string }>(asOfQuery());
+    const [now] = await this.database.query(asOfQuery());
     const selection = { projectId, recipe, condition, untrained: plan.untrained };
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
     const roots = await this.units.select(selection);
@@ -108,9 +108,7 @@ export class Builder {
   /** Of the policy's own checkpoints; staleness is judged by it. */
   private async newestStep(projectId: string, { policy }: Recipe): Promise<number | null> {
     if (policy === null) return null;
-    const [model] = await this.database.query<{ step: number | null }>(
-      latestStepQuery(projectId, policy),
-    );
+    const [model] = await this.database.query(latestStepQuery(projectId, policy));
     return model?.step ?? null;
   }
 

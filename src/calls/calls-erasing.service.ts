@@ -62,9 +62,7 @@ export class CallsErasingService {
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.long(async () => {
-      const family = await this.database.query<{ id: string }>(
-        familyQuery(projectId, request.call_ids!),
-      );
+      const family = await this.database.query(familyQuery(projectId, request.call_ids!));
       const targets = family.map(({ id }) => id);
       return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
     }, STATEMENT_MS.bulk);
@@ -82,7 +80,7 @@ export class CallsErasingService {
     const query = isStarted
       ? startedCalls(projectId, before, after)
       : endedCalls(projectId, before, after?.id ?? null);
-    const found = await this.database.query<Candidate & Record<string, unknown>>(query);
+    const found = await this.database.query(query);
     if (found.length === 0)
       return { cursor: isStarted ? { after: null, isStarted: false } : null, counts: {} };
     const { isWhole, counts } = await this.erase(projectId, idsOf(found));
@@ -99,9 +97,7 @@ export class CallsErasingService {
     before: string,
     after: Candidate | null,
   ): Promise<{ after: Candidate | null; payloads: number }> {
-    const found = await this.database.query<Candidate & { has_payload: boolean | null }>(
-      payloadsQuery(projectId, before, after),
-    );
+    const found = await this.database.query(payloadsQuery(projectId, before, after));
     const last = found.at(-1);
     if (!last) return { after: null, payloads: 0 };
     const ids = idsOf(found.filter(({ has_payload }) => has_payload));
@@ -116,9 +112,7 @@ export class CallsErasingService {
 
   /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
   async eraseAwaited(): Promise<number> {
-    const overdue = await this.database.query<{ project_id: string; ids: string[] }>(
-      overdueCalls(),
-    );
+    const overdue = await this.database.query(overdueCalls());
     let erased = 0;
     for (const { project_id, ids } of overdue)
       erased += (await this.database.query(overdueErase(project_id, ids))).length;
@@ -131,7 +125,7 @@ export class CallsErasingService {
     if (before)
       return this.eraseBefore(project_id, before, (cursor as BeforeCursor | null) ?? FIRST_CALLS);
     const { after } = (cursor as { after: string } | null) ?? { after: null };
-    const found = await this.database.query<Candidate & Record<string, unknown>>(
+    const found = await this.database.query(
       matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
     );
     if (found.length === 0) return { cursor: null, counts: {} };

@@ -86,7 +86,7 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   private async write(writes: CallWrite[]): Promise<void> {
-    const rows = await this.database.query<{ project_id: string; id: string; trace_id: string }>(
+    const rows = await this.database.query(
       upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
     );
     for (const { projectId } of writes) this.database.note(projectId, 'calls');

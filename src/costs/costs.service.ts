@@ -39,7 +39,7 @@ import {
   PRICES,
   totalOf,
 } from './price.js';
-import { type BookRow, PriceBook } from './price-book.js';
+import { PriceBook } from './price-book.js';
 import type { Tokens } from './usage.js';
 
 /** For the calls, which are answered with their costs. */
@@ -131,7 +131,7 @@ export class CostsService {
    * @throws ApiError `invalid_request` when there are too many.
    */
   async changes(projectId: string, start: string, end: string): Promise<string[]> {
-    const rows = await this.database.query<{ at: string }>(
+    const rows = await this.database.query(
       changesQuery(projectId, { start, end, limit: MAX_CHANGES + 1 }),
     );
     if (rows.length > MAX_CHANGES)
@@ -148,9 +148,7 @@ export class CostsService {
     llmIds: readonly string[],
     { changes, end }: { changes: readonly string[]; end: string },
   ): Promise<PriceBook> {
-    return new PriceBook(
-      await this.database.query<BookRow>(bookQuery(projectId, llmIds, { changes, end })),
-    );
+    return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
   /** What a call spent, by model. An entry that does not count its requests is one. */

@@ -34,7 +34,7 @@ const STAGED = (
 ).map(([table, column, others]) => ({
   table: identifier(table),
   column: identifier(column),
-  columns: join([column, ...others].map(identifier), ', '),
+  columns: join([column, ...others].map(identifier)),
 }));
 
 /**

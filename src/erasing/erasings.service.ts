@@ -102,8 +102,8 @@ export class ErasingsService {
   async forget(projectId: string, calls: readonly string[]): Promise<void> {
     if (calls.length === 0) return;
     await this.forgetWith(projectId, async (madeOf) => {
-      const [row] = await this.database.query<Made>(
-        sql`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+      const [row] = await this.database.query(
+        sql<Made>`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
       );
       return row!;
     });
@@ -122,7 +122,6 @@ export class ErasingsService {
       (calls) =>
         sql`json_build_array(${join(
           this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
-          ', ',
         )})`,
     );
     for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
@@ -162,9 +161,7 @@ export class ErasingsService {
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
     if (!isDone) void this.goOn(projectId, id);
-    const [state] = await this.database.query<{ is_done: boolean; counts: Counts }>(
-      erasingState(projectId, id),
-    );
+    const [state] = await this.database.query(erasingState(projectId, id));
     return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
   }
 
@@ -174,7 +171,7 @@ export class ErasingsService {
   }
 
   private async takeLeft(): Promise<void> {
-    const left = await this.database.query<{ project_id: string; id: string }>(leftErasings());
+    const left = await this.database.query(leftErasings());
     for (const { project_id, id } of left) await this.goOn(project_id, id);
     await this.database.transaction(() => this.database.query(endedErasingsDelete()));
   }
@@ -201,9 +198,7 @@ export class ErasingsService {
   }
 
   private async step(projectId: string, id: string): Promise<Step | null> {
-    const [erasing] = await this.database.query<ErasingRow & Record<string, unknown>>(
-      erasingLock(projectId, id),
-    );
+    const [erasing] = await this.database.query(erasingLock(projectId, id));
     if (!erasing) return null;
     const step = this.steps.get(erasing.kind);
     if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);

@@ -142,9 +142,7 @@ export class FeedbackService {
 
   /** The rows of the page, and how many there are on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
-    const [count] = await this.database.long(() =>
-      this.database.query<{ total_count: number }>(countQuery(request)),
-    );
+    const [count] = await this.database.long(() => this.database.query(countQuery(request)));
     const rows = await this.database.stream(feedbackQuery(request));
     return { rows, totalCount: count!.total_count };
   }
@@ -229,9 +227,7 @@ export class FeedbackService {
   }
 
   private async store(row: FeedbackRow): Promise<string> {
-    const [stored] = await this.database.query<{ json: string; is_same: boolean }>(
-      insertQuery(row),
-    );
+    const [stored] = await this.database.query(insertQuery(row));
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
     this.database.note(row.body.project_id, 'feedback');

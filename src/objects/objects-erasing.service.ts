@@ -53,7 +53,7 @@ export class ObjectsErasingService {
     const query = digests
       ? versionsMeant(project_id, object_id, digests)
       : allVersions(project_id, object_id);
-    const rows = await this.database.query<{ word?: string; version_index: number | null }>(query);
+    const rows = await this.database.query(query);
     if (!digests && rows.length === 0)
       throw new ApiError('not_found', `there is no object ${object_id}`);
     const indexes = rows.map(({ word, version_index }) => {
@@ -72,9 +72,7 @@ export class ObjectsErasingService {
     this.database.note(project_id, 'objects');
     this.database.note(project_id, 'feedback');
     await this.database.query(lockQuery(project_id, object_id));
-    const digests = await this.database.query<{ digest: string }>(
-      lastDigests(project_id, object_id, indexes),
-    );
+    const digests = await this.database.query(lastDigests(project_id, object_id, indexes));
     const items = digests.flatMap(({ digest }) =>
       ['object', 'op'].map((kind) => `${kind}/${object_id}:${digest}`),
     );

@@ -162,7 +162,10 @@ export const MARKED_THREADS: Marked = {
  * Takes at most `limit` marks away, and answers their threads. The statement must begin after the lock is held, or it could
  * take away marks of what another refresh, which has not committed, does not see.
  */
-export const marksTake = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number) => sql<{
+  taken: number;
+  threads: string[];
+}>`
   WITH taken AS (
     DELETE FROM thread_marks WHERE project_id = ${projectId} AND ctid = ANY(ARRAY(
       SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
@@ -170,7 +173,9 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
   SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken`;
 
 /** Stores statistics of those of the threads that have turns, and answers these. */
-export const threadsStore = (projectId: string, threads: readonly string[]): Sql => sql`
+export const threadsStore = (projectId: string, threads: readonly string[]) => sql<{
+  thread_id: string;
+}>`
   INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
     p50_turn_duration_ms, p99_turn_duration_ms)
   SELECT ${projectId}, fresh.* FROM (
@@ -181,5 +186,5 @@ export const threadsStore = (projectId: string, threads: readonly string[]): Sql
     p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
   RETURNING thread_id`;
 
-export const threadsDelete = (projectId: string, threads: readonly string[]): Sql =>
+export const threadsDelete = (projectId: string, threads: readonly string[]) =>
   sql`DELETE FROM threads WHERE project_id = ${projectId} AND ${isListed(sql`thread_id`, threads)}`;

@@ -53,7 +53,7 @@ export interface MarkedSlot {
 }
 
 /** Takes all marks of some slots away, and answers these slots. */
-export const marksTake = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
   WITH taken AS (
     DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
       (SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot < now() - ${SLOT}
@@ -69,14 +69,14 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
  * Marks of slots that are not over, which count nothing: each write would mark such a slot anew, and it costs all of its
  * calls.
  */
-export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]): Sql => sql`
+export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]) => sql`
   INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
   SELECT ${projectId}, slot, 0, made_at
   FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
     AS s (slot, made_at)`;
 
 /** Answers what the calls of the slots took. */
-export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`
+export const slotsDelete = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   WITH models AS (
     DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])
   ), gone AS (
@@ -89,7 +89,7 @@ const ofSlot = (projectId: string, statistics: Sql) => sql`
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
 /** Answers what the calls of each slot take. */
-export const slotsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
     latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
@@ -100,7 +100,7 @@ export const slotsInsert = (projectId: string, slots: readonly string[]): Sql =>
     )}) t
   WHERE t.call_count > 0 RETURNING bytes::text`;
 
-export const slotModelsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+export const slotModelsInsert = (projectId: string, slots: readonly string[]) => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
     cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input)
   SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
