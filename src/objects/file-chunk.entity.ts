@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A piece of a file: all but the last have the same length. For the migration check only. */
+/** A piece of a file: all but the last have the same length. */
 @Entity('file_chunks')
 export class FileChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

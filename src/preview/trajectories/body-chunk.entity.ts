@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. For the migration check only. */
+/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. */
 @Entity('body_chunks')
 export class BodyChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
