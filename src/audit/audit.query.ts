@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { column, type Columns, orderBy, page, select } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
 
 export const ACTIONS = [
@@ -87,9 +87,6 @@ export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): 
     ${orderBy(SORTABLE, sort_by?.length ? sort_by : NEWEST_FIRST, 'id')}
     ${page(request)}) t`;
 }
-
-const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
-  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
 const isFiltered = (filter: AuditFilterDto): Sql =>
   allOf(

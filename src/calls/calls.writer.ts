@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Gauge } from 'prom-client';
-import { show } from '../common/metrics.js';
+import { showNumber } from '../common/metrics.js';
 import { isRowError, isTimeout } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { GroupCommit } from '../database/group-commit.js';
@@ -30,7 +29,11 @@ export class CallsWriter implements OnApplicationShutdown {
   );
 
   constructor(private readonly database: Database) {
-    show(this.gauge());
+    showNumber(
+      'skein_calls_waiting',
+      'Starts and ends of calls that wait for the database.',
+      () => this.waitingRows,
+    );
   }
 
   /** Starts and ends of calls that wait for the database. */
@@ -93,18 +96,6 @@ export class CallsWriter implements OnApplicationShutdown {
     if (rows.length === 0) return; // every start named its trace
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
     for (const write of writes) write.traceId = traceIds.get(keyOf(write));
-  }
-
-  private gauge() {
-    const { group } = this;
-    return new Gauge({
-      name: 'skein_calls_waiting',
-      help: 'Starts and ends of calls that wait for the database.',
-      registers: [],
-      collect() {
-        this.set(group.waitingRows);
-      },
-    });
   }
 }
 

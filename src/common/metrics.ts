@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
 
 /** What `GET /metrics` shows of this process. */
 export const metrics = new Registry();
@@ -10,3 +10,22 @@ export function show<M extends Metric>(metric: M): M {
   metrics.registerMetric(metric);
   return metric;
 }
+
+export const showCounter = <Label extends string>(
+  name: string,
+  help: string,
+  labelNames: Label[],
+): Counter<Label> => show(new Counter({ name, help, labelNames, registers: [] }));
+
+/** A number that is read whenever the metrics are asked for. */
+export const showNumber = (name: string, help: string, read: () => number): Gauge =>
+  show(
+    new Gauge({
+      name,
+      help,
+      registers: [],
+      collect() {
+        this.set(read());
+      },
+    }),
+  );

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { type Action, eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { logger } from '../common/logger.js';
-import { show } from '../common/metrics.js';
+import { showCounter } from '../common/metrics.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
@@ -70,13 +69,10 @@ export interface NewErasure {
 export class ErasingsService {
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
   private readonly makers: Maker[] = [];
-  private readonly erased = show(
-    new Counter({
-      name: 'skein_erased_rows_total',
-      help: 'Rows erased for good, by what they were and what erased them.',
-      labelNames: ['what', 'by'],
-      registers: [],
-    }),
+  private readonly erased = showCounter(
+    'skein_erased_rows_total',
+    'Rows erased for good, by what they were and what erased them.',
+    ['what', 'by'],
   );
 
   constructor(
