@@ -1,4 +1,4 @@
-import type { Config } from '../config.js';
+import { refsOf } from '../common/refs.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
@@ -207,8 +207,6 @@ export interface FeedbackRow {
   values: (string | null)[];
 }
 
-/** Refs of either dialect: the one in force may have been another one when they were stored. */
-const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
 const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
 /** `units` has the ids of the calls of each. */
@@ -224,9 +222,7 @@ export function feedbackQuery(
   });
   const types = [...new Set(terms.map(({ feedback }) => feedback))];
   const on = units.flatMap((calls, unit) =>
-    calls.flatMap((id) =>
-      SCHEMES.map((scheme) => ({ unit, ref: `${scheme}:///${projectId}/call/${id}` })),
-    ),
+    refsOf(projectId, ['call'], calls).map((ref) => ({ unit, ref })),
   );
   return sql`
     SELECT f.id, f.unit, ARRAY[${join(values)}]::text[] AS values,

@@ -1,3 +1,4 @@
+import { groupedBy } from '../common/grouped-by.js';
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
@@ -216,16 +217,6 @@ export class UnitsService {
         recipe.unit === 'call',
       );
   }
-}
-
-function groupedBy<T>(rows: T[], key: (row: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const group = groups.get(key(row));
-    if (group) group.push(row);
-    else groups.set(key(row), [row]);
-  }
-  return groups;
 }
 
 export interface KeyPath {

@@ -4,7 +4,8 @@ import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts, ErasingRow } from '../erasing/erasings.query.js';
-import { feedbackErase, MAX_FEEDBACK, refsOf } from '../erasing/feedback.query.js';
+import { refsOf } from '../common/refs.js';
+import { feedbackErase, MAX_FEEDBACK } from '../erasing/feedback.query.js';
 import { ErasingsService, type NewErasure, type Step } from '../erasing/erasings.service.js';
 import { Pace } from '../erasing/pace.js';
 import {
@@ -153,10 +154,7 @@ export class CallsErasingService {
     await this.database.query(callsLock(projectId, ids));
     this.database.note(projectId, 'calls');
     this.database.note(projectId, 'feedback');
-    const refs = refsOf(
-      projectId,
-      ids.map((id) => `call/${id}`),
-    );
+    const refs = refsOf(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;

@@ -17,7 +17,7 @@ import {
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
-import { visibleIn } from '../query/visible-calls.js';
+import { LATENCY_MS, visibleIn } from '../query/visible-calls.js';
 import type {
   CallReadDto,
   CallsDeletedDto,
@@ -39,9 +39,6 @@ const STATUSES = new Map([
   ],
   ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
 ]);
-
-/** Milliseconds with fractions; null while the call runs. */
-const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
 const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
@@ -105,7 +102,7 @@ const FIELDS: Columns = {
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
 };
 
-/** Of the documents of the call `c`, as they are stored. */
+/** The stored size of the documents of the call `c`, which is found without reading them. */
 export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;

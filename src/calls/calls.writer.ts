@@ -1,3 +1,4 @@
+import { byCodePoint } from '../common/by-code-point.js';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { showNumber } from '../common/metrics.js';
 import { isRowError, isTimeout } from '../common/errors.js';
@@ -100,9 +101,6 @@ export class CallsWriter implements OnApplicationShutdown {
 }
 
 const ROWS_AT_ONCE = 500;
-
-/** As PostgreSQL's collation C orders UTF-8. */
-const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Its weight: the characters of its documents and of its exception. */
 const lengthOf = ({ start, end }: CallWrite): number => {

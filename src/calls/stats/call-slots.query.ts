@@ -1,6 +1,7 @@
 import { LOCKS } from '../../database/advisory-locks.js';
 import type { Marked } from '../../database/marks-refresher.js';
-import { identifier, join, sql, type Sql } from '../../query/sql.js';
+import { sql, type Sql } from '../../query/sql.js';
+import { BYTES } from '../calls.query.js';
 import { visibleIn } from '../../query/visible-calls.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
@@ -28,14 +29,6 @@ export const LATENCY_US = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1
 export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
   sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
-
-/** The stored size of the JSON of calls `c`, which is found without reading it. */
-const BYTES = sql`coalesce(sum(${join(
-  ['attributes', 'inputs', 'output', 'summary', 'otel_dump'].map(
-    (document) => sql`coalesce(pg_column_size(c.${identifier(document)}), 0)`,
-  ),
-  ' + ',
-)}), 0)`;
 
 /** Sums over the usage `u` of calls. */
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
@@ -75,13 +68,12 @@ export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]) => sq
   FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
     AS s (slot, made_at)`;
 
-/** Answers what the calls of the slots took. */
+/** Answers what the calls of each slot took. */
 export const slotsDelete = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   WITH models AS (
     DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])
-  ), gone AS (
-    DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes)
-  SELECT coalesce(sum(bytes), 0)::text AS bytes FROM gone`;
+  )
+  DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes::text`;
 
 /** The calls of each of some slots `s`, one look into the index of starts for each. */
 const ofSlot = (projectId: string, statistics: Sql) => sql`
@@ -96,7 +88,7 @@ export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<
     ${ofSlot(
       projectId,
       sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
-        ${BYTES} AS bytes FROM calls c`,
+        coalesce(sum(${BYTES}), 0) AS bytes FROM calls c`,
     )}) t
   WHERE t.call_count > 0 RETURNING bytes::text`;
 

@@ -1,5 +1,5 @@
 import { identifier, join, Parameter, sql, type Sql } from '../../query/sql.js';
-import { visibleIn } from '../../query/visible-calls.js';
+import { LATENCY_MS, visibleIn } from '../../query/visible-calls.js';
 import { STATUS } from '../calls.query.js';
 import { WIRE } from '../../common/wire.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
@@ -132,8 +132,6 @@ export interface CallRow extends Record<string, unknown> {
   latency_max: string | null;
   percentiles?: (number | null)[] | null;
 }
-
-const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** `percents` only where no stored statistics are read. */
 export function callRows(reading: Reading, percents: readonly number[] = []): Ordered<CallRow> {

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../common/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../common/buckets.js';
 import { dateOf } from '../../common/dto.js';
@@ -27,7 +28,7 @@ import {
   usageRows,
 } from './call-stats.query.js';
 import { maxBucketsOf, tooLarge, type Wanted, wantedOf } from './call-stats.values.js';
-import { percentileOf, type Sorted } from './latencies.js';
+import { percentileOf } from './latencies.js';
 import { partsOf, slotsWithin } from './windows.js';
 
 /** Changed slots of a window; with more of them, all of its calls are read. */
@@ -173,18 +174,14 @@ export class CallStatsService {
     percents: readonly number[],
   ): Promise<void> {
     const found = await this.database.query(latencyLists(reading, span));
-    const lists = new Map<number, Sorted[]>();
-    for (const { bucket, latencies } of found) {
-      const ofBucket = lists.get(bucket);
-      if (ofBucket) ofBucket.push(latencies);
-      else lists.set(bucket, [latencies]);
-    }
+    const byBucket = groupedBy(found, ({ bucket }) => bucket);
     const turn = new Turn();
     for (const row of rows) {
+      const lists = (byBucket.get(row.bucket) ?? []).map(({ latencies }) => latencies);
       row.percentiles = [];
       for (const percent of percents) {
         if (turn.isOver) await turn.next();
-        const us = percentileOf(lists.get(row.bucket) ?? [], percent);
+        const us = percentileOf(lists, percent);
         row.percentiles.push(us && us / 1000);
       }
     }
