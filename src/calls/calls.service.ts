@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
+import { ApiError, assertNone, invalidRequest, refusal } from '../common/errors.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
 import { inTurns } from '../common/turn.js';
-import { type Dto, validate, unknownMembers } from '../common/validation.js';
+import { assertValid, unknownMembers } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
 import { type JsonRows, JsonRowWriter } from '../database/json-row-writer.js';
@@ -215,8 +215,7 @@ export class CallsService {
   ): Sql {
     if (filter) {
       assertValid(CallsFilterDto, filter, `${path}.filter`);
-      const violations = unknownMembers(CallsFilterDto, filter, `${path}.filter`);
-      if (violations.length > 0) throw invalidRequest(violations);
+      assertNone(unknownMembers(CallsFilterDto, filter, `${path}.filter`));
     }
     return isMatch({ project_id, filter, query });
   }
@@ -285,14 +284,7 @@ const END_SHAPE = { summary: true, output: true } as const;
 const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
 
-interface Refusal {
-  error: { code: string; detail: string };
-}
-
-const refusal = (error: unknown): Refusal => {
-  const { code, message } = toApiError(error);
-  return { error: { code, detail: message } };
-};
+type Refusal = ReturnType<typeof refusal>;
 
 function assertBatchSize({ length }: unknown[]): void {
   if (length > MAX_BATCH)
@@ -340,11 +332,6 @@ function checkedCall(
   } catch (error) {
     return refusal(error);
   }
-}
-
-function assertValid(dto: Dto, body: unknown, path = ''): void {
-  const { violations } = validate(dto, body, path);
-  if (violations.length > 0) throw invalidRequest(violations);
 }
 
 /** The write of an item, null for a refused one. */

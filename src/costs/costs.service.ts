@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { Decimal, printed } from '../common/decimal.js';
-import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { memberSpans, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
@@ -193,7 +193,7 @@ function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
     }
     return row;
   });
-  if (violations.length > 0) throw invalidRequest(violations.slice(0, 20));
+  assertNone(violations.slice(0, 20));
   return rows as CostRow[];
 }
 

@@ -4,7 +4,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../auth/caller.js';
-import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../../common/errors.js';
 import { CONFIG, type Config } from '../../config.js';
 import { LOCKS, tryLock } from '../../database/advisory-locks.js';
 import { Database } from '../../database/database.js';
@@ -165,7 +165,7 @@ export class QueueService implements OnModuleInit {
     const violations = given.flatMap(({ type, data }, i) =>
       dataViolation(type, data, `events[${i}].data`),
     );
-    if (violations.length > 0) throw invalidRequest(violations);
+    assertNone(violations);
     const lease = await this.leaseOf(holder, caller);
     await this.database.transaction(async () => {
       const [job] = await this.database.query(renewLease(lease, this.config));
