@@ -1,16 +1,14 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
 import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
 
-@ApiTags('audit')
-@BasicAuth()
 @NoProjectField('answers what the scopes of the key reach')
-@Controller('audit')
+@Resource('audit', BasicAuth(), 'audit')
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 

@@ -1,12 +1,13 @@
 import {
   applyDecorators,
+  Controller,
   HttpCode,
   HttpStatus,
   Post,
   SetMetadata,
   UseGuards,
 } from '@nestjs/common';
-import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
+import { ApiBasicAuth, ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { BodyGuard } from '../common/body.guard.js';
 import type { Role } from './api-key.entity.js';
 import { AccessGuard, ROLE } from './access.guard.js';
@@ -35,6 +36,10 @@ export const BearerAuth = () =>
 /** Every route of the controller takes either scheme. */
 export const EitherAuth = () =>
   applyDecorators(UseGuards(EitherGuard, BodyGuard, AccessGuard), ApiBasicAuth(), ApiBearerAuth());
+
+/** A controller: what its operations are listed under, who may call them, and what their paths begin with. */
+export const Resource = (tag: string, access: ClassDecorator, path = '') =>
+  applyDecorators(ApiTags(tag), access, Controller(path));
 
 /** The least role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);

@@ -1,8 +1,7 @@
-import { Body, Controller } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body } from '@nestjs/common';
 import { dateOf } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
-import { BasicAuth, NoProjectField, Operation } from './access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
 import { Caller, CallerParam, covers } from './caller.js';
 import { Idempotent } from './idempotency.js';
@@ -17,10 +16,8 @@ import {
 import { KeysService } from './keys.service.js';
 
 /** Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. */
-@ApiTags('keys')
-@BasicAuth()
 @NoProjectField('a key has scopes, which are held against those of the caller')
-@Controller('keys')
+@Resource('keys', BasicAuth(), 'keys')
 export class KeysController {
   constructor(private readonly keys: KeysService) {}
 

@@ -1,7 +1,7 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
 import { heldAnswer } from '../common/body-budget.js';
@@ -24,9 +24,7 @@ import {
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
 
-@ApiTags('builds')
-@BasicAuth()
-@Controller()
+@Resource('builds', BasicAuth())
 export class BuildsController {
   constructor(
     private readonly builds: BuildsService,

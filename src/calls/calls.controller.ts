@@ -1,7 +1,7 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
@@ -23,9 +23,7 @@ import {
 } from './calls.dto.js';
 import { CallsService } from './calls.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Controller()
+@Resource('calls', BasicAuth())
 export class CallsController {
   constructor(
     private readonly calls: CallsService,

@@ -1,7 +1,7 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
 import { BodyText } from '../common/body.guard.js';
@@ -17,9 +17,7 @@ import {
 } from './costs.dto.js';
 import { CostsService } from './costs.service.js';
 
-@ApiTags('costs')
-@BasicAuth()
-@Controller('cost')
+@Resource('costs', BasicAuth(), 'cost')
 export class CostsController {
   constructor(private readonly costs: CostsService) {}
 

@@ -1,16 +1,13 @@
-import { Body, Controller, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';
 import { ProjectErasing } from './project-erasing.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('project')
+@Resource('erasing', BasicAuth(), 'project')
 export class ErasingsController {
   constructor(
     private readonly erasings: ErasingsService,

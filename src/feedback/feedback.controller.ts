@@ -1,7 +1,7 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
@@ -24,9 +24,7 @@ import { FeedbackService } from './feedback.service.js';
 import { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
 import { FeedbackStatsService } from './feedback-stats.service.js';
 
-@ApiTags('feedback')
-@BasicAuth()
-@Controller('feedback')
+@Resource('feedback', BasicAuth(), 'feedback')
 export class FeedbackController {
   constructor(
     private readonly feedback: FeedbackService,

@@ -1,7 +1,7 @@
-import { Body, Controller } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
@@ -9,9 +9,7 @@ import { rootOf, SCHEMA } from './schema.js';
 /** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
 const MAX_TOKENS = 500;
 
-@ApiTags('graphql')
-@BasicAuth()
-@Controller()
+@Resource('graphql', BasicAuth())
 export class GraphqlController {
   /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
   @Operation('graphql', 'reader')

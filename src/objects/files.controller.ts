@@ -1,16 +1,14 @@
-import { Body, Controller, Req, StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';
 
 const BYTES = 'application/octet-stream';
 
-@ApiTags('files')
-@BasicAuth()
-@Controller()
+@Resource('files', BasicAuth())
 export class FilesController {
   constructor(private readonly files: FilesService) {}
 

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, Operation } from '../auth/access.js';
+import { Allow, BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { jsonArray } from '../common/json-rows.js';
@@ -18,9 +18,7 @@ import {
 } from './labels.dto.js';
 import { LabelsService } from './labels.service.js';
 
-@ApiTags('objects')
-@BasicAuth()
-@Controller()
+@Resource('objects', BasicAuth())
 export class LabelsController {
   constructor(private readonly labels: LabelsService) {}
 

@@ -1,7 +1,7 @@
-import { Body, Controller, type StreamableFile, Req } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
@@ -24,9 +24,7 @@ import {
 import { ObjectsService } from './objects.service.js';
 import { RefsService } from './refs.service.js';
 
-@ApiTags('objects')
-@BasicAuth()
-@Controller()
+@Resource('objects', BasicAuth())
 export class ObjectsController {
   constructor(
     private readonly objects: ObjectsService,

@@ -1,7 +1,7 @@
-import { Body, Controller, type StreamableFile, Req } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
@@ -29,9 +29,7 @@ const ROW_BYTES = 300;
 const DIGEST_BYTES = 200;
 
 // No Idempotency-Key: tables and rows are found by what they hold, so a repeated request stores nothing new.
-@ApiTags('tables')
-@BasicAuth()
-@Controller('table')
+@Resource('tables', BasicAuth(), 'table')
 export class TablesController {
   constructor(private readonly tables: TablesService) {}
 

@@ -1,14 +1,7 @@
-import { applyDecorators, Controller, Headers, Req, StreamableFile } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiConsumes,
-  ApiHeader,
-  ApiOkResponse,
-  ApiProduces,
-  ApiTags,
-} from '@nestjs/swagger';
+import { applyDecorators, Headers, Req, StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { EitherAuth, NoProjectField, Operation } from '../auth/access.js';
+import { EitherAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { basicUserName } from '../auth/basic.strategy.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
@@ -71,9 +64,7 @@ function publicKeyOf({ path, headers }: Request): string | undefined {
   return isProjectId(name) ? name : undefined;
 }
 
-@ApiTags('otel')
-@EitherAuth()
-@Controller()
+@Resource('otel', EitherAuth())
 export class OtelController {
   constructor(
     private readonly otel: OtelService,

@@ -1,6 +1,5 @@
-import { Body, Controller } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { BasicAuth, EitherAuth, NoProjectField, Operation } from '../auth/access.js';
+import { Body } from '@nestjs/common';
+import { BasicAuth, EitherAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { ApiJsonResponse } from '../common/api-json-response.js';
 import {
@@ -11,9 +10,7 @@ import {
 } from './projects.dto.js';
 import { ProjectsService } from './projects.service.js';
 
-@ApiTags('projects')
-@EitherAuth()
-@Controller('projects')
+@Resource('projects', EitherAuth(), 'projects')
 export class ProjectsController {
   constructor(private readonly projects: ProjectsService) {}
 
@@ -27,9 +24,7 @@ export class ProjectsController {
 }
 
 /** The queries about projects that published clients send. */
-@ApiTags('projects')
-@BasicAuth()
-@Controller()
+@Resource('projects', BasicAuth())
 export class ProjectStatsController {
   constructor(private readonly projects: ProjectsService) {}
 

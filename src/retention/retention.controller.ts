@@ -1,15 +1,12 @@
-import { Body, Controller, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
 import { RetentionService } from './retention.service.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('retention')
+@Resource('erasing', BasicAuth(), 'retention')
 export class RetentionController {
   constructor(private readonly retention: RetentionService) {}
 

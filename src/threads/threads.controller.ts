@@ -1,14 +1,12 @@
-import { Body, Controller, Req, type StreamableFile } from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
 import { ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
 
-@ApiTags('threads')
-@BasicAuth()
-@Controller()
+@Resource('threads', BasicAuth())
 export class ThreadsController {
   constructor(private readonly threads: ThreadsService) {}
 

@@ -1,7 +1,6 @@
-import { Body, Controller, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../auth/access.js';
 import { Idempotent } from '../../auth/idempotency.js';
 import { callerOf } from '../../common/caller-of.js';
 import {
@@ -12,9 +11,7 @@ import {
 } from './call-indexes.dto.js';
 import { CallIndexesService } from './call-indexes.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Controller('index')
+@Resource('calls', BasicAuth(), 'index')
 export class CallIndexesController {
   constructor(private readonly indexes: CallIndexesService) {}
 

@@ -1,7 +1,6 @@
-import { Body, Controller, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../auth/access.js';
 import { ApiJsonResponse } from '../../common/api-json-response.js';
 import { heldAnswer } from '../../common/body-budget.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
@@ -9,9 +8,7 @@ import { CallCountsService } from './call-counts.service.js';
 import { CallStatsAnswerDto, CallStatsDto } from './call-stats.dto.js';
 import { CallStatsService } from './call-stats.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Controller()
+@Resource('calls', BasicAuth())
 export class CallStatsController {
   constructor(
     private readonly callStats: CallStatsService,

@@ -1,15 +1,12 @@
-import { Body, Controller, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation } from '../../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../auth/access.js';
 import { ApiJsonResponse } from '../../common/api-json-response.js';
 import { heldAnswer } from '../../common/body-budget.js';
 import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
 import { CallUsageService } from './call-usage.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Controller()
+@Resource('calls', BasicAuth())
 export class CallUsageController {
   constructor(private readonly usage: CallUsageService) {}
 

@@ -1,6 +1,5 @@
 import {
   Body,
-  Controller,
   Get,
   Headers,
   HttpStatus,
@@ -10,15 +9,9 @@ import {
   Res,
   StreamableFile,
 } from '@nestjs/common';
-import {
-  ApiHeader,
-  ApiNoContentResponse,
-  ApiOkResponse,
-  ApiProduces,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
@@ -36,10 +29,8 @@ const LEASE_TOKEN = 'x-lease-token';
 const GZIP = 'application/gzip';
 
 /** What a trainer speaks. Every 409 means: stop working on the job. */
-@ApiTags('preview: trainers')
-@BearerAuth()
 @NoProjectField('a job belongs to one, which QueueService checks')
-@Controller('v1/preview/trainer')
+@Resource('preview: trainers', BearerAuth(), 'v1/preview/trainer')
 export class TrainerController {
   constructor(private readonly queue: QueueService) {}
 

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
-import { ApiBody, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
 import { ApiJsonResponse } from '../../common/api-json-response.js';
@@ -18,10 +18,8 @@ import { TrainingJobsService } from './training-jobs.service.js';
 import { PageQueryDto } from '../preview.dto.js';
 import { refTo } from '../trajectory-rules.js';
 
-@ApiTags('preview: training jobs')
-@BearerAuth()
 @NoProjectField('a model or a job belongs to one, which TrainingJobsService checks')
-@Controller('v1/preview')
+@Resource('preview: training jobs', BearerAuth(), 'v1/preview')
 export class TrainingJobsController {
   constructor(private readonly jobs: TrainingJobsService) {}
 

@@ -1,7 +1,7 @@
-import { Body, Controller, Delete, Get, Param, Query, Req } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Delete, Get, Param, Query, Req } from '@nestjs/common';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
 import {
@@ -19,10 +19,8 @@ import { refTo } from '../trajectory-rules.js';
 import { ApiJsonResponse } from '../../common/api-json-response.js';
 import { QueryPipe } from '../../common/query.pipe.js';
 
-@ApiTags('preview: models')
-@BearerAuth()
 @NoProjectField('a model belongs to one, which ModelsService checks')
-@Controller('v1/preview/models')
+@Resource('preview: models', BearerAuth(), 'v1/preview/models')
 export class ModelsController {
   constructor(private readonly models: ModelsService) {}
 
