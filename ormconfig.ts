@@ -1,5 +1,10 @@
 import type { Client } from 'pg';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import {
+  DataSource,
+  type DataSourceOptions,
+  DefaultNamingStrategy,
+  type Table as AnyTable,
+} from 'typeorm';
 import { AuditEvent } from './src/audit/audit-event.entity.js';
 import { ApiKey } from './src/auth/api-key.entity.js';
 import { ConsoleSession } from './src/auth/console-session.entity.js';
@@ -62,6 +67,13 @@ import { RetentionPolicy } from './src/retention/retention-policy.entity.js';
 
 /** A connection attempt takes at most this long, then the request that wanted it is answered 503. */
 const CONNECT_TIMEOUT_MS = 5000;
+
+/** Primary keys have the names that PostgreSQL gives them. */
+class Names extends DefaultNamingStrategy {
+  override primaryKeyName(table: AnyTable | string): string {
+    return `${this.getTableName(table)}_pkey`;
+  }
+}
 
 /** The one data source: of the app, of its commands, and of the TypeORM command line. */
 export function dataSourceOptions(
@@ -132,6 +144,7 @@ export function dataSourceOptions(
       Shards1765800000000,
       FirstPlans1765900000000,
     ],
+    namingStrategy: new Names(),
     synchronize: false,
     installExtensions: false,
     applicationName: 'skein',

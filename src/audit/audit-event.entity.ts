@@ -6,13 +6,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('audit_events_use_idx', { synchronize: false })
 export class AuditEvent {
   /** Empty for what concerns no single project. */
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'audit_events_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'audit_events_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'clock_timestamp()' })
   createdAt!: Date;
   @Column({ type: 'text', collation: 'C' }) action!: string;

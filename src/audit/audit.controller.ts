@@ -1,31 +1,19 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
 import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
 
-@ApiTags('audit')
-@BasicAuth()
-@Allow('admin')
 @NoProjectField('answers what the scopes of the key reach')
-@Controller('audit')
+@Resource('audit', BasicAuth(), 'audit')
 export class AuditController {
   constructor(private readonly audit: AuditService) {}
 
   /** Who made, revoked and used keys, deleted or purged, and set retention, as far as the key's scopes reach. */
-  @Post('query')
-  @HttpCode(HttpStatus.OK)
+  @Operation('query', 'admin')
   @ApiOkResponse({ type: AuditEventsDto })
   async query(@Body() query: AuditQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.audit.query(query, callerOf(request).scopes), request, 'events');

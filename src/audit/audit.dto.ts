@@ -2,20 +2,14 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
-import { IsDateTime, IsProjectId, IsText, PageDto, SortBy } from '../common/dto.js';
+import { IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../common/dto.js';
 import type { Sort } from '../query/columns.js';
 import { type Action, ACTIONS } from './audit.query.js';
 
 const MAX_LISTED = 1000;
 
 const IsTexts = () =>
-  applyDecorators(
-    IsOptional(),
-    IsArray(),
-    ArrayMaxSize(MAX_LISTED),
-    IsText(1024, { each: true }),
-    ApiProperty({ type: 'string', isArray: true, maxItems: MAX_LISTED, required: false }),
-  );
+  applyDecorators(IsOptional(), IsTextList(MAX_LISTED, 1024), ApiProperty({ required: false }));
 
 /** An empty list is no restriction. */
 export class AuditFilterDto {

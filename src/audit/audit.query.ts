@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { column, type Columns, orderBy, page, select } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
 
 export const ACTIONS = [
@@ -45,21 +45,13 @@ export interface NewEvent {
   detail?: object;
 }
 
-export const eventInsert = ({
-  action,
-  by,
-  projectId,
-  target,
-  scopes,
-  detail,
-}: NewEvent): Sql => sql`
+export const eventInsert = ({ action, by, projectId, target, scopes, detail }: NewEvent) => sql`
   INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
   VALUES (${projectId ?? ''}, ${uuidv7()}, ${action}, ${by.keyId}, ${by.userName}, ${target ?? null},
     ${scopes ?? null}::text[], ${JSON.stringify(detail ?? {})}::json)`;
 
 /** The first use of a key on a day, if no process has noted it: an index allows one. */
-export const useInsert = (event: NewEvent): Sql =>
-  sql`${eventInsert(event)} ON CONFLICT DO NOTHING`;
+export const useInsert = (event: NewEvent) => sql`${eventInsert(event)} ON CONFLICT DO NOTHING`;
 
 const EVENT: Columns = {
   id: column.text(sql`a.id`, { isNotNull: true }),
@@ -95,9 +87,6 @@ export function eventsQuery(request: AuditQueryDto, scopes: readonly string[]): 
     ${orderBy(SORTABLE, sort_by?.length ? sort_by : NEWEST_FIRST, 'id')}
     ${page(request)}) t`;
 }
-
-const isOneOf = (value: Sql, list: readonly string[] | null | undefined) =>
-  list?.length ? sql`${value} = ANY(${list}::text[])` : null;
 
 const isFiltered = (filter: AuditFilterDto): Sql =>
   allOf(

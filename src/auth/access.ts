@@ -1,5 +1,13 @@
-import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
-import { ApiBasicAuth, ApiBearerAuth } from '@nestjs/swagger';
+import {
+  applyDecorators,
+  Controller,
+  HttpCode,
+  HttpStatus,
+  Post,
+  SetMetadata,
+  UseGuards,
+} from '@nestjs/common';
+import { ApiBasicAuth, ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { BodyGuard } from '../common/body.guard.js';
 import type { Role } from './api-key.entity.js';
 import { AccessGuard, ROLE } from './access.guard.js';
@@ -29,8 +37,16 @@ export const BearerAuth = () =>
 export const EitherAuth = () =>
   applyDecorators(UseGuards(EitherGuard, BodyGuard, AccessGuard), ApiBasicAuth(), ApiBearerAuth());
 
+/** A controller: what its operations are listed under, who may call them, and what their paths begin with. */
+export const Resource = (tag: string, access: ClassDecorator, path = '') =>
+  applyDecorators(ApiTags(tag), access, Controller(path));
+
 /** The least role that may call the route. */
 export const Allow = (role: Role) => SetMetadata(ROLE, role);
+
+/** An operation: POST, answered 200, for keys with the role at least. */
+export const Operation = (path: string | string[], role: Role) =>
+  applyDecorators(Post(path), HttpCode(HttpStatus.OK), Allow(role));
 
 export const NO_PROJECT_FIELD = 'no project field';
 

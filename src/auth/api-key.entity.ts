@@ -8,7 +8,7 @@ export type Role = (typeof ROLES)[number];
 @Entity('api_keys')
 @Check('api_keys_role_check', `role IN ('reader', 'writer', 'admin', 'trainer')`)
 export class ApiKey {
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'api_keys_pkey' }) id!: string;
+  @PrimaryColumn('uuid') id!: string;
   /** Becomes `svc_user_id` of what is written with the key. */
   @Column('text', { name: 'user_name' }) userName!: string;
   @Column('text') role!: Role;

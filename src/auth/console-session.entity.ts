@@ -4,11 +4,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('console_sessions')
 export class ConsoleSession {
   /** SHA-256 of the cookie or the code. */
-  @PrimaryColumn('bytea', {
-    name: 'token_hash',
-    primaryKeyConstraintName: 'console_sessions_pkey',
-  })
-  tokenHash!: Buffer;
+  @PrimaryColumn('bytea', { name: 'token_hash' }) tokenHash!: Buffer;
   @Column('uuid', { name: 'api_key_id' }) apiKeyId!: string;
   @Column('boolean', { name: 'is_code' }) isCode!: boolean;
   @Index('console_sessions_expires_idx')

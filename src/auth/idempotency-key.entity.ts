@@ -4,16 +4,9 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('idempotency_keys')
 @Index('idempotency_keys_created_idx', ['createdAt'])
 export class IdempotencyKey {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'idempotency_keys_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'api_key_id', primaryKeyConstraintName: 'idempotency_keys_pkey' })
-  apiKeyId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'idempotency_keys_pkey' })
-  key!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'api_key_id' }) apiKeyId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) key!: string;
   /** SHA-256 of path and body. */
   @Column('bytea', { name: 'body_hash' }) bodyHash!: Buffer;
   @Column('json', { nullable: true }) response!: unknown;

@@ -1,8 +1,7 @@
-import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body } from '@nestjs/common';
 import { dateOf } from '../common/dto.js';
 import { ApiError } from '../common/errors.js';
-import { Allow, BasicAuth, NoProjectField } from './access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
 import { Caller, CallerParam, covers } from './caller.js';
 import { Idempotent } from './idempotency.js';
@@ -17,17 +16,13 @@ import {
 import { KeysService } from './keys.service.js';
 
 /** Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. */
-@ApiTags('keys')
-@BasicAuth()
-@Allow('admin')
 @NoProjectField('a key has scopes, which are held against those of the caller')
-@Controller('keys')
+@Resource('keys', BasicAuth(), 'keys')
 export class KeysController {
   constructor(private readonly keys: KeysService) {}
 
   /** Issues a key. The secret is in this answer and nowhere else. */
-  @Post('create')
-  @HttpCode(HttpStatus.OK)
+  @Operation('create', 'admin')
   @Idempotent({ isSecret: true })
   create(@Body() body: CreateKeyDto, @CallerParam() caller: Caller): Promise<CreatedKeyDto> {
     const expiresAt = body.expires_at ? dateOf(body.expires_at) : null;
@@ -46,16 +41,14 @@ export class KeysController {
   }
 
   /** Lists the keys whose scopes are all within the caller's own, the oldest first. */
-  @Post('list')
-  @HttpCode(HttpStatus.OK)
+  @Operation('list', 'admin')
   async list(@Body() _body: ListKeysDto, @CallerParam() caller: Caller): Promise<KeysDto> {
     const keys = await this.keys.list();
     return { keys: keys.filter((key) => isVisible(caller, key)).map(shown) };
   }
 
   /** Revokes a key. It stops working everywhere within 5 s. */
-  @Post('revoke')
-  @HttpCode(HttpStatus.OK)
+  @Operation('revoke', 'admin')
   @Idempotent()
   async revoke(@Body() { id }: RevokeKeyDto, @CallerParam() caller: Caller): Promise<KeyDto> {
     const key = await this.keys.find(id);

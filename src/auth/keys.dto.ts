@@ -1,27 +1,9 @@
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsIn,
-  IsOptional,
-  IsUUID,
-  ValidateBy,
-} from 'class-validator';
-import { IsDateTime, IsText } from '../common/dto.js';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional, IsUUID } from 'class-validator';
+import { IsDateTime, IsText, rule } from '../common/dto.js';
 import { type Role, ROLES } from './api-key.entity.js';
 import { isScope } from './caller.js';
 
-const IsScope = () =>
-  ValidateBy(
-    {
-      name: 'isScope',
-      validator: {
-        validate: isScope,
-        defaultMessage: () => 'must be *, <entity>/* or <entity>/<project>',
-      },
-    },
-    { each: true },
-  );
+const IsScope = () => rule('isScope', 'must be *, <entity>/* or <entity>/<project>', isScope, true);
 
 export class CreateKeyDto {
   /** Becomes `svc_user_id` of what is written with the key. */

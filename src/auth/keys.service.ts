@@ -6,7 +6,6 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Actor, eventInsert } from '../audit/audit.query.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
-import type { Sql } from '../query/sql.js';
 import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
@@ -145,10 +144,10 @@ export class KeysService {
   private async findBySecrets(names: string[]): Promise<Map<string, ApiKey>> {
     const found = new Map<string, ApiKey>();
     const isSession = (name: string) => name.startsWith(SESSION);
-    const find = async (of: string[], kind: string, query: (hashes: Buffer[]) => Sql) => {
+    const find = async (of: string[], kind: string, query: typeof keysBySecrets) => {
       if (of.length === 0) return;
       const hashes = of.map((name) => Buffer.from(name.slice(kind.length), 'base64'));
-      for (const key of await this.database.query<ApiKey>(query(hashes)))
+      for (const key of await this.database.query(query(hashes)))
         found.set(kind + key.secretHash.toString('base64'), key);
     };
     await find(
@@ -180,13 +179,13 @@ export class KeysService {
   }
 
   list(): Promise<ApiKey[]> {
-    return this.database.query<ApiKey>(allKeys());
+    return this.database.query(allKeys());
   }
 
   /** False when there is no such key, or it was revoked before. */
   async revoke(id: string, by: Actor): Promise<boolean> {
     const revoke = async () => {
-      const [revoked] = await this.database.query<Pick<ApiKey, 'scopes'>>(keyRevoke(id));
+      const [revoked] = await this.database.query(keyRevoke(id));
       if (!revoked) return false;
       const { scopes } = revoked;
       await this.database.query(eventInsert({ action: 'keys.revoke', by, target: id, scopes }));

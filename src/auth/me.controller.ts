@@ -1,12 +1,9 @@
-import { Controller, Get } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Allow, EitherAuth, NoProjectField } from './access.js';
+import { Get } from '@nestjs/common';
+import { Allow, EitherAuth, NoProjectField, Resource } from './access.js';
 import { Caller, CallerParam } from './caller.js';
 import { MeDto } from './keys.dto.js';
 
-@ApiTags('keys')
-@EitherAuth()
-@Controller('me')
+@Resource('keys', EitherAuth(), 'me')
 export class MeController {
   /** What the key of the request is, and what it reaches. */
   @Get()

@@ -1,11 +1,11 @@
-import { sql, type Sql } from '../query/sql.js';
+import { sql } from '../query/sql.js';
 
 /** Ends the oldest sessions of the key, so that it has at most `limit`. */
 export const sessionInsert = (
   tokenHash: Buffer,
   keyId: string,
   { seconds, limit }: { seconds: number; limit: number },
-): Sql =>
+) =>
   sql`WITH ended AS (
       DELETE FROM console_sessions WHERE token_hash IN (
         SELECT token_hash FROM console_sessions WHERE api_key_id = ${keyId} AND NOT is_code
@@ -13,12 +13,12 @@ export const sessionInsert = (
     INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
 
-export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number): Sql =>
+export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number) =>
   sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;
 
 /** The row of the code becomes that of the session, so that a code works once, even when it is sent twice at a time. */
-export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number): Sql =>
+export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number) =>
   sql`UPDATE console_sessions s
     SET token_hash = ${tokenHash}, is_code = FALSE, expires_at = now() + make_interval(secs => ${seconds})
     FROM api_keys k
@@ -26,14 +26,14 @@ export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number)
       AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
     RETURNING s.api_key_id`;
 
-export const sessionDelete = (tokenHash: Buffer): Sql =>
+export const sessionDelete = (tokenHash: Buffer) =>
   sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash}`;
 
-export const expiredSessionsDelete = (): Sql =>
+export const expiredSessionsDelete = () =>
   sql`DELETE FROM console_sessions WHERE expires_at < now()`;
 
 /** The oldest key that may do everything: that of the first start, unless it was revoked. */
-export const oldestAdminKey = (): Sql =>
-  sql`SELECT id FROM api_keys
+export const oldestAdminKey = () =>
+  sql<{ id: string }>`SELECT id FROM api_keys
     WHERE role = 'admin' AND '*' = ANY(scopes) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
     ORDER BY id LIMIT 1`;

@@ -33,7 +33,7 @@ async function newLoginCode(database: Database, keyId: string): Promise<string> 
 
 /** The same for the key that the command line and a terminal act for; undefined when there is none. */
 export async function newOperatorCode(database: Database): Promise<string | undefined> {
-  const [key] = await database.query<{ id: string }>(oldestAdminKey());
+  const [key] = await database.query(oldestAdminKey());
   return key && newLoginCode(database, key.id);
 }
 

@@ -4,18 +4,11 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('build_inputs')
 @Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
 export class BuildInput {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'build_inputs_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'build_id', primaryKeyConstraintName: 'build_inputs_pkey' })
-  buildId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'build_inputs_pkey' })
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'build_id' }) buildId!: string;
+  @PrimaryColumn('text', { collation: 'C' })
   kind!: 'call' | 'feedback';
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'build_inputs_pkey' })
-  id!: string;
+  @PrimaryColumn('text', { collation: 'C' }) id!: string;
   /** Over its stored texts, in hex. */
   @Column({ type: 'text', collation: 'C' }) sha256!: string;
 }

@@ -4,16 +4,9 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('build_jobs')
 @Index('build_jobs_job_idx', ['projectId', 'jobId'])
 export class BuildJob {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'build_jobs_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'build_id', primaryKeyConstraintName: 'build_jobs_pkey' })
-  buildId!: string;
-  @PrimaryColumn('uuid', { name: 'job_id', primaryKeyConstraintName: 'build_jobs_pkey' })
-  jobId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'build_id' }) buildId!: string;
+  @PrimaryColumn('uuid', { name: 'job_id' }) jobId!: string;
   /** What was logged of the evaluation side; null when it is empty. */
   @Column('uuid', { name: 'log_batch_id', nullable: true }) logBatchId!: string | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;

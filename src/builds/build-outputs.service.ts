@@ -141,14 +141,10 @@ export class BuildOutputsService {
     const lints = new Lints(recipeOf(JSON.parse(recipe), 'recipe').lints);
     const split = side ?? 'all';
     if (format === 'openai-dpo' || format === 'trl-dpo') {
-      const [ties] = await this.database.query<{ count: number; examples: string[] }>(
-        tiesQuery(projectId, id, { split, margin }),
-      );
+      const [ties] = await this.database.query(tiesQuery(projectId, id, { split, margin }));
       lints.note('dpo_tie', ties!.examples, ties!.count);
     } else if (format === 'trl-kto') {
-      const [labels] = await this.database.query<{ good: number; bad: number }>(
-        labelsQuery(projectId, id, { split, minReward }),
-      );
+      const [labels] = await this.database.query(labelsQuery(projectId, id, { split, minReward }));
       const { good, bad } = labels!;
       if (Math.max(good, bad) > MAX_IMBALANCE * Math.min(good, bad))
         lints.note('kto_imbalance', [], Math.abs(good - bad));
@@ -163,9 +159,7 @@ export class BuildOutputsService {
     split: Split | 'all',
   ): AsyncGenerator<Chunk> {
     for (let seq = -1; seq < num_chunks - 1;) {
-      const chunks = await this.database.query<Chunk & Record<string, unknown>>(
-        chunksQuery(projectId, id, seq),
-      );
+      const chunks = await this.database.query(chunksQuery(projectId, id, seq));
       if (chunks.length === 0) throw new Error('the build was erased while it was read');
       for (const chunk of chunks) if (split === 'all' || chunk.split === split) yield chunk;
       seq = chunks.at(-1)!.seq;
@@ -174,9 +168,7 @@ export class BuildOutputsService {
 
   /** @throws ApiError `not_found`, or `conflict` when it was erased */
   private async find(projectId: string, id: string): Promise<BuildRow> {
-    const [build] = await this.database.query<BuildRow & Record<string, unknown>>(
-      buildQuery(projectId, id),
-    );
+    const [build] = await this.database.query(buildQuery(projectId, id));
     if (!build) throw new ApiError('not_found', 'there is no such build in the project');
     if (build.is_erased)
       throw new ApiError('conflict', 'the build was erased, because a call that went in was');

@@ -4,18 +4,10 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('build_units')
 @Index('build_units_unit_idx', ['projectId', 'unitId'])
 export class BuildUnit {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'build_units_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'build_id', primaryKeyConstraintName: 'build_units_pkey' })
-  buildId!: string;
-  @PrimaryColumn('int', { name: 'group_index', primaryKeyConstraintName: 'build_units_pkey' })
-  groupIndex!: number;
-  @PrimaryColumn('int', { name: 'trajectory_index', primaryKeyConstraintName: 'build_units_pkey' })
-  trajectoryIndex!: number;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'build_id' }) buildId!: string;
+  @PrimaryColumn('int', { name: 'group_index' }) groupIndex!: number;
+  @PrimaryColumn('int', { name: 'trajectory_index' }) trajectoryIndex!: number;
   @Column({ type: 'text', collation: 'C' }) split!: 'train' | 'eval';
   @Column({ type: 'text', name: 'unit_id', collation: 'C' }) unitId!: string;
   @Column({ type: 'text', name: 'call_id', collation: 'C' }) callId!: string;

@@ -4,13 +4,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('builds')
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'builds_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'builds_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column({ type: 'text', name: 'recipe_name', collation: 'C' }) recipeName!: string;
   @Column({ type: 'text', name: 'recipe_digest', collation: 'C' }) recipeDigest!: string;
   /** As it was published: the object may be deleted since. */

@@ -1,8 +1,10 @@
+import { byCodePoint } from '../common/by-code-point.js';
+import { groupedBy } from '../common/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { BuildRun } from './build-run.js';
 import type { Facts } from './census.js';
-import { byCodePoint, dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
+import { dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
 import type { Lint } from './lints.js';
 import type { Recipe } from './recipe.js';
 import { promptOf } from './rollout.js';
@@ -94,7 +96,7 @@ export class Builder {
   async build(plan: BuildPlan): Promise<Built> {
     const { projectId, recipe } = plan;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
-    const [now] = await this.database.query<{ as_of: string }>(asOfQuery());
+    const [now] = await this.database.query(asOfQuery());
     const selection = { projectId, recipe, condition, untrained: plan.untrained };
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
     const roots = await this.units.select(selection);
@@ -108,9 +110,7 @@ export class Builder {
   /** Of the policy's own checkpoints; staleness is judged by it. */
   private async newestStep(projectId: string, { policy }: Recipe): Promise<number | null> {
     if (policy === null) return null;
-    const [model] = await this.database.query<{ step: number | null }>(
-      latestStepQuery(projectId, policy),
-    );
+    const [model] = await this.database.query(latestStepQuery(projectId, policy));
     return model?.step ?? null;
   }
 
@@ -187,12 +187,7 @@ function keyOf({ root }: Unit, keys: KeyPath[]): string | null {
 
 /** Groups in their order, the units of each in theirs: the training side first, then by code point. */
 function groupsOf(labelled: Labelled[]): Labelled[][] {
-  const groups = new Map<string, Labelled[]>();
-  for (const one of labelled) {
-    const group = groups.get(one.key);
-    if (group) group.push(one);
-    else groups.set(one.key, [one]);
-  }
+  const groups = groupedBy(labelled, ({ key }) => key);
   const inOrder = [...groups.values()].map((group) =>
     group.toSorted(
       ({ unit: a }, { unit: b }) =>

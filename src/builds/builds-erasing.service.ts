@@ -37,20 +37,18 @@ export class BuildsErasing {
   async forgetGone(projectId: string, buildId: string): Promise<void> {
     await this.database.transaction(async () => {
       await this.database.query(builderLock(projectId));
-      const [gone] = await this.database.query<{ id: string }>(goneCalls(projectId, buildId));
+      const [gone] = await this.database.query(goneCalls(projectId, buildId));
       if (gone) await this.forget(projectId, [buildId]);
     });
   }
 
   private async forget(projectId: string, builds: readonly string[]): Promise<void> {
-    const forgotten = await this.database.query<{ id: string }>(buildsForget(projectId, builds));
+    const forgotten = await this.database.query(buildsForget(projectId, builds));
     const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;
     this.database.note(projectId, 'builds');
     await this.database.query(chunksForget(projectId, ids));
-    const jobs = await this.database.query<{ job_id: string; log_batch_id: string | null }>(
-      jobsForget(projectId, ids),
-    );
+    const jobs = await this.database.query(jobsForget(projectId, ids));
     await this.jobs.forget(
       projectId,
       jobs.map(({ job_id }) => job_id),

@@ -1,17 +1,9 @@
-import {
-  Body,
-  Controller,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import { heldAnswer } from '../common/body-budget.js';
 import { callerOf } from '../common/caller-of.js';
 import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
@@ -32,9 +24,7 @@ import {
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
 
-@ApiTags('builds')
-@BasicAuth()
-@Controller()
+@Resource('builds', BasicAuth())
 export class BuildsController {
   constructor(
     private readonly builds: BuildsService,
@@ -44,19 +34,14 @@ export class BuildsController {
   ) {}
 
   /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
-  @Post('build/preview')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({ type: BuildPreviewedDto })
+  @Operation('build/preview', 'reader')
+  @ApiJsonResponse({ type: BuildPreviewedDto })
   async preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
     return heldAnswer(request, await this.builds.preview(body, request));
   }
 
   /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
-  @Post('build/create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('build/create', 'writer')
   @IdempotentItself()
   async create(@Body() body: BuildCreateDto, @Req() request: Request): Promise<BuildCreatedDto> {
     const created = await this.builds.create(body, request);
@@ -65,9 +50,7 @@ export class BuildsController {
   }
 
   /** Makes the training side of a build a training job of a model, and logs the evaluation side. */
-  @Post('build/submit')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('build/submit', 'writer')
   @Idempotent()
   submit(@Body() body: BuildSubmitDto, @Req() request: Request): Promise<BuildSubmittedDto> {
     return this.outputs.submit(body, callerOf(request));
@@ -77,9 +60,7 @@ export class BuildsController {
    * Streams a build in the form of a trainer, one JSON object per line. The header `x-build-lints` has the lints of the
    * format.
    */
-  @Post('build/export')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('build/export', 'reader')
   @ApiProduces(JSON_LINES)
   async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
     const { pieces, lints } = await this.outputs.export(body);
@@ -88,18 +69,14 @@ export class BuildsController {
   }
 
   /** Lists builds, by default the oldest first. */
-  @Post('builds/query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('builds/query', 'reader')
   @ApiOkResponse({ schema: { example: { builds: [] } } })
   async query(@Body() body: BuildsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.builds.query(body), request, 'builds');
   }
 
   /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */
-  @Post('lineage/query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('lineage/query', 'reader')
   @ApiOkResponse({ type: LineageAnswerDto })
   lineageOf(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
     return this.lineage.query(body);

@@ -27,7 +27,7 @@ export interface NewBuild {
   userId: string;
 }
 
-export const buildInsert = (build: NewBuild): Sql => sql`
+export const buildInsert = (build: NewBuild) => sql`
   INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, builder_version, as_of, digest,
     manifest_digest, num_chunks, counts, lints, facts, user_id)
   VALUES (${build.projectId}, ${build.id}, ${build.recipeName}, ${build.recipeDigest}, ${build.recipe}::json,
@@ -40,15 +40,11 @@ export interface Chunk {
   text: Buffer;
 }
 
-export const chunkInsert = (projectId: string, buildId: string, { seq, split, text }: Chunk): Sql =>
+export const chunkInsert = (projectId: string, buildId: string, { seq, split, text }: Chunk) =>
   sql`INSERT INTO build_chunks (project_id, build_id, seq, split, text)
     VALUES (${projectId}, ${buildId}, ${seq}, ${split}, ${text})`;
 
-export const inputsInsert = (
-  projectId: string,
-  buildId: string,
-  inputs: readonly Input[],
-): Sql => sql`
+export const inputsInsert = (projectId: string, buildId: string, inputs: readonly Input[]) => sql`
   INSERT INTO build_inputs (project_id, build_id, kind, id, sha256)
   SELECT ${projectId}, ${buildId}::uuid, i.* FROM unnest(${inputs.map(({ kind }) => kind)}::text[],
     ${inputs.map(({ id }) => id)}::text[], ${inputs.map(({ sha256 }) => sha256)}::text[]) i
@@ -74,7 +70,7 @@ export const manifestQuery = (
   projectId: string,
   buildId: string,
   after: { kind: string; id: string } | null,
-): Sql => sql`
+) => sql<{ kind: string; id: string; sha256: string }>`
   SELECT kind, id, sha256 FROM build_inputs WHERE project_id = ${projectId} AND build_id = ${buildId}
     ${after ? sql`AND (kind, id) > (${after.kind}, ${after.id})` : sql``}
   ORDER BY kind, id LIMIT 5000`;
@@ -88,12 +84,12 @@ export interface BuildRow {
   is_erased: boolean;
 }
 
-export const buildQuery = (projectId: string, id: string): Sql => sql`
+export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
   SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
 
 /** The next chunks of a build behind `seq`, in order. */
-export const chunksQuery = (projectId: string, buildId: string, seq: number): Sql => sql`
+export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<Chunk>`
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
@@ -108,7 +104,7 @@ export const tiesQuery = (
   projectId: string,
   buildId: string,
   { split, margin }: { split: Split | 'all'; margin: number },
-): Sql => sql`
+) => sql<{ count: number; examples: string[] }>`
   SELECT count(*)::int AS count, coalesce((array_agg(g.call_id ORDER BY g.group_index))[1:5], '{}') AS examples FROM (
     SELECT u.group_index, (array_agg(u.call_id ORDER BY u.trajectory_index))[1] AS call_id FROM build_units u
     WHERE ${ofSide(projectId, buildId, split)} GROUP BY u.group_index
@@ -119,7 +115,7 @@ export const labelsQuery = (
   projectId: string,
   buildId: string,
   { split, minReward }: { split: Split | 'all'; minReward: number | null },
-): Sql => sql`
+) => sql<{ good: number; bad: number }>`
   SELECT count(*) FILTER (WHERE u.is_good)::int AS good, count(*) FILTER (WHERE NOT u.is_good)::int AS bad FROM (
     SELECT u.reward >= coalesce(${minReward}::float8, avg(u.reward) OVER (PARTITION BY u.group_index)) AS is_good
     FROM build_units u WHERE ${ofSide(projectId, buildId, split)}) u`;
@@ -128,7 +124,7 @@ export const jobInsert = (
   projectId: string,
   buildId: string,
   job: { id: string; logBatchId: string | null },
-): Sql => sql`
+) => sql`
   INSERT INTO build_jobs (project_id, build_id, job_id, log_batch_id)
   VALUES (${projectId}, ${buildId}, ${job.id}, ${job.logBatchId}) ON CONFLICT DO NOTHING`;
 
@@ -176,13 +172,13 @@ export const deletersLock = (projectId: string): Sql => lockShared(LOCKS.builds,
 export const builderLock = (projectId: string): Sql => lock(LOCKS.builds, projectId);
 
 /** The builds that calls went into, which are not erased yet. `calls` selects ids. */
-export const buildsOfCalls = (projectId: string, calls: Sql): Sql => sql`
+export const buildsOfCalls = (projectId: string, calls: Sql) => sql`
   SELECT b.id FROM builds b WHERE b.project_id = ${projectId} AND b.erased_at IS NULL AND b.id IN (
     SELECT i.build_id FROM build_inputs i
     WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
 
 /** Marks builds as erased, and answers them. */
-export const buildsForget = (projectId: string, builds: readonly string[]): Sql => sql`
+export const buildsForget = (projectId: string, builds: readonly string[]) => sql<{ id: string }>`
   UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;
 
@@ -191,17 +187,20 @@ const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 1
   THEN c.inputs::text = '{}' AND c.attributes::text = '{}' ELSE false END`;
 
 /** Calls of a build that were deleted, or lost their payload, while it was made. */
-export const goneCalls = (projectId: string, buildId: string): Sql => sql`
+export const goneCalls = (projectId: string, buildId: string) => sql<{ id: string }>`
   SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = i.id
   WHERE i.project_id = ${projectId} AND i.build_id = ${buildId} AND i.kind = 'call'
     AND (c.id IS NULL OR c.deleted_at IS NOT NULL OR CASE WHEN ${IS_EMPTY} THEN i.sha256 <> ${textsSha256()} END)
   LIMIT 1`;
 
-export const chunksForget = (projectId: string, builds: readonly string[]): Sql =>
+export const chunksForget = (projectId: string, builds: readonly string[]) =>
   sql`DELETE FROM build_chunks WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])`;
 
 /** Marks the jobs of builds as erased, and answers them with what they and the logs beside them hold. */
-export const jobsForget = (projectId: string, builds: readonly string[]): Sql => sql`
+export const jobsForget = (projectId: string, builds: readonly string[]) => sql<{
+  job_id: string;
+  log_batch_id: string | null;
+}>`
   UPDATE build_jobs bj SET erased_at = statement_timestamp()
   WHERE bj.project_id = ${projectId} AND bj.build_id = ANY(${builds}::uuid[]) AND bj.erased_at IS NULL
   RETURNING bj.job_id, bj.log_batch_id`;

@@ -145,18 +145,15 @@ export class BuildsService {
   ): Promise<BuildPlan['untrained']> {
     if (mode !== 'new' || name === null) return null;
     const [model] =
-      policy === null
-        ? []
-        : await this.database.query<{ id: string }>(latestStepQuery(projectId, policy));
+      policy === null ? [] : await this.database.query(latestStepQuery(projectId, policy));
     return { recipeName: name, modelId: model?.id ?? null };
   }
 
   private async manifestDigest(projectId: string, buildId: string): Promise<string> {
     const hash = createHash('sha256');
     for (let after: { kind: string; id: string } | null = null; ;) {
-      const lines: { kind: string; id: string; sha256: string }[] = await this.database.query(
-        manifestQuery(projectId, buildId, after),
-      );
+      const query: ReturnType<typeof manifestQuery> = manifestQuery(projectId, buildId, after);
+      const lines = await this.database.query(query);
       for (const { kind, id, sha256 } of lines) hash.update(`${kind} ${id} ${sha256}\n`);
       const last = lines.at(-1);
       if (!last) return hash.digest('hex');

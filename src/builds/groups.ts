@@ -33,11 +33,6 @@ export function dividedInto<T>(list: readonly T[], max: number): T[][] {
   );
 }
 
-/** `<` compares UTF-16 units; this is the order of PostgreSQL's collation C, and of Python. */
-export function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
 /** The group as one line of JSON, piece by piece. Nothing of the clock and nothing random stands in it. */
 export function* groupLine(
   key: string,

@@ -5,6 +5,7 @@ import type { LineageAnswerDto, LineageQueryDto } from './builds.dto.js';
 import {
   buildsOfInputs,
   callsOfModel,
+  type Checkpoint,
   type InputEdge,
   inputsOfBuilds,
   type JobEdge,
@@ -18,12 +19,6 @@ import {
 
 type Node = { type: 'call' | 'feedback' | 'build' | 'job'; id: string } | CheckpointNode;
 type CheckpointNode = { type: 'checkpoint' } & Checkpoint;
-
-interface Checkpoint {
-  model_id: string;
-  model: string | null;
-  step: number;
-}
 
 /** Answers the lineage. Every request is about one project and finds nothing of another one. */
 @Injectable()
@@ -50,12 +45,12 @@ export class LineageService {
     projectId: string,
     { kind, ids, edges }: { kind: 'call' | 'feedback'; ids: string[]; edges: Edges },
   ): Promise<void> {
-    const inputs = await this.rows<InputEdge>(buildsOfInputs(projectId, kind, ids));
+    const inputs = await this.database.query(buildsOfInputs(projectId, kind, ids));
     edges.inputs(inputs);
     const builds = [...new Set(inputs.map(({ build_id }) => build_id))];
-    edges.jobs(await this.rows<JobEdge>(jobsOfBuilds(projectId, builds)));
+    edges.jobs(await this.database.query(jobsOfBuilds(projectId, builds)));
     if (kind === 'feedback') return;
-    for (const { call_id, ...checkpoint } of await this.rows<Checkpoint & { call_id: string }>(
+    for (const { call_id, ...checkpoint } of await this.database.query(
       makersOfCalls(projectId, ids),
     ))
       edges.made(checkpoint, call_id);
@@ -64,7 +59,7 @@ export class LineageService {
   /** What went into a build, a job or a checkpoint, and what the checkpoints made. */
   private async around(query: LineageQueryDto, edges: Edges): Promise<void> {
     const { project_id: projectId, build_id, job_id, model_id, step } = query;
-    const jobs = await this.rows<JobEdge>(
+    const jobs = await this.database.query(
       build_id
         ? jobsOfBuilds(projectId, [build_id])
         : job_id
@@ -73,13 +68,13 @@ export class LineageService {
     );
     edges.jobs(jobs);
     const builds = build_id ? [build_id] : jobs.flatMap((job) => job.build_id ?? []);
-    edges.inputs(await this.rows<InputEdge>(inputsOfBuilds(projectId, [...new Set(builds)])));
+    edges.inputs(await this.database.query(inputsOfBuilds(projectId, [...new Set(builds)])));
     const checkpoints = new Map<string, Checkpoint>();
     for (const job of jobs)
       if (job.step !== null)
         checkpoints.set(`${job.model_id} ${job.step}`, { ...job, step: job.step });
     if (model_id) {
-      const [model] = await this.rows<{ name: string }>(modelName(projectId, model_id));
+      const [model] = await this.database.query(modelName(projectId, model_id));
       const asked = { model_id, model: model?.name ?? null, step: step! };
       checkpoints.set(`${model_id} ${step}`, asked);
     }
@@ -89,13 +84,9 @@ export class LineageService {
   private async madeBy(projectId: string, checkpoint: Checkpoint, edges: Edges): Promise<void> {
     const { model, step } = checkpoint;
     if (model === null) return;
-    const calls = await this.rows<{ id: string }>(callsOfModel(projectId, `${model}:step${step}`));
+    const calls = await this.database.query(callsOfModel(projectId, `${model}:step${step}`));
     edges.hasMore ||= calls.length > MAX_CALLS;
     for (const { id } of calls.slice(0, MAX_CALLS)) edges.made(checkpoint, id);
-  }
-
-  private rows<Row extends object>(query: Parameters<Database['query']>[0]): Promise<Row[]> {
-    return this.database.query<Row & Record<string, unknown>>(query);
   }
 }
 

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
@@ -10,10 +11,9 @@ import {
   IsOptional,
   Max,
   Min,
-  ValidateBy,
   ValidateNested,
 } from 'class-validator';
-import { IsDateTime, IsJsonObject, IsText, IsTextList } from '../common/dto.js';
+import { IsDateTime, IsJsonObject, IsText, IsTextList, rule } from '../common/dto.js';
 import { LINT_CODES, LINT_DOES, type LintCode, type LintDoes } from './lints.js';
 import { isObject } from '../common/is-object.js';
 
@@ -22,50 +22,44 @@ const MAX_LISTED = 100;
 
 /** The value of a missing term or reward: a number, or `skip` to leave the unit for later. */
 const IsNumberOrSkip = () =>
-  ValidateBy({
-    name: 'isNumberOrSkip',
-    validator: {
-      validate: (value) => value === 'skip' || isFinite(value),
-      defaultMessage: () => 'must be a number or "skip"',
-    },
-  });
+  applyDecorators(
+    IsOptional(),
+    rule(
+      'isNumberOrSkip',
+      'must be a number or "skip"',
+      (value) => value === 'skip' || isFinite(value),
+    ),
+    ApiPropertyOptional({
+      oneOf: [{ type: 'number' }, { type: 'string', enum: ['skip'] }],
+    }),
+  );
 
 const isFinite = (value: unknown): value is number =>
   typeof value === 'number' && Number.isFinite(value);
 
 const IsMap = () =>
-  ValidateBy({
-    name: 'isMap',
-    validator: {
-      validate: (value) => isObject(value) && Object.values(value).every(isFinite),
-      defaultMessage: () => 'must be an object of numbers',
-    },
-  });
+  rule(
+    'isMap',
+    'must be an object of numbers',
+    (value) => isObject(value) && Object.values(value).every(isFinite),
+  );
 
 const IsScale = () =>
-  ValidateBy({
-    name: 'isScale',
-    validator: {
-      validate: (value) =>
-        Array.isArray(value) &&
-        value.length === 4 &&
-        value.every(isFinite) &&
-        value[0] !== value[1],
-      defaultMessage: () => 'must be [from_low, from_high, to_low, to_high], the first two unequal',
-    },
-  });
+  rule(
+    'isScale',
+    'must be [from_low, from_high, to_low, to_high], the first two unequal',
+    (value) =>
+      Array.isArray(value) && value.length === 4 && value.every(isFinite) && value[0] !== value[1],
+  );
 
 /** `{<lint>: "error" | "warn" | "drop" | "ignore"}`; `stale_policy` takes `{max_steps, do}` too. */
 const IsLintRules = () =>
-  ValidateBy({
-    name: 'isLintRules',
-    validator: {
-      validate: (value) =>
-        isObject(value) && Object.entries(value).every(([code, rule]) => isLintRule(code, rule)),
-      defaultMessage: () =>
-        `must give lints one of ${LINT_DOES.join(', ')} each; the lints are ${LINT_CODES.join(', ')}`,
-    },
-  });
+  rule(
+    'isLintRules',
+    `must give lints one of ${LINT_DOES.join(', ')} each; the lints are ${LINT_CODES.join(', ')}`,
+    (value) =>
+      isObject(value) && Object.entries(value).every(([code, does]) => isLintRule(code, does)),
+  );
 
 function isLintRule(code: string, rule: unknown): boolean {
   const isStaleRule =
@@ -134,10 +128,7 @@ export class RecipeTermDto {
   @ApiProperty({ type: 'array', items: { type: 'number' } })
   scale?: [number, number, number, number] | null;
   @IsOptional() @IsNumber() weight?: number | null;
-  @IsOptional()
-  @IsNumberOrSkip()
-  @ApiProperty({ oneOf: [{ type: 'number' }, { type: 'string', enum: ['skip'] }] })
-  missing?: number | 'skip' | null;
+  @IsNumberOrSkip() missing?: number | 'skip' | null;
 }
 
 export class RecipeRewardDto {
@@ -148,15 +139,9 @@ export class RecipeRewardDto {
   @Type(() => RecipeTermDto)
   sum!: RecipeTermDto[];
   /** Of terms that say nothing of their own. Missing is not 0. */
-  @IsOptional()
-  @IsNumberOrSkip()
-  @ApiProperty({ oneOf: [{ type: 'number' }, { type: 'string', enum: ['skip'] }] })
-  missing?: number | 'skip' | null;
+  @IsNumberOrSkip() missing?: number | 'skip' | null;
   /** The reward of a unit that failed. */
-  @IsOptional()
-  @IsNumberOrSkip()
-  @ApiProperty({ oneOf: [{ type: 'number' }, { type: 'string', enum: ['skip'] }] })
-  exception?: number | 'skip' | null;
+  @IsNumberOrSkip() exception?: number | 'skip' | null;
 }
 
 export class RecipeGroupDto {

@@ -1,4 +1,4 @@
-import { invalidRequest, type Violation } from '../common/errors.js';
+import { assertNone, type Violation } from '../common/errors.js';
 import { unknownMembers, validate } from '../common/validation.js';
 import { lintRules, type LintRules } from './lints.js';
 import {
@@ -71,7 +71,7 @@ const STALE_AFTER_STEPS = 4;
 export function recipeOf(value: unknown, path: string): Recipe {
   const violations = [...validate(RecipeDto, value, path).violations];
   if (violations.length === 0) violations.push(...furtherViolations(value as RecipeDto, path));
-  if (violations.length > 0) throw invalidRequest(violations);
+  assertNone(violations);
   return withDefaults(value as RecipeDto);
 }
 

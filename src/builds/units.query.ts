@@ -1,4 +1,4 @@
-import type { Config } from '../config.js';
+import { refsOf } from '../common/refs.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
@@ -16,7 +16,7 @@ const MAX_VALUE_BYTES = 2048;
 
 export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
 
-export const asOfQuery = (): Sql => sql`SELECT ${wireTime(sql`now()`)} AS as_of`;
+export const asOfQuery = () => sql<{ as_of: string }>`SELECT ${wireTime(sql`now()`)} AS as_of`;
 
 /** A root of a unit: of a thread, its first turn. */
 export interface RootRow {
@@ -38,7 +38,7 @@ export interface Selection {
 }
 
 /** The newest units, by the start of their root. */
-export function unitsQuery({ projectId, recipe, condition, untrained }: Selection): Sql {
+export function unitsQuery({ projectId, recipe, condition, untrained }: Selection): Sql<RootRow> {
   const { unit, since, until, limit } = recipe;
   const id = unit === 'thread' ? sql`c.thread_id` : sql`c.id`;
   return sql`
@@ -81,17 +81,25 @@ const isTrained = (
     AND j.status = 'succeeded' AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
 
 /** The value at a path of `group.by` in roots. Long values are replaced by their hash. */
-export function keysQuery(projectId: string, ids: string[], values: Sql[]): Sql {
+export function keysQuery(
+  projectId: string,
+  ids: string[],
+  values: Sql[],
+): Sql<{ id: string; keys: (string | null)[] }> {
   const short = values.map(
     (value) => sql`CASE WHEN length(${value}) > 200
       THEN 'sha256:' || encode(sha256(convert_to(${value}, 'UTF8')), 'hex') ELSE ${value} END`,
   );
-  return sql`SELECT c.id, ARRAY[${join(short, ', ')}]::text[] AS keys FROM calls c
+  return sql`SELECT c.id, ARRAY[${join(short)}]::text[] AS keys FROM calls c
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
 }
 
 /** The turns of threads, in their order. */
-export const turnsQuery = (projectId: string, threads: string[]): Sql => sql`
+export const turnsQuery = (projectId: string, threads: string[]) => sql<{
+  thread_id: string;
+  id: string;
+  trace_id: string;
+}>`
   SELECT t.thread_id, c.id, c.trace_id FROM unnest(${threads}::text[]) t (thread_id)
   CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.started_at FROM calls c
     WHERE ${visibleIn(projectId)} AND c.thread_id = t.thread_id AND ${isTurn}
@@ -124,7 +132,10 @@ const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
   OR coalesce(${kindAt('openinference.span.kind')} = 'EVALUATOR', false))`;
 
 /** How many calls traces have, but no more than can be in a unit, and one. */
-export const sizesQuery = (projectId: string, traces: string[]): Sql => sql`
+export const sizesQuery = (projectId: string, traces: string[]) => sql<{
+  trace_id: string;
+  calls: number;
+}>`
   SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE ${visibleIn(projectId)}
     AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
   FROM unnest(${traces}::text[]) t (trace_id)`;
@@ -134,7 +145,7 @@ export const membersQuery = (
   projectId: string,
   traces: string[],
   settleSeconds: number,
-): Sql => sql`
+) => sql<MemberRow>`
   SELECT c.trace_id, c.id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
     coalesce(c.ended_at, c.started_at) > now() - make_interval(secs => ${settleSeconds}) AS is_young,
@@ -160,7 +171,7 @@ export interface TextsRow {
 
 const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
 
-export function textsQuery(projectId: string, ids: string[]): Sql {
+export function textsQuery(projectId: string, ids: string[]): Sql<TextsRow> {
   const fits = sql`c.bytes <= ${MAX_CALL_BYTES}::bigint`;
   return sql`
     SELECT c.id, c.bytes, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at, c.exception, c.usage,
@@ -196,8 +207,6 @@ export interface FeedbackRow {
   values: (string | null)[];
 }
 
-/** Refs of either dialect: the one in force may have been another one when they were stored. */
-const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
 const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
 /** `units` has the ids of the calls of each. */
@@ -205,7 +214,7 @@ export function feedbackQuery(
   projectId: string,
   units: readonly (readonly string[])[],
   { terms }: Recipe,
-): Sql {
+): Sql<FeedbackRow> {
   const values = terms.map(({ feedback, path }) => {
     const value = jsonValueAt(PAYLOAD, stepsOf(path, 'reward.sum.path', nameBytes()));
     return sql`CASE WHEN f.feedback_type = ${feedback} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
@@ -213,12 +222,10 @@ export function feedbackQuery(
   });
   const types = [...new Set(terms.map(({ feedback }) => feedback))];
   const on = units.flatMap((calls, unit) =>
-    calls.flatMap((id) =>
-      SCHEMES.map((scheme) => ({ unit, ref: `${scheme}:///${projectId}/call/${id}` })),
-    ),
+    refsOf(projectId, ['call'], calls).map((ref) => ({ unit, ref })),
   );
   return sql`
-    SELECT f.id, f.unit, ARRAY[${join(values, ', ')}]::text[] AS values,
+    SELECT f.id, f.unit, ARRAY[${join(values)}]::text[] AS values,
       encode(sha256(convert_to(f.feedback_type || E'\\n' || f.ref || E'\\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
     FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
       FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[]) r (ref, unit)
@@ -230,6 +237,9 @@ export function feedbackQuery(
 }
 
 /** The newest step of a model by its name. */
-export const latestStepQuery = (projectId: string, name: string): Sql => sql`
+export const latestStepQuery = (projectId: string, name: string) => sql<{
+  id: string;
+  step: number | null;
+}>`
   SELECT m.id, (SELECT max(step) FROM checkpoints c WHERE c.project_id = ${projectId} AND c.model_id = m.id) AS step
   FROM models m WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL`;

@@ -1,3 +1,4 @@
+import { groupedBy } from '../common/grouped-by.js';
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
@@ -7,7 +8,6 @@ import { type LlmCall, llmCallOf } from './llm-calls.js';
 import { PROMPT, type Recipe } from './recipe.js';
 import type { Said } from './rewards.js';
 import {
-  type FeedbackRow,
   feedbackQuery,
   keysQuery,
   MAX_UNIT_BYTES,
@@ -102,7 +102,7 @@ export class UnitsService {
   }
 
   async select(selection: Selection): Promise<RootRow[]> {
-    return this.database.query<RootRow & Record<string, unknown>>(unitsQuery(selection));
+    return this.database.query(unitsQuery(selection));
   }
 
   /** The units of roots, with the values of their group keys. */
@@ -114,7 +114,7 @@ export class UnitsService {
     const values = keys.flatMap(({ value }) => value ?? []);
     const found = new Map<string, (string | null)[]>();
     if (values.length > 0)
-      for (const row of await this.database.query<{ id: string; keys: (string | null)[] }>(
+      for (const row of await this.database.query(
         keysQuery(
           projectId,
           roots.map(({ id }) => id),
@@ -136,7 +136,7 @@ export class UnitsService {
   }
 
   private async turnsOf(projectId: string, roots: RootRow[]) {
-    const rows = await this.database.query<{ thread_id: string; id: string; trace_id: string }>(
+    const rows = await this.database.query(
       turnsQuery(
         projectId,
         roots.map(({ thread_id }) => thread_id!),
@@ -168,18 +168,14 @@ export class UnitsService {
   /** How many calls the traces of each unit have. */
   private async sizesOf(projectId: string, units: Unit[]): Promise<number[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
-    const rows = await this.database.query<{ trace_id: string; calls: number }>(
-      sizesQuery(projectId, traces),
-    );
+    const rows = await this.database.query(sizesQuery(projectId, traces));
     const sizes = new Map(rows.map(({ trace_id, calls }) => [trace_id, calls]));
     return units.map((unit) => unit.traces.reduce((sum, trace) => sum + sizes.get(trace)!, 0));
   }
 
   private async membersOf(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
-    const rows = await this.database.query<MemberRow & Record<string, unknown>>(
-      membersQuery(projectId, traces, recipe.settleSeconds),
-    );
+    const rows = await this.database.query(membersQuery(projectId, traces, recipe.settleSeconds));
     const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
     return inTurns(units, (unit) => ({ unit, members: membersOf(unit, byTrace, recipe) }));
   }
@@ -187,7 +183,7 @@ export class UnitsService {
   /** What feedback says on each unit, the latest first. */
   async saidOf(projectId: string, all: Member[], recipe: Recipe): Promise<Said[][]> {
     const said: Said[][] = all.map(() => []);
-    const rows = await this.database.query<FeedbackRow & Record<string, unknown>>(
+    const rows = await this.database.query(
       feedbackQuery(
         projectId,
         all.map(({ members }) => members.ids),
@@ -210,7 +206,7 @@ export class UnitsService {
       all.flatMap(({ members }) => members.candidates.map(({ id, size }) => [id, size!] as const)),
     );
     const texts = new TextsReader(
-      (ids) => this.database.query<TextsRow & Record<string, unknown>>(textsQuery(projectId, ids)),
+      (ids) => this.database.query(textsQuery(projectId, ids)),
       wanted.flat().map((id) => ({ id, size: sizes.get(id) ?? BATCH_BYTES / 8 })),
     );
     for (const [i, { unit, members }] of all.entries())
@@ -221,16 +217,6 @@ export class UnitsService {
         recipe.unit === 'call',
       );
   }
-}
-
-function groupedBy<T>(rows: T[], key: (row: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const group = groups.get(key(row));
-    if (group) group.push(row);
-    else groups.set(key(row), [row]);
-  }
-  return groups;
 }
 
 export interface KeyPath {

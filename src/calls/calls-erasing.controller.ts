@@ -1,7 +1,6 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { ErasedDto } from '../erasing/erasings.dto.js';
@@ -9,9 +8,7 @@ import { ErasingsService } from '../erasing/erasings.service.js';
 import { CallsPurgeDto } from './calls.dto.js';
 import { CallsErasingService } from './calls-erasing.service.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('calls')
+@Resource('erasing', BasicAuth(), 'calls')
 export class CallsErasingController {
   constructor(
     private readonly calls: CallsErasingService,
@@ -23,9 +20,7 @@ export class CallsErasingController {
    * Erases calls for good, with the feedback on them, also those that were deleted before. What takes longer than some
    * seconds goes on in the background: the same request with the same Idempotency-Key says how far it is.
    */
-  @Post('purge')
-  @HttpCode(HttpStatus.OK)
-  @Allow('admin')
+  @Operation('purge', 'admin')
   @IdempotentItself()
   async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
     const begin = () => this.calls.begin(body, callerOf(request));

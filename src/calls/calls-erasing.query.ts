@@ -13,7 +13,7 @@ export interface Candidate {
 }
 
 /** The next calls under a condition, in an order that an index has. */
-function candidates(condition: Sql, order: Sql, more = sql``): Sql {
+function candidates<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
   return sql`
     SELECT t.* FROM (
       SELECT t.*, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
@@ -24,18 +24,29 @@ function candidates(condition: Sql, order: Sql, more = sql``): Sql {
 }
 
 /** Calls that match, by id. */
-export const matchingCalls = (projectId: string, condition: Sql, after: string | null): Sql =>
+export const matchingCalls = (
+  projectId: string,
+  condition: Sql,
+  after: string | null,
+): Sql<Candidate> =>
   candidates(
     allOf(sql`c.project_id = ${projectId}`, after !== null && sql`c.id > ${after}`, condition),
     sql`c.id`,
   );
 
 /** Calls that started before an instant, the oldest first. */
-export const startedCalls = (projectId: string, before: string, after: Candidate | null): Sql =>
-  candidates(isStartedBefore(projectId, before, after), BY_START);
+export const startedCalls = (
+  projectId: string,
+  before: string,
+  after: Candidate | null,
+): Sql<Candidate> => candidates(isStartedBefore(projectId, before, after), BY_START);
 
 /** The same calls, and which of them have a payload. */
-export const payloadsQuery = (projectId: string, before: string, after: Candidate | null): Sql =>
+export const payloadsQuery = (
+  projectId: string,
+  before: string,
+  after: Candidate | null,
+): Sql<Candidate & { has_payload: boolean | null }> =>
   candidates(
     isStartedBefore(projectId, before, after),
     BY_START,
@@ -51,7 +62,11 @@ const isStartedBefore = (projectId: string, before: string, after: Candidate | n
   );
 
 /** Calls of which there is only an end, from before an instant. */
-export const endedCalls = (projectId: string, before: string, after: string | null): Sql =>
+export const endedCalls = (
+  projectId: string,
+  before: string,
+  after: string | null,
+): Sql<Candidate> =>
   candidates(
     allOf(
       sql`c.project_id = ${projectId} AND c.started_at IS NULL AND c.ended_at < ${before}::timestamptz`,
@@ -61,14 +76,14 @@ export const endedCalls = (projectId: string, before: string, after: string | nu
   );
 
 /** Locks calls in the order in which every other write does, and answers those that are there. */
-export const callsLock = (projectId: string, ids: readonly string[]): Sql => sql`
+export const callsLock = (projectId: string, ids: readonly string[]) => sql`
   SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;
 
-export const callsErase = (projectId: string, ids: readonly string[]): Sql =>
+export const callsErase = (projectId: string, ids: readonly string[]) =>
   sql`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING 1`;
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
-export const familyQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
   WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
@@ -87,7 +102,7 @@ const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.lo
  * Takes the payloads of calls away. Names, times, status, usage and with it costs stay. No thread is marked, since none
  * of its statistics changes.
  */
-export const payloadsErase = (projectId: string, ids: readonly string[]): Sql => sql`
+export const payloadsErase = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
     attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
     output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${usage(sql`c`)}, is_opaque = false

@@ -4,7 +4,8 @@ import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import type { Counts, ErasingRow } from '../erasing/erasings.query.js';
-import { feedbackErase, MAX_FEEDBACK, refsOf } from '../erasing/feedback.query.js';
+import { refsOf } from '../common/refs.js';
+import { feedbackErase, MAX_FEEDBACK } from '../erasing/feedback.query.js';
 import { ErasingsService, type NewErasure, type Step } from '../erasing/erasings.service.js';
 import { Pace } from '../erasing/pace.js';
 import {
@@ -62,9 +63,7 @@ export class CallsErasingService {
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.long(async () => {
-      const family = await this.database.query<{ id: string }>(
-        familyQuery(projectId, request.call_ids!),
-      );
+      const family = await this.database.query(familyQuery(projectId, request.call_ids!));
       const targets = family.map(({ id }) => id);
       return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
     }, STATEMENT_MS.bulk);
@@ -82,7 +81,7 @@ export class CallsErasingService {
     const query = isStarted
       ? startedCalls(projectId, before, after)
       : endedCalls(projectId, before, after?.id ?? null);
-    const found = await this.database.query<Candidate & Record<string, unknown>>(query);
+    const found = await this.database.query(query);
     if (found.length === 0)
       return { cursor: isStarted ? { after: null, isStarted: false } : null, counts: {} };
     const { isWhole, counts } = await this.erase(projectId, idsOf(found));
@@ -99,9 +98,7 @@ export class CallsErasingService {
     before: string,
     after: Candidate | null,
   ): Promise<{ after: Candidate | null; payloads: number }> {
-    const found = await this.database.query<Candidate & { has_payload: boolean | null }>(
-      payloadsQuery(projectId, before, after),
-    );
+    const found = await this.database.query(payloadsQuery(projectId, before, after));
     const last = found.at(-1);
     if (!last) return { after: null, payloads: 0 };
     const ids = idsOf(found.filter(({ has_payload }) => has_payload));
@@ -116,9 +113,7 @@ export class CallsErasingService {
 
   /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
   async eraseAwaited(): Promise<number> {
-    const overdue = await this.database.query<{ project_id: string; ids: string[] }>(
-      overdueCalls(),
-    );
+    const overdue = await this.database.query(overdueCalls());
     let erased = 0;
     for (const { project_id, ids } of overdue)
       erased += (await this.database.query(overdueErase(project_id, ids))).length;
@@ -131,7 +126,7 @@ export class CallsErasingService {
     if (before)
       return this.eraseBefore(project_id, before, (cursor as BeforeCursor | null) ?? FIRST_CALLS);
     const { after } = (cursor as { after: string } | null) ?? { after: null };
-    const found = await this.database.query<Candidate & Record<string, unknown>>(
+    const found = await this.database.query(
       matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
     );
     if (found.length === 0) return { cursor: null, counts: {} };
@@ -159,10 +154,7 @@ export class CallsErasingService {
     await this.database.query(callsLock(projectId, ids));
     this.database.note(projectId, 'calls');
     this.database.note(projectId, 'feedback');
-    const refs = refsOf(
-      projectId,
-      ids.map((id) => `call/${id}`),
-    );
+    const refs = refsOf(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;

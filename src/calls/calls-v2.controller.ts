@@ -1,16 +1,7 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Req,
-  UseGuards,
-} from '@nestjs/common';
+import { Body, Controller, Param, Req, UseGuards } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { BodyText, bodyTextOf } from '../common/body.guard.js';
@@ -39,9 +30,7 @@ export class CallsV2Controller {
   ) {}
 
   /** Records up to 10,000 calls that have ended. A bad one is listed in the answer, the rest is stored. */
-  @Post('calls/complete')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('calls/complete', 'writer')
   @NoProjectField('ProjectPathGuard checks the project of the path')
   complete(
     @Body() { batch }: CallsCompleteDto,
@@ -53,9 +42,7 @@ export class CallsV2Controller {
   }
 
   /** Records the start of a call, as `/call/start` does. */
-  @Post('call/start')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/start', 'writer')
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
@@ -63,9 +50,7 @@ export class CallsV2Controller {
   }
 
   /** Records the end of a call that has started; 404 when it has not. */
-  @Post('call/end')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/end', 'writer')
   async end(
     @Body() { end }: CallEndBodyDto,
     @BodyText() text: string,

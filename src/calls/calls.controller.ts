@@ -1,18 +1,10 @@
-import {
-  Body,
-  Controller,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import { heldAnswer } from '../common/body-budget.js';
 import { BodyText, bodyTextOf } from '../common/body.guard.js';
 import { callerOf } from '../common/caller-of.js';
@@ -31,9 +23,7 @@ import {
 } from './calls.dto.js';
 import { CallsService } from './calls.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Controller()
+@Resource('calls', BasicAuth())
 export class CallsController {
   constructor(
     private readonly calls: CallsService,
@@ -41,9 +31,7 @@ export class CallsController {
   ) {}
 
   /** Records the start of a call. May be repeated and may come after the end. */
-  @Post('call/start')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/start', 'writer')
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
@@ -51,9 +39,7 @@ export class CallsController {
   }
 
   /** Records the end of a call. May be repeated and may come before the start. */
-  @Post('call/end')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/end', 'writer')
   async end(
     @Body() { end }: CallEndBodyDto,
     @BodyText() text: string,
@@ -64,9 +50,7 @@ export class CallsController {
   }
 
   /** Records up to 10,000 starts and ends, in any order. A bad item is answered in its place, the rest is stored. */
-  @Post('call/upsert_batch')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/upsert_batch', 'writer')
   @NoProjectField('each item names its own, which CallsService checks')
   @IdempotentItself()
   async upsertBatch(
@@ -80,19 +64,14 @@ export class CallsController {
   }
 
   /** One call by its id; `{"call": null}` when there is none. */
-  @Post('call/read')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({ schema: { example: { call: null } } })
+  @Operation('call/read', 'reader')
+  @ApiJsonResponse({ schema: { example: { call: null } } })
   async read(@Body() query: CallReadDto, @Req() request: Request): Promise<string> {
     return heldAnswer(request, `{"call":${(await this.calls.read(query)) ?? 'null'}}`);
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */
-  @Post('calls/stream_query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('calls/stream_query', 'reader')
   @ApiProduces(JSON_LINES)
   async streamQuery(
     @Body() query: CallsQueryDto,
@@ -102,17 +81,13 @@ export class CallsController {
   }
 
   /** The same calls as one JSON object. */
-  @Post('calls/query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('calls/query', 'reader')
   async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.calls.stream(query), request, 'calls');
   }
 
   /** Sets the display name of a call, also of one whose start is still on its way. */
-  @Post('call/update')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('call/update', 'writer')
   @Idempotent()
   async update(@Body() body: CallUpdateDto): Promise<object> {
     await this.calls.update(body);
@@ -120,9 +95,7 @@ export class CallsController {
   }
 
   /** Deletes calls together with their descendants in the same trace. */
-  @Post('calls/delete')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('calls/delete', 'writer')
   @Idempotent()
   delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
     return this.calls.delete(body, callerOf(request));

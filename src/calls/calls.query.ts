@@ -17,8 +17,14 @@ import {
 } from '../query/columns.js';
 import { compile } from '../query/expression.js';
 import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
-import { visibleIn } from '../query/visible-calls.js';
-import type { CallReadDto, CallsFilterDto, CallsQueryDto, CallsStatsDto } from './calls.dto.js';
+import { LATENCY_MS, visibleIn } from '../query/visible-calls.js';
+import type {
+  CallReadDto,
+  CallsDeletedDto,
+  CallsFilterDto,
+  CallsQueryDto,
+  CallsStatsDto,
+} from './calls.dto.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
@@ -33,9 +39,6 @@ const STATUSES = new Map([
   ],
   ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
 ]);
-
-/** Milliseconds with fractions; null while the call runs. */
-const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
 const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
@@ -99,7 +102,7 @@ const FIELDS: Columns = {
   [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
 };
 
-/** Of the documents of the call `c`, as they are stored. */
+/** The stored size of the documents of the call `c`, which is found without reading them. */
 export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;
@@ -175,7 +178,7 @@ function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRow
     return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
   });
   const roots = sql`LATERAL (SELECT c.trace_id, c.parent_id) r`;
-  return { query: sql`SELECT ${join(values, ', ')} FROM (${calls}) c, ${roots}`, pieces };
+  return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
 }
 
 /** A query, and what its columns are. */
@@ -188,7 +191,7 @@ export interface CallRows {
 const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
 
 /** The value of a field of the call `c`, as text. @throws InvalidQuery */
-export const fieldText = (projectId: string, name: string, path: string): Sql =>
+export const fieldText = (projectId: string, name: string, path: string) =>
   sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
 
 /** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
@@ -288,7 +291,7 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
 }
 
 /** How many calls match, counting at most one more than `limit`. */
-export const callsStatsQuery = (request: CallsStatsDto): Sql => sql`
+export const callsStatsQuery = (request: CallsStatsDto) => sql<{ count: number }>`
   SELECT count(*)::int AS count FROM (
     SELECT 1 FROM calls c WHERE ${matching(request)}
     LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
@@ -340,12 +343,15 @@ const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
     : null;
 
 /** The traces of stored calls. */
-export const tracesQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
+  id: string;
+  trace_id: string;
+}>`
   SELECT id, trace_id FROM calls
   WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} AND trace_id IS NOT NULL`;
 
 /** Sets the name also of a call whose start is still on its way. */
-export const updateQuery = (projectId: string, id: string, displayName: string | null): Sql => sql`
+export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
   INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})
   ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name`;
 
@@ -354,7 +360,7 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
  * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
  * project, once for each level.
  */
-export const familyOf = (ids: readonly string[], isCounted: Sql): Sql => sql`
+export const familyOf = (ids: readonly string[], isCounted: Sql) => sql`
   RECURSIVE family AS (
     SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
     UNION
@@ -371,7 +377,7 @@ export const deleteQuery = (
   projectId: string,
   ids: readonly string[],
   madeOf: (calls: Sql) => Sql,
-): Sql => sql`
+) => sql<CallsDeletedDto & { made: string[][] }>`
   WITH ${familyOf(ids, visibleIn(projectId))}, locked AS (
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
@@ -381,18 +387,24 @@ export const deleteQuery = (
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;
 
 /** Started calls by id, with their documents as texts. */
-export const storedQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+export const storedQuery = (
+  projectId: string,
+  ids: readonly string[],
+): Sql<{ id: string } & Record<string, string | null | undefined>> => sql`
   SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
     c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
     ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
     c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
-export const storedBytesQuery = (projectId: string, ids: readonly string[]): Sql => sql`
+export const storedBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
+  id: string;
+  bytes: number;
+}>`
   SELECT c.id, octet_length(concat(c.attributes, c.inputs, c.output, c.summary, c.otel_dump)) AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 /** The root of a trace, of several the first. */
-export const rootQuery = (projectId: string, traceId: string): Sql => sql`
+export const rootQuery = (projectId: string, traceId: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL
   ORDER BY c.started_at, c.id LIMIT 1`;

@@ -3,10 +3,10 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
+import { ApiError, assertNone, invalidRequest, refusal } from '../common/errors.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
 import { inTurns } from '../common/turn.js';
-import { type Dto, validate, unknownMembers } from '../common/validation.js';
+import { assertValid, unknownMembers } from '../common/validation.js';
 import { WIRE } from '../common/wire.js';
 import { Database } from '../database/database.js';
 import { type JsonRows, JsonRowWriter } from '../database/json-row-writer.js';
@@ -78,9 +78,7 @@ export class CallsService {
   async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
-    const [row] = await this.database.query<{ count: number }>(
-      callsStatsQuery({ project_id, filter }),
-    );
+    const [row] = await this.database.query(callsStatsQuery({ project_id, filter }));
     if (row!.count === 0)
       throw new ApiError('not_found', 'no call with this id has started in the project');
     await this.end(end, text, caller);
@@ -125,9 +123,7 @@ export class CallsService {
   /** Started calls as `storeCalls` takes them. */
   async stored(projectId: string, ids: readonly string[]): Promise<StoredCall[]> {
     if (ids.length === 0) return [];
-    const rows = await this.database.query<StoredCall['call'] & StoredCall['documents']>(
-      storedQuery(projectId, ids),
-    );
+    const rows = await this.database.query(storedQuery(projectId, ids));
     return rows.map(({ attributes, inputs, output, summary, otel_dump, ...call }) => {
       if (call['ended_at'] === null) delete call['ended_at'];
       const documents = { attributes, inputs, output, summary, otel_dump };
@@ -138,24 +134,20 @@ export class CallsService {
   /** How many bytes the stored documents of calls have, by id, so that callers read few of them at a time. */
   async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.database.query<{ id: string; bytes: number }>(
-      storedBytesQuery(projectId, ids),
-    );
+    const rows = await this.database.query(storedBytesQuery(projectId, ids));
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 
   /** The id of the root of a trace, if it is stored. */
   async rootOf(projectId: string, traceId: string): Promise<string | undefined> {
-    const [root] = await this.database.query<{ id: string }>(rootQuery(projectId, traceId));
+    const [root] = await this.database.query(rootQuery(projectId, traceId));
     return root?.id;
   }
 
   /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
   async makeRootsTurns(projectId: string, traceIds: readonly string[]): Promise<void> {
     if (traceIds.length === 0) return;
-    const rows = await this.database.query<{ trace_id: string }>(
-      threadedTracesQuery(projectId, traceIds),
-    );
+    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds));
     const threaded = rows.map(({ trace_id }) => trace_id);
     if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded));
   }
@@ -187,9 +179,7 @@ export class CallsService {
     }
     const stored = new Map<string, string>();
     for (const [projectId, ids] of wanted)
-      for (const { id, trace_id } of await this.database.query<{ id: string; trace_id: string }>(
-        tracesQuery(projectId, [...ids]),
-      ))
+      for (const { id, trace_id } of await this.database.query(tracesQuery(projectId, [...ids])))
         stored.set(callKey(projectId, id), trace_id);
     return tracesBy(good, stored);
   }
@@ -225,8 +215,7 @@ export class CallsService {
   ): Sql {
     if (filter) {
       assertValid(CallsFilterDto, filter, `${path}.filter`);
-      const violations = unknownMembers(CallsFilterDto, filter, `${path}.filter`);
-      if (violations.length > 0) throw invalidRequest(violations);
+      assertNone(unknownMembers(CallsFilterDto, filter, `${path}.filter`));
     }
     return isMatch({ project_id, filter, query });
   }
@@ -248,9 +237,7 @@ export class CallsService {
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     return this.database.long(async () => {
       const { num_deleted } = await this.erasings.forgetWith(project_id, async (madeOf) => {
-        const [row] = await this.database.query<CallsDeletedDto & { made: string[][] }>(
-          deleteQuery(project_id, call_ids, madeOf),
-        );
+        const [row] = await this.database.query(deleteQuery(project_id, call_ids, madeOf));
         return row!;
       });
       this.database.note(project_id, 'calls');
@@ -297,14 +284,7 @@ const END_SHAPE = { summary: true, output: true } as const;
 const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
 
-interface Refusal {
-  error: { code: string; detail: string };
-}
-
-const refusal = (error: unknown): Refusal => {
-  const { code, message } = toApiError(error);
-  return { error: { code, detail: message } };
-};
+type Refusal = ReturnType<typeof refusal>;
 
 function assertBatchSize({ length }: unknown[]): void {
   if (length > MAX_BATCH)
@@ -352,11 +332,6 @@ function checkedCall(
   } catch (error) {
     return refusal(error);
   }
-}
-
-function assertValid(dto: Dto, body: unknown, path = ''): void {
-  const { violations } = validate(dto, body, path);
-  if (violations.length > 0) throw invalidRequest(violations);
 }
 
 /** The write of an item, null for a refused one. */

@@ -42,7 +42,7 @@ const DOCUMENTS = [...START_DOCUMENTS, ...END_DOCUMENTS] as const;
 const IS_START = sql`excluded.op_name IS NOT NULL`;
 const IS_END = sql`excluded.ended_at IS NOT NULL`;
 
-const list = (names: readonly string[]) => join(names.map(identifier), ', ');
+const list = (names: readonly string[]) => join(names.map(identifier));
 
 const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
   join(
@@ -50,7 +50,6 @@ const replacedWhen = (isBrought: Sql, ...columns: string[]) =>
       const column = identifier(name);
       return sql`${column} = CASE WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
     }),
-    ', ',
   );
 
 /** Values that an end may have too: the start's own value wins. */
@@ -69,7 +68,13 @@ const loggedWhen = (isBrought: Sql, side: 'inputs' | 'output') => {
       WHEN ${isBrought} THEN excluded.${column} ELSE c.${column} END`;
 };
 
-const UPSERT = sql`
+interface Merged {
+  project_id: string;
+  id: string;
+  trace_id: string;
+}
+
+const UPSERT = sql<Merged>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
     run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, ${list(DOCUMENTS)})
@@ -79,14 +84,8 @@ const UPSERT = sql`
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), ${list(DOCUMENTS)}
   FROM unnest(
-    ${join(
-      TEXTS.map(() => sql`${null}::text[]`),
-      ', ',
-    )},
-    ${join(
-      DOCUMENTS.map(() => sql`${null}::json[]`),
-      ', ',
-    )}) AS w (${list([...TEXTS, ...DOCUMENTS])})
+    ${join(TEXTS.map(() => sql`${null}::text[]`))},
+    ${join(DOCUMENTS.map(() => sql`${null}::json[]`))}) AS w (${list([...TEXTS, ...DOCUMENTS])})
   ORDER BY project_id COLLATE "C", id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
     op_name = coalesce(excluded.op_name, c.op_name),
@@ -100,7 +99,7 @@ const UPSERT = sql`
 const QUIET = prepared('calls.upsert', UPSERT);
 const ANSWERING = prepared(
   'calls.upsert.traces',
-  sql`${UPSERT} RETURNING project_id, id, trace_id`,
+  sql<Merged>`${UPSERT} RETURNING project_id, id, trace_id`,
 );
 
 /**
@@ -111,7 +110,7 @@ const ANSWERING = prepared(
  * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
  * when a start leaves its own to be found.
  */
-export function upsertQuery(writes: readonly CallWrite[]): Prepared {
+export function upsertQuery(writes: readonly CallWrite[]): Prepared<Merged> {
   const isKnown = writes.every(({ start, traceId }) => !start || traceId);
   const texts = (value: (write: CallWrite) => string | null | undefined) =>
     textArray(writes.map(value));

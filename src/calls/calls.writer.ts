@@ -1,6 +1,6 @@
+import { byCodePoint } from '../common/by-code-point.js';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Gauge } from 'prom-client';
-import { show } from '../common/metrics.js';
+import { showNumber } from '../common/metrics.js';
 import { isRowError, isTimeout } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import { GroupCommit } from '../database/group-commit.js';
@@ -30,7 +30,11 @@ export class CallsWriter implements OnApplicationShutdown {
   );
 
   constructor(private readonly database: Database) {
-    show(this.gauge());
+    showNumber(
+      'skein_calls_waiting',
+      'Starts and ends of calls that wait for the database.',
+      () => this.waitingRows,
+    );
   }
 
   /** Starts and ends of calls that wait for the database. */
@@ -86,7 +90,7 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   private async write(writes: CallWrite[]): Promise<void> {
-    const rows = await this.database.query<{ project_id: string; id: string; trace_id: string }>(
+    const rows = await this.database.query(
       upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
     );
     for (const { projectId } of writes) this.database.note(projectId, 'calls');
@@ -94,24 +98,9 @@ export class CallsWriter implements OnApplicationShutdown {
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
     for (const write of writes) write.traceId = traceIds.get(keyOf(write));
   }
-
-  private gauge() {
-    const { group } = this;
-    return new Gauge({
-      name: 'skein_calls_waiting',
-      help: 'Starts and ends of calls that wait for the database.',
-      registers: [],
-      collect() {
-        this.set(group.waitingRows);
-      },
-    });
-  }
 }
 
 const ROWS_AT_ONCE = 500;
-
-/** As PostgreSQL's collation C orders UTF-8. */
-const byCodePoint = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** Its weight: the characters of its documents and of its exception. */
 const lengthOf = ({ start, end }: CallWrite): number => {

@@ -4,7 +4,10 @@ import { sql, type Sql } from '../query/sql.js';
  * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
  * even then.
  */
-export const threadedTracesQuery = (projectId: string, traceIds: readonly string[]): Sql =>
+export const threadedTracesQuery = (
+  projectId: string,
+  traceIds: readonly string[],
+): Sql<{ trace_id: string }> =>
   sql`SELECT trace_id FROM skein_threaded(${projectId}, ${traceIds}::text[]) t (trace_id)`;
 
 /**
@@ -13,7 +16,7 @@ export const threadedTracesQuery = (projectId: string, traceIds: readonly string
  * Each trace is looked up by itself, and `num_nulls` keeps the partial indexes of roots and threads out: of a table that was never
  * analysed PostgreSQL expects so little in them that it would read those of the whole project.
  */
-export const turnRootsQuery = (projectId: string, traceIds: readonly string[]): Sql => sql`
+export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) => sql`
   WITH threads AS (
     SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
     FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (

@@ -8,7 +8,7 @@ import {
 import type { Request } from 'express';
 import { holdOf } from './body-budget.js';
 import { BodyBytes, freeBytes } from './body-bytes.js';
-import { ApiError, invalidRequest } from './errors.js';
+import { ApiError } from './errors.js';
 import { dtoParameters } from './handler-dtos.js';
 import {
   declaredBytes,
@@ -22,7 +22,7 @@ import { JsonScanner, NotJson } from './json-scanner.js';
 import { parsedBytes } from './json-weight.js';
 import { Turn } from './turn.js';
 import { notUtf8 } from './utf8-check.js';
-import { type Dto, validate } from './validation.js';
+import { assertValid, type Dto, validate } from './validation.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -60,8 +60,7 @@ export class BodyGuard implements CanActivate {
     assertJson(request);
     request.bodyText = await jsonText(request, await readBytes(request));
     request.body = parseJson(request.bodyText);
-    const { violations, projects } = validate(body, request.body);
-    if (violations.length > 0) throw invalidRequest(violations);
+    const projects = assertValid(body, request.body);
     request.projects = request.projects ? [...request.projects, ...projects] : projects;
     return true;
   }

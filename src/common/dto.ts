@@ -28,7 +28,12 @@ export const PROJECT_PART = '[A-Za-z0-9_.-]{1,128}';
 const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
 /** One rule with a fixed message; `each` checks every element of an array. */
-function rule(name: string, message: string, isValid: (value: unknown) => boolean, each = false) {
+export function rule(
+  name: string,
+  message: string,
+  isValid: (value: unknown, at?: ValidationArguments) => boolean,
+  each = false,
+) {
   return ValidateBy(
     { name, validator: { validate: isValid, defaultMessage: () => message } },
     { each },
@@ -247,13 +252,11 @@ export const IsAfter = () =>
     IsOptional(),
     IsArray(),
     ArrayMaxSize(MAX_POSITION),
-    ValidateBy({
-      name: 'isWithoutOffset',
-      validator: {
-        validate: (_, { object } = {} as ValidationArguments) => !(object as PageDto).offset,
-        defaultMessage: () => 'must not be given together with offset',
-      },
-    }),
+    rule(
+      'isWithoutOffset',
+      'must not be given together with offset',
+      (_, at) => !(at!.object as PageDto).offset,
+    ),
     rule(
       'isScalar',
       'must be a string, a finite number, a boolean or null',

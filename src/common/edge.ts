@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
-import { Gauge, Histogram } from 'prom-client';
+import { Histogram } from 'prom-client';
 import type { Config } from '../config.js';
 import { BodyBudget, endHold } from './body-budget.js';
 import { letGoBy } from './inflated.js';
 import { logger } from './logger.js';
-import { metrics, show } from './metrics.js';
+import { metrics, showNumber } from './metrics.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -40,7 +40,11 @@ export function closeWithAnswers(): void {
 export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
   const budget = new BodyBudget(bodyBudgetBytes);
   const bodies = { budget, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutSeconds * 1000 };
-  showHeld(budget);
+  showNumber(
+    'skein_body_bytes',
+    'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
+    () => budget.held,
+  );
   /** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
   const level = logRequests ? 'info' : 'debug';
   return (request: Request, response: Response, next: NextFunction): void => {
@@ -69,17 +73,4 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     });
     next();
   };
-}
-
-function showHeld(budget: BodyBudget): void {
-  show(
-    new Gauge({
-      name: 'skein_body_bytes',
-      help: 'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
-      registers: [],
-      collect() {
-        this.set(budget.held);
-      },
-    }),
-  );
 }

@@ -136,6 +136,17 @@ export function invalidRequest(errors: Violation[]): ApiError {
   return new ApiError('invalid_request', detail, { errors });
 }
 
+/** @throws ApiError when there are any */
+export function assertNone(violations: Violation[]): void {
+  if (violations.length > 0) throw invalidRequest(violations);
+}
+
+/** What a batch answers in the place of an item that is refused. */
+export function refusal(error: unknown): { error: { code: string; detail: string } } {
+  const { code, message } = toApiError(error);
+  return { error: { code, detail: message } };
+}
+
 /** Seconds after which a client may try again when the database is away or a queue is full. */
 const RETRY_AFTER_S = '1';
 

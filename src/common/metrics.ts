@@ -1,12 +1,43 @@
-import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 
 /** What `GET /metrics` shows of this process. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
 
-/** Registers a metric that was made with `registers: []`; it replaces that of another app in this process. */
-export function show<M extends Metric>(metric: M): M {
-  metrics.removeSingleMetric((metric as unknown as { name: string }).name);
-  metrics.registerMetric(metric);
-  return metric;
+/** A metric replaces that of another app in this process. */
+function shown(name: string, help: string) {
+  metrics.removeSingleMetric(name);
+  return { name, help, registers: [metrics] };
 }
+
+export const showCounter = <Label extends string>(
+  name: string,
+  help: string,
+  labelNames: Label[],
+) => new Counter({ ...shown(name, help), labelNames });
+
+/** A number that is read whenever the metrics are asked for. */
+export const showNumber = (name: string, help: string, read: () => number) =>
+  new Gauge({
+    ...shown(name, help),
+    collect() {
+      this.set(read());
+    },
+  });
+
+/** The same for several numbers, by the value of a label. `aggregator` says what several workers answer together. */
+export const showNumbers = (
+  name: string,
+  help: string,
+  { label, aggregator = 'sum' }: { label: string; aggregator?: Aggregator },
+  read: () => Record<string, number> | Promise<Record<string, number>>,
+) =>
+  new Gauge({
+    ...shown(name, help),
+    labelNames: [label],
+    aggregator,
+    async collect() {
+      for (const [value, number] of Object.entries(await read()))
+        this.set({ [label]: value }, number);
+    },
+  });

@@ -1,6 +1,5 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
-import { invalidRequest } from './errors.js';
-import { type Dto, validate } from './validation.js';
+import { assertValid, type Dto } from './validation.js';
 
 /** Validates query parameters by their DTO. They come as text: what a property of type `number` holds is read as one. */
 @Injectable()
@@ -13,8 +12,7 @@ export class QueryPipe implements PipeTransform {
         return [name, type === Number && isNumeric(value) ? Number(value) : value];
       }),
     );
-    const { violations } = validate(dto, values);
-    if (violations.length > 0) throw invalidRequest(violations);
+    assertValid(dto, values);
     return values;
   }
 }

@@ -1,3 +1,4 @@
+import type { Config } from '../config.js';
 import { PROJECT_PART } from './dto.js';
 import { WIRE } from './wire.js';
 
@@ -30,3 +31,11 @@ export function parseRef(text: unknown): Ref | null {
     ? { projectId: projectId!, kind: kind as RefKind, name: name!, digest: digest!, path: steps }
     : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
 }
+
+const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
+
+/** Refs to items of a project in either dialect: the one in force may have been another one when they were stored. */
+export const refsOf = (projectId: string, kinds: RefKind[], names: readonly string[]): string[] =>
+  SCHEMES.flatMap((scheme) =>
+    kinds.flatMap((kind) => names.map((name) => `${scheme}:///${projectId}/${kind}/${name}`)),
+  );

@@ -9,10 +9,9 @@ import {
   IsOptional,
   Max,
   Min,
-  ValidateBy,
 } from 'class-validator';
 import { isZone } from './buckets.js';
-import { IsDateTime, IsProjectId, MAX_INT } from './dto.js';
+import { IsDateTime, IsProjectId, MAX_INT, rule } from './dto.js';
 
 const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const;
 export type Aggregation = (typeof AGGREGATIONS)[number];
@@ -39,13 +38,7 @@ export const IsPercentiles = () =>
 
 const IsZone = () =>
   applyDecorators(
-    ValidateBy({
-      name: 'isZone',
-      validator: {
-        validate: isZone,
-        defaultMessage: () => 'must be the name of a time zone such as Europe/Berlin',
-      },
-    }),
+    rule('isZone', 'must be the name of a time zone such as Europe/Berlin', isZone),
     ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
   );
 

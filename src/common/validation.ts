@@ -1,6 +1,6 @@
 import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class-validator';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
-import type { Violation } from './errors.js';
+import { assertNone, type Violation } from './errors.js';
 import { isObject } from './is-object.js';
 
 /** A DTO class: its class-validator decorators are the only source of the rules. */
@@ -44,6 +44,13 @@ export function validate(dto: Dto, body: unknown, path = ''): Checked {
   const seen: Checked = { violations: [], projects: [] };
   check(rulesOf(dto), body, path, seen);
   return seen;
+}
+
+/** The projects that a body of the DTO names. @throws ApiError `invalid_request` */
+export function assertValid(dto: Dto, body: unknown, path = ''): string[] {
+  const { violations, projects } = validate(dto, body, path);
+  assertNone(violations);
+  return projects;
 }
 
 /** Members of an object that its DTO does not have, as violations. */

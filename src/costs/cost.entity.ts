@@ -4,13 +4,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('costs')
 @Index('costs_llm_idx', ['projectId', 'llmId', 'effectiveDate', 'id'])
 export class Cost {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'costs_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'costs_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) id!: string;
   @Column({ type: 'text', name: 'llm_id', collation: 'C' }) llmId!: string;
   @Column('timestamptz', { name: 'effective_date' }) effectiveDate!: Date;
   @Column({ type: 'text', name: 'provider_id', collation: 'C' }) providerId!: string;

@@ -1,17 +1,9 @@
-import {
-  Body,
-  Controller,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import { BodyText } from '../common/body.guard.js';
 import { callerOf } from '../common/caller-of.js';
 import { jsonArray } from '../common/json-rows.js';
@@ -25,34 +17,26 @@ import {
 } from './costs.dto.js';
 import { CostsService } from './costs.service.js';
 
-@ApiTags('costs')
-@BasicAuth()
-@Controller('cost')
+@Resource('costs', BasicAuth(), 'cost')
 export class CostsController {
   constructor(private readonly costs: CostsService) {}
 
   /** Stores price records of a project. They price every call that starts from their effective date on. */
-  @Post('create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('create', 'writer')
   @Idempotent()
   create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
     return this.costs.create(body, text);
   }
 
   /** Lists the price records of a project. Built-in prices are not among them. */
-  @Post('query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query', 'reader')
   @ApiOkResponse({ type: CostsFoundDto })
   async query(@Body() query: CostsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.costs.query(query), request, 'results');
   }
 
   /** Deletes the price records of a project that a query holds for. */
-  @Post('purge')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('purge', 'writer')
   @Idempotent()
   async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
     await this.costs.purge(body, callerOf(request));
@@ -60,11 +44,8 @@ export class CostsController {
   }
 
   /** Explains what calls cost: tokens × unit price = total by call and model, the record that was used, and why it won. */
-  @Post('explain')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({
+  @Operation('explain', 'reader')
+  @ApiJsonResponse({
     description: 'One entry a call, in the order asked for, with one entry a model.',
   })
   explain(@Body() body: CostExplainDto): Promise<string> {

@@ -5,6 +5,7 @@ import { visibleIn } from '../query/visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
 import type { PriceName } from './price.js';
 import { pricesOfCall } from './prices.query.js';
+import type { BookRow } from './price-book.js';
 
 const COST: Columns = {
   id: column.text(sql`p.id`, { isNotNull: true }),
@@ -60,11 +61,11 @@ export function costsQuery(request: CostsQueryDto): Sql {
     ${page(request)}) t`;
 }
 
-export const purgeQuery = (request: CostsPurgeDto): Sql =>
+export const purgeQuery = (request: CostsPurgeDto) =>
   sql`DELETE FROM costs p WHERE ${matching(request)}`;
 
 /** The usage of calls, and the project's records that price it, each call as JSON text. */
-export const usageQuery = (projectId: string, callIds: readonly string[]): Sql => sql`
+export const usageQuery = (projectId: string, callIds: readonly string[]) => sql`
   SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
     ${pricesOfCall(projectId)} AS records
@@ -75,7 +76,7 @@ export const usageQuery = (projectId: string, callIds: readonly string[]): Sql =
 export const changesQuery = (
   projectId: string,
   { start, end, limit }: { start: string; end: string; limit: number },
-): Sql => sql`
+) => sql<{ at: string }>`
   SELECT DISTINCT ${wireTime(sql`p.effective_date`)} AS at FROM costs p
   WHERE p.project_id = ${projectId} AND p.effective_date > ${start}::timestamptz AND p.effective_date < ${end}::timestamptz
   ORDER BY 1 LIMIT ${limit}::bigint`;
@@ -85,7 +86,7 @@ export const bookQuery = (
   projectId: string,
   llmIds: readonly string[],
   { changes, end }: { changes: readonly string[]; end: string },
-): Sql => sql`
+) => sql<BookRow>`
   SELECT m.llm_id, p.* FROM unnest(${llmIds}::text[]) AS m (llm_id) CROSS JOIN LATERAL (
     SELECT DISTINCT ON (segment) width_bucket(p.effective_date, ${changes}::timestamptz[]) AS segment, p.id,
       ${wireTime(sql`p.effective_date`)} AS effective_date, p.provider_id, p.prompt_token_cost, p.completion_token_cost,

@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { Decimal, printed } from '../common/decimal.js';
-import { ApiError, invalidRequest, type Violation } from '../common/errors.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../common/errors.js';
 import { isId } from '../common/dto.js';
 import { memberSpans, valueAt } from '../common/json-text.js';
 import { validate } from '../common/validation.js';
@@ -39,7 +39,7 @@ import {
   PRICES,
   totalOf,
 } from './price.js';
-import { type BookRow, PriceBook } from './price-book.js';
+import { PriceBook } from './price-book.js';
 import type { Tokens } from './usage.js';
 
 /** For the calls, which are answered with their costs. */
@@ -131,7 +131,7 @@ export class CostsService {
    * @throws ApiError `invalid_request` when there are too many.
    */
   async changes(projectId: string, start: string, end: string): Promise<string[]> {
-    const rows = await this.database.query<{ at: string }>(
+    const rows = await this.database.query(
       changesQuery(projectId, { start, end, limit: MAX_CHANGES + 1 }),
     );
     if (rows.length > MAX_CHANGES)
@@ -148,9 +148,7 @@ export class CostsService {
     llmIds: readonly string[],
     { changes, end }: { changes: readonly string[]; end: string },
   ): Promise<PriceBook> {
-    return new PriceBook(
-      await this.database.query<BookRow>(bookQuery(projectId, llmIds, { changes, end })),
-    );
+    return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
   /** What a call spent, by model. An entry that does not count its requests is one. */
@@ -195,7 +193,7 @@ function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
     }
     return row;
   });
-  if (violations.length > 0) throw invalidRequest(violations.slice(0, 20));
+  assertNone(violations.slice(0, 20));
   return rows as CostRow[];
 }
 

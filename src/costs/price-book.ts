@@ -1,3 +1,4 @@
+import { groupedBy } from '../common/grouped-by.js';
 import { Decimal } from '../common/decimal.js';
 import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
 import { hasPlainName, KINDS, type Price, type PriceRecord, recordPrice } from './price.js';
@@ -29,14 +30,11 @@ export interface Spent {
 
 /** The prices of models in the segments of a window, the project's records before built-in ones. */
 export class PriceBook {
-  private readonly records = new Map<string, { segment: number; price: Price }[]>();
+  private readonly records: Map<string, { segment: number; price: Price }[]>;
 
   constructor(rows: readonly BookRow[]) {
-    for (const row of rows) {
-      const list = this.records.get(row.llm_id) ?? [];
-      list.push({ segment: row.segment, price: recordPrice(row) });
-      this.records.set(row.llm_id, list);
-    }
+    const records = rows.map((row) => ({ ...row, price: recordPrice(row) }));
+    this.records = groupedBy(records, ({ llm_id }) => llm_id);
   }
 
   /** The price of a call; the segment is that of its start. */

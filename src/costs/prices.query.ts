@@ -1,11 +1,11 @@
-import { sql, type Sql } from '../query/sql.js';
+import { sql } from '../query/sql.js';
 
 /**
  * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by
  * name; null without usage. The first 1000 models, in JavaScript's order of keys: whole numbers by value come first. Prices
  * are texts, so that no reader takes them for doubles. Of records with one effective_date the latest id wins.
  */
-export const pricesOfCall = (projectId: string): Sql => sql`(
+export const pricesOfCall = (projectId: string) => sql`(
   SELECT json_object_agg(model.llm_id, (
     SELECT json_build_object(
       'id', p.id,

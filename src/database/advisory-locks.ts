@@ -51,20 +51,19 @@ export const LOCKS = {
 } satisfies Record<string, Lock>;
 
 /** Waits for the lock, and holds it until the end of the transaction. */
-export const lock = ({ key }: Lock, text = ''): Sql =>
-  sql`SELECT pg_advisory_xact_lock(${key(text)})`;
+export const lock = ({ key }: Lock, text = '') => sql`SELECT pg_advisory_xact_lock(${key(text)})`;
 
 /** The same, together with others that share it. */
-export const lockShared = ({ key }: Lock, text = ''): Sql =>
+export const lockShared = ({ key }: Lock, text = '') =>
   sql`SELECT pg_advisory_xact_lock_shared(${key(text)})`;
 
 /** The same, unless somebody holds it: then `is_mine` is false. */
-export const tryLock = ({ key }: Lock, text = ''): Sql =>
-  sql`SELECT pg_try_advisory_xact_lock(${key(text)}) AS is_mine`;
+export const tryLock = ({ key }: Lock, text = '') =>
+  sql<{ is_mine: boolean }>`SELECT pg_try_advisory_xact_lock(${key(text)}) AS is_mine`;
 
 /** The same until the end of the session. */
-export const trySessionLock = ({ key }: Lock, text = ''): Sql =>
-  sql`SELECT pg_try_advisory_lock(${key(text)}) AS is_mine`;
+export const trySessionLock = ({ key }: Lock, text = '') =>
+  sql<{ is_mine: boolean }>`SELECT pg_try_advisory_lock(${key(text)}) AS is_mine`;
 
 /** Runs `work` while a session holds the lock; it is released even when the process dies. */
 export async function withLock<T>(

@@ -82,7 +82,7 @@ export class Changes {
 }
 
 /** Its commit does not wait for the disk: it leaves nothing behind. */
-const notifyChanges = (notices: string[]): Sql => sql`
+const notifyChanges = (notices: string[]) => sql`
   SELECT set_config('synchronous_commit', 'off', true), pg_notify(${CHANGES}, notice)
   FROM unnest(${notices}::text[]) AS n(notice)`;
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
@@ -29,7 +29,7 @@ interface Scope {
 /** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
 export interface Aside {
   run: (statement: string) => Promise<void>;
-  query: <Row extends QueryResultRow>(query: Sql) => Promise<Row[]>;
+  query: <Row>(query: Sql<Row>) => Promise<Row[]>;
 }
 
 const OURS = () => '';
@@ -115,9 +115,8 @@ export class Database {
     else this.changes.note(projectId, kind);
   }
 
-  async query<Row extends QueryResultRow>(query: Sql | Prepared): Promise<Row[]> {
-    const { rows } = await this.ask<Row>('toQuery' in query ? query.toQuery() : query);
-    return rows;
+  async query<Row>(query: Sql<Row> | Prepared<Row>): Promise<Row[]> {
+    return (await this.ask('toQuery' in query ? query.toQuery() : query)).rows as Row[];
   }
 
   /** How many rows a statement wrote. */
@@ -125,8 +124,8 @@ export class Database {
     return (await this.ask(query.toQuery())).rowCount ?? 0;
   }
 
-  private ask<Row extends QueryResultRow>(query: { text: string; values: unknown[] }) {
-    return (this.scope?.client ?? this.connections).query<Row>(query);
+  private ask(query: { text: string; values: unknown[] }) {
+    return (this.scope?.client ?? this.connections).query(query);
   }
 
   /** For one row by its key; everything else is a `query`. The key of a project's row has its `project_id`. */

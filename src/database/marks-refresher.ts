@@ -56,9 +56,7 @@ export abstract class MarksRefresher {
     const failures: unknown[] = [];
     let after = '';
     for (;;) {
-      const [next] = await this.database.query<{ project_id: string }>(
-        nextMarked(this.marked.marks, after),
-      );
+      const [next] = await this.database.query(nextMarked(this.marked.marks, after));
       if (!next) break;
       if (this.schedule.signal.aborted) return false;
       after = next.project_id;
@@ -79,12 +77,17 @@ export abstract class MarksRefresher {
   private takeSome(projectId: string): Promise<number> {
     const { lock, atOnce } = this.marked;
     return this.database.long(async () => {
-      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(lock, projectId));
+      const [row] = await this.database.query(tryLock(lock, projectId));
       return row!.is_mine ? this.take(projectId, atOnce) : 0;
     }, STATEMENT_MS.bulk);
   }
 }
 
 /** The next project with marks, by one look into the index. */
-const nextMarked = (marks: Sql, after: string): Sql =>
+const nextMarked = (
+  marks: Sql,
+  after: string,
+): Sql<{
+  project_id: string;
+}> =>
   sql`SELECT m.project_id FROM ${marks} m WHERE m.project_id > ${after} ORDER BY m.project_id LIMIT 1`;

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Counter } from 'prom-client';
 import { logger } from '../common/logger.js';
-import { show } from '../common/metrics.js';
+import { showCounter } from '../common/metrics.js';
 
 /** A pause is shorter by up to this part, so that processes which were started together do not stay in step. */
 const JITTER = 0.2;
@@ -32,13 +31,10 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly stopping = new AbortController();
   private readonly works: Work[] = [];
   private loops: Promise<void>[] = [];
-  private readonly runs = show(
-    new Counter({
-      name: 'skein_background_runs_total',
-      help: 'Runs of what the service does in the background, by what it is and how they ended.',
-      labelNames: ['work', 'outcome'],
-      registers: [],
-    }),
+  private readonly runs = showCounter(
+    'skein_background_runs_total',
+    'Runs of what the service does in the background, by what it is and how they ended.',
+    ['work', 'outcome'],
   );
 
   /** Aborted when the process stops: runs that may take long end then. */

@@ -1,21 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 import { Busy } from '../common/refusals.js';
 import { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
 import { Schedule } from './schedule.js';
-
-const TRAJECTORY_COLUMNS = [
-  'id',
-  'group_index',
-  'trajectory_index',
-  'num_tokens',
-  'is_opaque',
-  'reward',
-  'start_time',
-  'document',
-] as const;
 
 /** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
 const NO_PROJECT = '';
@@ -24,18 +14,15 @@ const NO_PROJECT = '';
 const STALE = sql`interval '1 hour'`;
 const SWEEP_EVERY_MS = 60_000;
 
-/** Where uploads are staged, the column that names the upload, and the others but the project. */
-const STAGED = (
-  [
-    ['file_chunks', 'upload_id', ['chunk_index', 'bytes']],
-    ['body_chunks', 'batch_id', ['seq', 'is_payload', 'text', 'edits']],
-    ['trajectories', 'batch_id', TRAJECTORY_COLUMNS],
-  ] as const
-).map(([table, column, others]) => ({
-  table: identifier(table),
-  column: identifier(column),
-  columns: join([column, ...others].map(identifier), ', '),
-}));
+/** Where uploads are staged, and the column that names the upload. */
+const STAGED = { file_chunks: 'upload_id', body_chunks: 'batch_id', trajectories: 'batch_id' };
+
+interface Place {
+  table: Sql;
+  upload: Sql;
+  /** All but the project. */
+  columns: Sql;
+}
 
 /**
  * Large bodies on their way into the database. They are stored while they come, in short transactions that each touch
@@ -44,40 +31,46 @@ const STAGED = (
  */
 @Injectable()
 export class StagedUploads {
+  private readonly places: readonly Place[];
+
   constructor(
     private readonly database: Database,
+    dataSource: DataSource,
     schedule: Schedule,
   ) {
+    this.places = placesIn(dataSource);
     schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
   }
 
   /** Begins an upload for the key of the asynchronous context. Nothing is stored yet. */
   begin(): StagedUpload {
-    return new StagedUpload(this.database);
+    return new StagedUpload(this.database, this.places);
   }
 
   /** Removes uploads that processes left behind when they died. */
   async sweep(): Promise<void> {
-    const stale = await this.database.query<{ project_id: string; id: string }>(
-      sql`SELECT project_id, id FROM uploads WHERE touched_at < now() - ${STALE} LIMIT 100`,
+    const stale = await this.database.query(
+      sql<{ project_id: string; id: string }>`
+        SELECT project_id, id FROM uploads WHERE touched_at < now() - ${STALE} LIMIT 100`,
     );
     for (const { project_id, id } of stale)
-      await this.database.urgently(() =>
-        this.database.long(() => remove(this.database, project_id, id), STATEMENT_MS.bulk),
-      );
+      await new StagedUpload(this.database, this.places, id, project_id).remove();
   }
 }
 
 /** One upload; `projectId` may change until the first part is stored. */
 export class StagedUpload {
-  readonly id = uuidv7();
-  projectId = NO_PROJECT;
   private readonly logger = new Logger('uploads');
   /** Its parts may be stored by callbacks of other contexts. */
   private readonly key: () => string;
   isBegun = false;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    private readonly places: readonly Place[],
+    readonly id = uuidv7(),
+    public projectId = NO_PROJECT,
+  ) {
     this.key = database.key;
   }
 
@@ -97,26 +90,48 @@ export class StagedUpload {
   /** Hands over what is staged, in the transaction of the caller, to a project. @throws Busy when it was swept */
   async keep(projectId: string): Promise<void> {
     const { id, projectId: staged, database } = this;
-    if ((await database.query(ended(staged, id))).length === 0) throw tookTooLong();
+    if (!(await this.end())) throw tookTooLong();
     if (staged === projectId) return;
     // not an UPDATE: a row of another project may lie on another node
-    for (const { table, column, columns } of STAGED)
+    for (const { table, upload, columns } of this.places)
       await database.query(sql`
         INSERT INTO ${table} (project_id, ${columns}) SELECT ${projectId}, ${columns} FROM ${table}
-        WHERE project_id = ${staged} AND ${column} = ${id}`);
-    await removeParts(database, staged, id);
+        WHERE project_id = ${staged} AND ${upload} = ${id}`);
+    await this.removeParts();
   }
 
   /** Removes what is staged and was not kept. It is left to `sweep` when the database is away. */
   async discard(): Promise<void> {
     if (!this.isBegun) return;
     try {
-      await this.database.urgently(() =>
-        this.long(() => remove(this.database, this.projectId, this.id), STATEMENT_MS.bulk),
-      );
+      await this.remove();
     } catch (error) {
       this.logger.warn(`an upload stays staged: ${(error as Error).message}`);
     }
+  }
+
+  /** Removes the upload unless it was kept or removed already. */
+  async remove(): Promise<void> {
+    await this.database.urgently(() =>
+      this.long(async () => {
+        if (await this.end()) await this.removeParts();
+      }, STATEMENT_MS.bulk),
+    );
+  }
+
+  private async end(): Promise<boolean> {
+    const { projectId, id } = this;
+    const ended = await this.database.query(
+      sql`DELETE FROM uploads WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`,
+    );
+    return ended.length > 0;
+  }
+
+  private async removeParts(): Promise<void> {
+    for (const { table, upload } of this.places)
+      await this.database.query(
+        sql`DELETE FROM ${table} WHERE project_id = ${this.projectId} AND ${upload} = ${this.id}`,
+      );
   }
 
   private long(work: () => Promise<void>, statementMs: number): Promise<void> {
@@ -133,20 +148,15 @@ export class StagedUpload {
   }
 }
 
-const ended = (projectId: string, id: string) =>
-  sql`DELETE FROM uploads WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;
-
-/** Removes an upload unless it was kept or removed already. */
-async function remove(database: Database, projectId: string, id: string): Promise<void> {
-  if ((await database.query(ended(projectId, id))).length > 0)
-    await removeParts(database, projectId, id);
-}
-
-async function removeParts(database: Database, projectId: string, id: string): Promise<void> {
-  for (const { table, column } of STAGED)
-    await database.query(
-      sql`DELETE FROM ${table} WHERE project_id = ${projectId} AND ${column} = ${id}`,
-    );
-}
+/** The tables take every column along, whatever is added to them. */
+const placesIn = (dataSource: DataSource): Place[] =>
+  Object.entries(STAGED).map(([table, upload]) => {
+    const names = dataSource.getMetadata(table).columns.map(({ databaseName }) => databaseName);
+    return {
+      table: identifier(table),
+      upload: identifier(upload),
+      columns: join(names.filter((name) => name !== 'project_id').map(identifier)),
+    };
+  });
 
 const tookTooLong = () => new Busy('receiving the body took too long');

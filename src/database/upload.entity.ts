@@ -3,13 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** A large body that is being received: what came of it is staged under its id, and nobody sees that before it is kept. For the migration check only. */
 @Entity('uploads')
 export class Upload {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'uploads_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'uploads_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   /** One that is not touched for long was left behind by a process that died. */
   @Column('timestamptz', { name: 'touched_at', default: () => 'now()' }) touchedAt!: Date;
 }

@@ -8,13 +8,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('erasings_open_idx', ['touchedAt'], { where: 'ended_at IS NULL' })
 @Index('erasings_ended_idx', ['endedAt'], { where: 'ended_at IS NOT NULL' })
 export class Erasing {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'erasings_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'erasings_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   /** Who knows the next step: the name under which it was registered. */
   @Column({ type: 'text', collation: 'C' }) kind!: string;
   /** What is to be erased, as its kind reads it. */

@@ -1,16 +1,13 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';
 import { ProjectErasing } from './project-erasing.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('project')
+@Resource('erasing', BasicAuth(), 'project')
 export class ErasingsController {
   constructor(
     private readonly erasings: ErasingsService,
@@ -21,9 +18,7 @@ export class ErasingsController {
    * Erases a project with all that it holds. What takes longer than some seconds goes on in the background: the same
    * request with the same Idempotency-Key says how far it is.
    */
-  @Post('delete')
-  @HttpCode(HttpStatus.OK)
-  @Allow('admin')
+  @Operation('delete', 'admin')
   @IdempotentItself()
   async deleteProject(
     @Body() { project_id: projectId }: ProjectDeleteDto,

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
 import { type Action, eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { logger } from '../common/logger.js';
-import { show } from '../common/metrics.js';
+import { showCounter } from '../common/metrics.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
@@ -70,13 +69,10 @@ export interface NewErasure {
 export class ErasingsService {
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
   private readonly makers: Maker[] = [];
-  private readonly erased = show(
-    new Counter({
-      name: 'skein_erased_rows_total',
-      help: 'Rows erased for good, by what they were and what erased them.',
-      labelNames: ['what', 'by'],
-      registers: [],
-    }),
+  private readonly erased = showCounter(
+    'skein_erased_rows_total',
+    'Rows erased for good, by what they were and what erased them.',
+    ['what', 'by'],
   );
 
   constructor(
@@ -102,8 +98,8 @@ export class ErasingsService {
   async forget(projectId: string, calls: readonly string[]): Promise<void> {
     if (calls.length === 0) return;
     await this.forgetWith(projectId, async (madeOf) => {
-      const [row] = await this.database.query<Made>(
-        sql`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+      const [row] = await this.database.query(
+        sql<Made>`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
       );
       return row!;
     });
@@ -122,7 +118,6 @@ export class ErasingsService {
       (calls) =>
         sql`json_build_array(${join(
           this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
-          ', ',
         )})`,
     );
     for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
@@ -162,9 +157,7 @@ export class ErasingsService {
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
     if (!isDone) void this.goOn(projectId, id);
-    const [state] = await this.database.query<{ is_done: boolean; counts: Counts }>(
-      erasingState(projectId, id),
-    );
+    const [state] = await this.database.query(erasingState(projectId, id));
     return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
   }
 
@@ -174,7 +167,7 @@ export class ErasingsService {
   }
 
   private async takeLeft(): Promise<void> {
-    const left = await this.database.query<{ project_id: string; id: string }>(leftErasings());
+    const left = await this.database.query(leftErasings());
     for (const { project_id, id } of left) await this.goOn(project_id, id);
     await this.database.transaction(() => this.database.query(endedErasingsDelete()));
   }
@@ -201,9 +194,7 @@ export class ErasingsService {
   }
 
   private async step(projectId: string, id: string): Promise<Step | null> {
-    const [erasing] = await this.database.query<ErasingRow & Record<string, unknown>>(
-      erasingLock(projectId, id),
-    );
+    const [erasing] = await this.database.query(erasingLock(projectId, id));
     if (!erasing) return null;
     const step = this.steps.get(erasing.kind);
     if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);

@@ -1,21 +1,13 @@
-import type { Config } from '../config.js';
-import { sql, type Sql } from '../query/sql.js';
+import { sql } from '../query/sql.js';
 
 /** How much feedback one transaction erases. The call it is on is erased when none is left. */
 export const MAX_FEEDBACK = 1000;
-
-/** Refs of either dialect: the one in force may have been another one when they were stored. */
-const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
-
-/** The refs to items of a project: `call/<id>`, `object/<name>:<digest>`. */
-export const refsOf = (projectId: string, items: readonly string[]): string[] =>
-  SCHEMES.flatMap((scheme) => items.map((item) => `${scheme}:///${projectId}/${item}`));
 
 /**
  * Erases feedback on the items behind refs, or on a part of them: as much as goes in one transaction. It is locked in the
  * order in which batches of feedback are stored.
  */
-export const feedbackErase = (projectId: string, refs: readonly string[]): Sql => sql`
+export const feedbackErase = (projectId: string, refs: readonly string[]) => sql`
   WITH doomed AS MATERIALIZED (
     SELECT f.id FROM unnest(${refs}::text[]) r (ref) CROSS JOIN LATERAL (
       SELECT f.id FROM feedback f WHERE f.project_id = ${projectId} AND f.ref = r.ref

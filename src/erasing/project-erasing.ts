@@ -62,7 +62,7 @@ export class ProjectErasing {
     if (!table) throw new Error(`this version knows no table ${name}`);
     const until = lastKeys[name];
     const [batch] = until
-      ? await this.database.query<{ rows: number; last: Key | null }>(
+      ? await this.database.query(
           rowsDelete(table, project_id, { after, until, before: created_at }),
         )
       : [];
@@ -77,7 +77,7 @@ export class ProjectErasing {
     const uploads = await this.database.query(uploadsDelete(projectId));
     const lastKeys: Record<string, Key> = {};
     for (const table of this.tables) {
-      const [last] = await this.database.query<{ key: Key }>(lastKeyQuery(table, projectId));
+      const [last] = await this.database.query(lastKeyQuery(table, projectId));
       if (last) lastKeys[table.name] = last.key;
     }
     return {

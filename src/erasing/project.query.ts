@@ -16,7 +16,7 @@ export type Key = string[];
 const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 
-const list = (parts: Sql[]) => join(parts, ', ');
+const list = (parts: Sql[]) => join(parts);
 
 const columns = ({ key }: ProjectTable) => list(key.map(({ name }) => sql`t.${identifier(name)}`));
 
@@ -34,7 +34,7 @@ const isBetween = (table: ProjectTable, after: Key | null, until: Key) =>
     ${after ? sql`AND (${columns(table)}) > (${typed(table, after)})` : sql``}`;
 
 /** The last key that a project has in the table. */
-export function lastKeyQuery(table: ProjectTable, projectId: string): Sql {
+export function lastKeyQuery(table: ProjectTable, projectId: string): Sql<{ key: Key }> {
   const order = table.key.map(({ name }) => sql`t.${identifier(name)} DESC`);
   return sql`SELECT ${texts(table)} AS key FROM ${identifier(table.name)} t WHERE t.project_id = ${projectId}
     ${order.length > 0 ? sql`ORDER BY ${list(order)}` : sql``} LIMIT 1`;
@@ -49,7 +49,7 @@ export function rowsDelete(
   table: ProjectTable,
   projectId: string,
   { after, until, before }: { after: Key | null; until: Key; before: string },
-): Sql {
+): Sql<{ rows: number; last: Key | null }> {
   const name = identifier(table.name);
   if (table.key.length === 0)
     return sql`WITH gone AS (DELETE FROM ${name} t WHERE t.project_id = ${projectId} RETURNING 1)
@@ -84,5 +84,5 @@ export function rowsDelete(
       (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last`;
 }
 
-export const uploadsDelete = (projectId: string): Sql =>
+export const uploadsDelete = (projectId: string) =>
   sql`DELETE FROM uploads WHERE project_id = ${projectId} RETURNING 1`;

@@ -1,16 +1,14 @@
-import { Controller, Get, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Get, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Response } from 'express';
-import { Allow, EitherAuth } from '../auth/access.js';
+import { Allow, EitherAuth, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { QueryPipe } from '../common/query.pipe.js';
 import { EVENT_STREAM } from './event-stream.js';
 import { EventsQueryDto } from './events.dto.js';
 import { EventsService } from './events.service.js';
 
-@ApiTags('events')
-@EitherAuth()
-@Controller('events')
+@Resource('events', EitherAuth(), 'events')
 export class EventsController {
   constructor(private readonly events: EventsService) {}
 

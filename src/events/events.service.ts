@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import { Counter, Gauge } from 'prom-client';
 import type { Caller } from '../auth/caller.js';
 import { Counts } from '../common/counts.js';
 import { lastAnswers } from '../common/edge.js';
-import { show } from '../common/metrics.js';
+import { showCounter, showNumber } from '../common/metrics.js';
 import { Busy } from '../common/refusals.js';
 import { CHANGES, changesIn, KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
@@ -39,13 +38,10 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   private count = 0;
   private listening: Promise<unknown> | undefined;
   private checkedMs = 0;
-  private readonly ticks = show(
-    new Counter({
-      name: 'skein_event_ticks_total',
-      help: 'Ticks sent to clients that watch a project, by what has changed.',
-      labelNames: ['kind'],
-      registers: [],
-    }),
+  private readonly ticks = showCounter(
+    'skein_event_ticks_total',
+    'Ticks sent to clients that watch a project, by what has changed.',
+    ['kind'],
   );
 
   constructor(
@@ -53,7 +49,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     private readonly notices: Notices,
     schedule: Schedule,
   ) {
-    show(this.gauge());
+    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.count);
     schedule.every(CHECK_MS, 'streams of events', async () => this.check());
     lastAnswers.addEventListener('abort', () => this.endAll());
   }
@@ -136,18 +132,6 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
 
   private all(): EventStream[] {
     return [...this.streams.values()].flatMap((streams) => [...streams]);
-  }
-
-  private gauge() {
-    const open = () => this.count;
-    return new Gauge({
-      name: 'skein_event_streams',
-      help: 'Clients that watch a project.',
-      registers: [],
-      collect() {
-        this.set(open());
-      },
-    });
   }
 }
 

@@ -51,7 +51,7 @@ export function statsQuery(
   asked: FeedbackStatsDto,
   { end, starts }: Window,
   metrics: readonly Wanted[],
-): Sql {
+): Sql<StatsRow> {
   const { project_id, start, feedback_type, trigger_ref } = asked;
   const names = nameBytes();
   const texts = metrics.map(({ path }, i) => {
@@ -75,7 +75,7 @@ export function statsQuery(
     GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket`;
 }
 
-const listed = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items, ', ')}` : sql``);
+const listed = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items)}` : sql``);
 
 const isTrigger = (ref: string) =>
   ref.endsWith(':*')
@@ -106,5 +106,5 @@ function valuesOf({ valueType, aggregations, percentiles }: Wanted, i: number): 
   const all = aggregations.map((name) => sql`(${value[name]})::float8`);
   for (const percent of percentiles)
     all.push(sql`percentile_cont(${percent / 100}::float8) WITHIN GROUP (ORDER BY ${n}::float8)`);
-  return sql`ARRAY[${join(all, ', ')}]::float8[]`;
+  return sql`ARRAY[${join(all)}]::float8[]`;
 }

@@ -24,7 +24,7 @@ export class FeedbackStatsService {
       const times = await bucketStarts(from, to, granularity, timezone);
       assertFew(times.length, metrics);
       const query = statsQuery(body, { end, starts: times.map((at) => at.toISOString()) }, metrics);
-      return { starts: times, rows: await this.database.query<StatsRow>(query) };
+      return { starts: times, rows: await this.database.query(query) };
     });
     const byBucket = new Map(rows.map((row) => [row.bucket, row]));
     return {

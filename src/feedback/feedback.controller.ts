@@ -1,18 +1,10 @@
-import {
-  Body,
-  Controller,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { callerOf } from '../common/caller-of.js';
@@ -32,11 +24,7 @@ import { FeedbackService } from './feedback.service.js';
 import { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
 import { FeedbackStatsService } from './feedback-stats.service.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-@ApiTags('feedback')
-@BasicAuth()
-@Controller('feedback')
+@Resource('feedback', BasicAuth(), 'feedback')
 export class FeedbackController {
   constructor(
     private readonly feedback: FeedbackService,
@@ -44,12 +32,9 @@ export class FeedbackController {
   ) {}
 
   /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
-  @Post('create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('create', 'writer')
   @Idempotent({ unless: hasOwnId })
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: FeedbackCreatedDto })
+  @ApiJsonResponse({ type: FeedbackCreatedDto })
   create(
     @Body() body: FeedbackCreateDto,
     @BodyText() text: string,
@@ -59,13 +44,10 @@ export class FeedbackController {
   }
 
   /** Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. */
-  @Post('batch/create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('batch/create', 'writer')
   @NoProjectField('each item names its own, which FeedbackService checks')
   @Idempotent({ unless: ({ batch }: FeedbackBatchDto) => batch.every(hasOwnId) })
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: FeedbackBatchCreatedDto })
+  @ApiJsonResponse({ type: FeedbackBatchCreatedDto })
   async createAll(
     @Body() { batch }: FeedbackBatchDto,
     @BodyText() text: string,
@@ -78,19 +60,14 @@ export class FeedbackController {
   }
 
   /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
-  @Post('stats')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: FeedbackStatsAnswerDto })
+  @Operation('stats', 'reader')
+  @ApiJsonResponse({ type: FeedbackStatsAnswerDto })
   async stats(@Body() body: FeedbackStatsDto, @Req() request: Request): Promise<string> {
     return heldAnswer(request, JSON.stringify(await this.feedbackStats.stats(body)));
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
-  @Post('query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query', 'reader')
   @ApiOkResponse({ type: FeedbackFoundDto })
   async query(@Body() query: FeedbackQueryDto, @Req() request: Request): Promise<StreamableFile> {
     const { rows, totalCount } = await this.feedback.query(query);
@@ -98,9 +75,7 @@ export class FeedbackController {
   }
 
   /** Deletes the feedback of a project that a query holds for. */
-  @Post('purge')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('purge', 'writer')
   @Idempotent()
   async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
     await this.feedback.purge(body, callerOf(request));
@@ -108,12 +83,9 @@ export class FeedbackController {
   }
 
   /** Deletes one piece of feedback and creates another in its place. */
-  @Post('replace')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('replace', 'writer')
   @Idempotent()
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: FeedbackCreatedDto })
+  @ApiJsonResponse({ type: FeedbackCreatedDto })
   replace(
     @Body() body: FeedbackReplaceDto,
     @BodyText() text: string,

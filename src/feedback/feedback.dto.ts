@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, ValidateBy } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
   AnyJson,
   IsDateTime,
@@ -11,6 +11,7 @@ import {
   IsText,
   IsTextList,
   PageDto,
+  rule,
   SortBy,
 } from '../common/dto.js';
 import { parseRef, type RefKind } from '../common/refs.js';
@@ -31,14 +32,11 @@ const SHAPES: Record<RefKind, string> = {
 /** A ref of one of the kinds; whether it leads to something is not asked. */
 const IsRef = (...kinds: RefKind[]) =>
   applyDecorators(
-    ValidateBy({
-      name: 'isRef',
-      validator: {
-        validate: (value) => isRef(value, kinds),
-        defaultMessage: () =>
-          `must be a ref of at most ${MAX_REF_BYTES} bytes: ${WIRE.scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
-      },
-    }),
+    rule(
+      'isRef',
+      `must be a ref of at most ${MAX_REF_BYTES} bytes: ${WIRE.scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
+      (value) => isRef(value, kinds),
+    ),
     ApiProperty({
       type: 'string',
       example: `${WIRE.scheme}:///acme/demo/${SHAPES[kinds[0]!].replaceAll(/[<>]/g, '')}`,

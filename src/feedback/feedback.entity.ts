@@ -5,13 +5,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('feedback_ref_idx', ['projectId', 'ref'])
 @Index('feedback_created_idx', ['projectId', 'createdAt', 'id'])
 export class Feedback {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'feedback_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'feedback_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) id!: string;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   /** True when the payload holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
   @Column('boolean', { name: 'is_opaque', default: false }) isOpaque!: boolean;

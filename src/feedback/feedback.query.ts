@@ -51,7 +51,13 @@ export interface FeedbackRow {
  * Stores a row, or finds the one that has its id, and says whether that is what was to be stored. The update changes
  * nothing: it is there because `DO NOTHING` returns no row, and a read of its own would race with a purge.
  */
-export function insertQuery({ id, body, payload, isOpaque, userName }: FeedbackRow): Sql {
+export function insertQuery({
+  id,
+  body,
+  payload,
+  isOpaque,
+  userName,
+}: FeedbackRow): Sql<{ json: string; is_same: boolean }> {
   const stored: [column: string, type: string, value: string | null][] = [
     ['feedback_type', 'text', body.feedback_type],
     ['ref', 'text', body[WIRE.ref]],
@@ -69,8 +75,8 @@ export function insertQuery({ id, body, payload, isOpaque, userName }: FeedbackR
   );
   return sql`
     WITH f AS (
-      INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, ${join(names, ', ')})
-      VALUES (${body.project_id}, ${id}, ${userName}, ${isOpaque}::boolean, ${join(values, ', ')})
+      INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, ${join(names)})
+      VALUES (${body.project_id}, ${id}, ${userName}, ${isOpaque}::boolean, ${join(values)})
       ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
       RETURNING *)
     SELECT (SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, CREATED)}) t) AS json,
@@ -123,7 +129,7 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
     return sql`${`${JSON.stringify(path)}:`}::text || coalesce(${value}::text, 'null')`;
   });
   const all = wholes.length > 0 ? [sql`substr(left(${whole}, -1), 2)`, ...members] : members;
-  return sql`'{' || array_to_string(ARRAY[${join(all, ', ')}], ',') || '}'`;
+  return sql`'{' || array_to_string(ARRAY[${join(all)}], ',') || '}'`;
 }
 
 /** A step of paths: how many paths end there, and the steps that follow. */
@@ -151,10 +157,13 @@ function repeats(paths: readonly (readonly string[])[]): number {
 const mostEnds = ({ ends, next }: Branch): number =>
   ends + Math.max(0, ...Array.from(next.values(), mostEnds));
 
-export const countQuery = (request: FeedbackQueryDto): Sql =>
-  sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
+export const countQuery = (
+  request: FeedbackQueryDto,
+): Sql<{
+  total_count: number;
+}> => sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
 
-export const purgeQuery = (request: FeedbackPurgeDto): Sql =>
+export const purgeQuery = (request: FeedbackPurgeDto) =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;
 
 /** A replacement of the row with an id holds this lock until its transaction ends. */

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest, toApiError } from '../common/errors.js';
+import { ApiError, invalidRequest, refusal } from '../common/errors.js';
 import {
   hasOpaqueEscapes,
   MAX_DEPTH,
@@ -12,7 +12,7 @@ import {
   valueAt,
 } from '../common/json-text.js';
 import { parseRef } from '../common/refs.js';
-import { validate } from '../common/validation.js';
+import { assertValid } from '../common/validation.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
@@ -69,16 +69,14 @@ export class FeedbackService {
   async createAll(batch: unknown[], texts: string[], caller: Caller): Promise<string[]> {
     const answers: string[] = [];
     const refuse = (i: number, error: unknown) => {
-      const { code, message } = toApiError(error);
-      answers[i] = JSON.stringify({ error: { code, detail: message } });
+      answers[i] = JSON.stringify(refusal(error));
     };
     const rows = new Map<Sent, FeedbackRow>();
     const places = new Map<Sent, number>();
     for (const [i, item] of batch.entries()) {
       const path = `batch[${i}].`;
       try {
-        const { violations } = validate(FeedbackCreateDto, item, path.slice(0, -1));
-        if (violations.length > 0) throw invalidRequest(violations);
+        assertValid(FeedbackCreateDto, item, path.slice(0, -1));
         const sent = { body: item as FeedbackCreateDto, text: texts[i]!, path };
         caller.assertReaches(sent.body.project_id);
         rows.set(sent, rowOf(sent, caller));
@@ -134,17 +132,14 @@ export class FeedbackService {
   /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
   async put(text: string, caller: Caller): Promise<string> {
     const body = JSON.parse(text) as FeedbackReplaceDto;
-    const { violations } = validate(FeedbackReplaceDto, body);
-    if (violations.length > 0) throw invalidRequest(violations);
+    assertValid(FeedbackReplaceDto, body);
     caller.assertReaches(body.project_id);
     return this.replace(body, text, caller);
   }
 
   /** The rows of the page, and how many there are on all pages. */
   async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
-    const [count] = await this.database.long(() =>
-      this.database.query<{ total_count: number }>(countQuery(request)),
-    );
+    const [count] = await this.database.long(() => this.database.query(countQuery(request)));
     const rows = await this.database.stream(feedbackQuery(request));
     return { rows, totalCount: count!.total_count };
   }
@@ -229,9 +224,7 @@ export class FeedbackService {
   }
 
   private async store(row: FeedbackRow): Promise<string> {
-    const [stored] = await this.database.query<{ json: string; is_same: boolean }>(
-      insertQuery(row),
-    );
+    const [stored] = await this.database.query(insertQuery(row));
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
     this.database.note(row.body.project_id, 'feedback');

@@ -1,4 +1,4 @@
-import { invalidRequest, type Violation } from '../common/errors.js';
+import { assertNone, type Violation } from '../common/errors.js';
 import { parseRef } from '../common/refs.js';
 import { WIRE } from '../common/wire.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
@@ -44,7 +44,7 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
   } else if (type.startsWith(RUNNABLE)) {
     checkRunnable(body, refuse);
   }
-  if (violations.length > 0) throw invalidRequest(violations);
+  assertNone(violations);
   return Object.fromEntries(Object.entries(added).filter(([name, value]) => own(name) !== value));
 }
 

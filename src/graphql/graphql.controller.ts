@@ -1,7 +1,7 @@
-import { Body, Controller, HttpCode, HttpStatus, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
@@ -9,14 +9,10 @@ import { rootOf, SCHEMA } from './schema.js';
 /** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
 const MAX_TOKENS = 500;
 
-@ApiTags('graphql')
-@BasicAuth()
-@Controller()
+@Resource('graphql', BasicAuth())
 export class GraphqlController {
   /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
-  @Post('graphql')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('graphql', 'reader')
   @NoProjectField('the resolvers check the project that a query asks for')
   @ApiOkResponse({ schema: { example: { data: { viewer: { username: 'ada' } } } } })
   async query(

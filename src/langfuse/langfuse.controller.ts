@@ -1,7 +1,7 @@
-import { Body, Controller, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
+import { ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BasicAuth, NoProjectField, Public } from '../auth/access.js';
+import { Allow, BasicAuth, NoProjectField, Operation, Public, Resource } from '../auth/access.js';
 import { basicUserName } from '../auth/basic.strategy.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { assertJson, BodyText, jsonText, parseJson, readBytes } from '../common/body.guard.js';
@@ -13,10 +13,8 @@ import { IngestionAnswerDto, IngestionDto } from './langfuse.dto.js';
 import { LangfuseService } from './langfuse.service.js';
 
 /** What SDKs of Langfuse send and ask; the public key names the project (or a header `project_id`), unless the secret key reaches only one. */
-@ApiTags('langfuse')
-@BasicAuth()
 @NoProjectField('a header or the public key names it, which projectOf checks')
-@Controller('api/public')
+@Resource('langfuse', BasicAuth(), 'api/public')
 export class LangfuseController {
   constructor(private readonly langfuse: LangfuseService) {}
 
@@ -35,9 +33,7 @@ export class LangfuseController {
   }
 
   /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
-  @Post('scores')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('scores', 'writer')
   @ApiBody({ schema: { type: 'object' } })
   @ApiOkResponse({ schema: { example: { id: '0192…' } } })
   async score(
@@ -73,9 +69,7 @@ export class LangfuseController {
   }
 }
 
-@ApiTags('langfuse')
-@Public()
-@Controller('api/public/health')
+@Resource('langfuse', Public(), 'api/public/health')
 export class LangfuseHealthController {
   /** The process is up. */
   @Get()

@@ -1,3 +1,4 @@
+import { groupedBy } from '../common/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../auth/caller.js';
@@ -79,13 +80,7 @@ export class LangfuseService {
 
   /** Events by the id of their call, in parts whose stored calls can be held in memory. */
   private async partsOf(observed: readonly Placed[], projectId: string): Promise<Part[]> {
-    const byId: Part = new Map();
-    for (const placed of observed) {
-      const id = placed.event.body['id'];
-      const known = byId.get(id);
-      if (known) known.push(placed);
-      else byId.set(id, [placed]);
-    }
+    const byId: Part = groupedBy(observed, ({ event }) => event.body['id']);
     const bytes = await this.calls.storedBytes(projectId, [...byId.keys()].filter(isId));
     const parts: Part[] = [];
     let room = 0;

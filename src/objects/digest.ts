@@ -1,3 +1,4 @@
+import { byCodePoint } from '../common/by-code-point.js';
 import { createHash } from 'node:crypto';
 import { ApiError } from '../common/errors.js';
 import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../common/json-text.js';
@@ -290,16 +291,6 @@ function plainEnd(text: string, at: number): number {
   NOT_PLAIN.lastIndex = loopEnd;
   NOT_PLAIN.test(text);
   return NOT_PLAIN.lastIndex - 1;
-}
-
-/** Python's order of strings. `<` compares UTF-16 units, which puts U+1F600 before U+FF5E. */
-function byCodePoint(a: string, b: string): number {
-  const common = Math.min(a.length, b.length);
-  for (let i = 0; i < common; i++) {
-    const difference = a.codePointAt(i)! - b.codePointAt(i)!;
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
 }
 
 /**

@@ -3,14 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** A file of a project by the digest of its bytes, which lie in the chunks of the upload that brought it first. For the migration check only. */
 @Entity('files')
 export class File {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'files_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'files_pkey' })
-  digest!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) digest!: string;
   @Column('uuid', { name: 'upload_id' }) uploadId!: string;
   @Column('int', { name: 'size_bytes' }) sizeBytes!: number;
 }

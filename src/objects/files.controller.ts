@@ -1,24 +1,20 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req, StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';
 
 const BYTES = 'application/octet-stream';
 
-@ApiTags('files')
-@BasicAuth()
-@Controller()
+@Resource('files', BasicAuth())
 export class FilesController {
   constructor(private readonly files: FilesService) {}
 
   /** Stores a file of up to 100 MiB, sent as multipart/form-data. */
   // No Idempotency-Key: a file is found by its bytes, so a repeated request stores nothing new.
-  @Post(['file/create', 'files/create'])
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation(['file/create', 'files/create'], 'writer')
   @NoProjectField('a part of the form names it, which FilesService checks')
   @FileForm()
   createFile(@Req() request: Request, @CallerParam() caller: Caller): Promise<FileCreatedDto> {
@@ -26,9 +22,7 @@ export class FilesController {
   }
 
   /** The bytes of a file. */
-  @Post(['file/content', 'files/content'])
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation(['file/content', 'files/content'], 'reader')
   @ApiProduces(BYTES)
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
   async readFile(

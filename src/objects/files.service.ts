@@ -150,11 +150,7 @@ export class FilesService {
     { project_id, digest }: FileContentDto,
     caller: Caller,
   ): Promise<{ bytes: Readable; length: number }> {
-    const [file] = await this.database.query<{
-      upload_id: string;
-      size_bytes: number;
-      bytes: Buffer | null;
-    }>(fileQuery(project_id, digest));
+    const [file] = await this.database.query(fileQuery(project_id, digest));
     if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
     const { database } = this;
     const { key } = database; // chunks are asked for in the context of the connection
@@ -163,9 +159,7 @@ export class FilesService {
       for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
         await caller.assertValid();
         const [chunk] = await database.runFor(key, () =>
-          database.long(() =>
-            database.query<{ bytes: Buffer }>(chunkQuery(project_id, file!.upload_id, index)),
-          ),
+          database.long(() => database.query(chunkQuery(project_id, file!.upload_id, index))),
         );
         yield chunk!.bytes;
       }

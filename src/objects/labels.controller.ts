@@ -1,19 +1,7 @@
-import {
-  Body,
-  Controller,
-  Get,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Put,
-  Query,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { Allow, BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { jsonArray } from '../common/json-rows.js';
@@ -30,9 +18,7 @@ import {
 } from './labels.dto.js';
 import { LabelsService } from './labels.service.js';
 
-@ApiTags('objects')
-@BasicAuth()
-@Controller()
+@Resource('objects', BasicAuth())
 export class LabelsController {
   constructor(private readonly labels: LabelsService) {}
 
@@ -50,9 +36,7 @@ export class LabelsController {
   }
 
   /** Takes tags from a version; those that it does not have are no error. */
-  @Post('objs/:object_id/versions/:digest/tags/remove')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
   @Idempotent()
   async removeTags(
     @Param(QueryPipe) path: VersionPathDto,
@@ -77,9 +61,7 @@ export class LabelsController {
   }
 
   /** Takes aliases from an object, whichever versions have them; those that none has are no error. */
-  @Post('objs/:object_id/aliases/remove')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('objs/:object_id/aliases/remove', 'writer')
   @Idempotent()
   async removeAliases(
     @Param(QueryPipe) path: ObjectPathDto,

@@ -95,17 +95,19 @@ export class LabelsService {
     return this.database.alone(lockQuery(projectId, objectId), async () => {
       await caller.assertValid();
       const word = await spelledOut(this.database, projectId, [objectId], [digest]);
-      const [meant] = await this.database.query<{ version_index: number }>(
-        referredQuery(projectId, [objectId], word),
-      );
+      const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
       await change({ projectId, objectId, index: meant.version_index });
       this.database.note(projectId, 'objects');
     });
   }
 
-  private async assertFew(countQuery: Sql, limit: string, max: number): Promise<void> {
-    const [row] = await this.database.query<{ count: number }>(countQuery);
+  private async assertFew(
+    countQuery: Sql<{ count: number }>,
+    limit: string,
+    max: number,
+  ): Promise<void> {
+    const [row] = await this.database.query(countQuery);
     if (row!.count > max) throw new ApiError('too_large', `${limit}, and would have ${row!.count}`);
   }
 }

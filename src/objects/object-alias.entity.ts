@@ -1,13 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-const KEY = { primaryKeyConstraintName: 'object_aliases_pkey' };
-
 /** A name for one live version of an object. Of an object it means one version at a time. For the migration check only. */
 @Entity('object_aliases')
 @Index('object_aliases_alias_idx', ['projectId', 'alias'])
 export class ObjectAlias {
-  @PrimaryColumn('text', { name: 'project_id', collation: 'C', ...KEY }) projectId!: string;
-  @PrimaryColumn('text', { name: 'object_id', collation: 'C', ...KEY }) objectId!: string;
-  @PrimaryColumn('text', { collation: 'C', ...KEY }) alias!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { name: 'object_id', collation: 'C' }) objectId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) alias!: string;
   @Column('int', { name: 'version_index' }) versionIndex!: number;
 }

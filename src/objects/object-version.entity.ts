@@ -23,25 +23,10 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
   { where: 'is_latest' },
 )
 export class ObjectVersion {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'object_versions_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', {
-    name: 'object_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'object_versions_pkey',
-  })
-  objectId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { name: 'object_id', collation: 'C' }) objectId!: string;
   /** From 0 on without gaps, deleted versions counted. */
-  @PrimaryColumn({
-    type: 'int',
-    name: 'version_index',
-    primaryKeyConstraintName: 'object_versions_pkey',
-  })
-  versionIndex!: number;
+  @PrimaryColumn({ type: 'int', name: 'version_index' }) versionIndex!: number;
   @Column({ type: 'text', collation: 'C' }) digest!: string;
   @Column('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('timestamptz', { name: 'deleted_at', nullable: true }) deletedAt!: Date | null;

@@ -1,7 +1,6 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { ErasedDto } from '../erasing/erasings.dto.js';
@@ -9,9 +8,7 @@ import { ErasingsService } from '../erasing/erasings.service.js';
 import { ObjectsPurgeDto } from './objects.dto.js';
 import { ObjectsErasingService } from './objects-erasing.service.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('objs')
+@Resource('erasing', BasicAuth(), 'objs')
 export class ObjectsErasingController {
   constructor(
     private readonly objects: ObjectsErasingService,
@@ -23,9 +20,7 @@ export class ObjectsErasingController {
    * Erases versions of an object for good, with the feedback on them: all that are named, or none; without names, all of
    * them. Tables and files that they refer to stay.
    */
-  @Post('purge')
-  @HttpCode(HttpStatus.OK)
-  @Allow('admin')
+  @Operation('purge', 'admin')
   @IdempotentItself()
   async purge(@Body() body: ObjectsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
     const begin = () => this.objects.begin(body, callerOf(request));

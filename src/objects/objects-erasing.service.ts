@@ -4,7 +4,8 @@ import { ApiError } from '../common/errors.js';
 import { Database } from '../database/database.js';
 import type { ErasingRow } from '../erasing/erasings.query.js';
 import { ErasingsService, type Step } from '../erasing/erasings.service.js';
-import { feedbackErase, MAX_FEEDBACK, refsOf } from '../erasing/feedback.query.js';
+import { refsOf } from '../common/refs.js';
+import { feedbackErase, MAX_FEEDBACK } from '../erasing/feedback.query.js';
 import { labelsDelete } from './labels.query.js';
 import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';
 import type { ObjectsPurgeDto } from './objects.dto.js';
@@ -53,7 +54,7 @@ export class ObjectsErasingService {
     const query = digests
       ? versionsMeant(project_id, object_id, digests)
       : allVersions(project_id, object_id);
-    const rows = await this.database.query<{ word?: string; version_index: number | null }>(query);
+    const rows = await this.database.query(query);
     if (!digests && rows.length === 0)
       throw new ApiError('not_found', `there is no object ${object_id}`);
     const indexes = rows.map(({ word, version_index }) => {
@@ -72,15 +73,10 @@ export class ObjectsErasingService {
     this.database.note(project_id, 'objects');
     this.database.note(project_id, 'feedback');
     await this.database.query(lockQuery(project_id, object_id));
-    const digests = await this.database.query<{ digest: string }>(
-      lastDigests(project_id, object_id, indexes),
-    );
-    const items = digests.flatMap(({ digest }) =>
-      ['object', 'op'].map((kind) => `${kind}/${object_id}:${digest}`),
-    );
-    const feedback = (
-      await this.database.query(feedbackErase(project_id, refsOf(project_id, items)))
-    ).length;
+    const digests = await this.database.query(lastDigests(project_id, object_id, indexes));
+    const versions = digests.map(({ digest }) => `${object_id}:${digest}`);
+    const refs = refsOf(project_id, ['object', 'op'], versions);
+    const feedback = (await this.database.query(feedbackErase(project_id, refs))).length;
     if (feedback === MAX_FEEDBACK) return { cursor: { at }, counts: { feedback } };
     const { length } = await this.database.query(versionsErase(project_id, object_id, indexes));
     await this.database.query(labelsDelete(project_id, object_id, indexes));

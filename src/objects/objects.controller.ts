@@ -1,18 +1,10 @@
-import {
-  Body,
-  Controller,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Post,
-  type StreamableFile,
-  Req,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, NoProjectField } from '../auth/access.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { Idempotent } from '../auth/idempotency.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import { heldAnswer } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
 import { jsonArray } from '../common/json-rows.js';
@@ -32,9 +24,7 @@ import {
 import { ObjectsService } from './objects.service.js';
 import { RefsService } from './refs.service.js';
 
-@ApiTags('objects')
-@BasicAuth()
-@Controller()
+@Resource('objects', BasicAuth())
 export class ObjectsController {
   constructor(
     private readonly objects: ObjectsService,
@@ -42,9 +32,7 @@ export class ObjectsController {
   ) {}
 
   /** Publishes a value under a name. One that is there already becomes the latest version again. */
-  @Post('obj/create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('obj/create', 'writer')
   @Idempotent()
   createObject(
     @Body() { obj }: ObjectCreateBodyDto,
@@ -55,19 +43,14 @@ export class ObjectsController {
   }
 
   /** One version of an object. 404 when there is none; with `deleted_at` when it was deleted. */
-  @Post('obj/read')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({ type: ObjectAnswerDto })
+  @Operation('obj/read', 'reader')
+  @ApiJsonResponse({ type: ObjectAnswerDto })
   async readObject(@Body() query: ObjectReadDto, @Req() request: Request): Promise<string> {
     return heldAnswer(request, `{"obj":${await this.objects.read(query)}}`);
   }
 
   /** Deletes versions of an object: all that are named, or none; without names, all of them. */
-  @Post('obj/delete')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('obj/delete', 'writer')
   @Idempotent()
   deleteObject(
     @Body() body: ObjectDeleteDto,
@@ -77,9 +60,7 @@ export class ObjectsController {
   }
 
   /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */
-  @Post('objs/query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('objs/query', 'reader')
   @ApiOkResponse({ type: ObjectsAnswerDto })
   async queryObjects(
     @Body() query: ObjectsQueryDto,
@@ -89,9 +70,7 @@ export class ObjectsController {
   }
 
   /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
-  @Post('refs/read_batch')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('refs/read_batch', 'reader')
   @NoProjectField('each ref names its own, which RefsService checks')
   @ApiOkResponse({ type: RefsAnswerDto })
   async readRefs(

@@ -112,6 +112,12 @@ function called(projectId: string, objectId: string, word: string): Sql {
     WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = ${means.alias})`;
 }
 
+interface Called extends Index {
+  object_id: string;
+  word: string;
+  size_bytes: number;
+}
+
 /**
  * The versions that words without aliases mean, each for the object of the name beside it, as (object_id, word, version_index, size_bytes).
  * A part for each kind of word: one condition for all kinds would read all versions of a name for each word.
@@ -121,7 +127,7 @@ function versionsCalled(
   names: readonly string[],
   words: readonly string[],
   { isMeant, isLatest }: typeof LIVE,
-): Sql {
+): Sql<Called> {
   const said = words.map((word, i) => ({ name: names[i]!, word, means: versionWord(word) }));
   const of = (kind: string) => {
     const list = said.filter(({ means }) =>
@@ -131,7 +137,7 @@ function versionsCalled(
   };
   const version = sql`v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant}`;
   const part = (from: Sql) =>
-    sql`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
+    sql<Called>`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
   return join(
     [
       part(sql`${of('digest')} JOIN object_versions v ON ${version} AND v.digest = r.word`),
@@ -153,10 +159,14 @@ export const versionQuery = (
   objectId: string,
   word: string,
   parts: Parts,
-): Sql => sql`
+) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${selected(projectId, parts)} FROM object_versions v
     WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}) o`;
+
+export interface Index {
+  version_index: number;
+}
 
 /** The value of one live version as text, null when it holds more bytes: it is not read then. */
 export const smallValueQuery = (
@@ -164,12 +174,16 @@ export const smallValueQuery = (
   objectId: string,
   word: string,
   bytes: number,
-): Sql => sql`
+) => sql<{ val: string | null }>`
   SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
   WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}`;
 
 /** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
-export const deletedAtQuery = (projectId: string, objectId: string, word: string): Sql => sql`
+export const deletedAtQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+): Sql<Index & { deleted_at: string }> => sql`
   SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
     SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
     WHERE ${named(projectId, objectId)} AND v.deleted_at IS NOT NULL
@@ -184,11 +198,11 @@ export const lockQuery = (projectId: string, objectId: string): Sql =>
   lock(LOCKS.objects, `${projectId}\n${objectId}`);
 
 /** The version that is the latest already, when it has the digest. */
-export const latestIndexQuery = (projectId: string, objectId: string, digest: string): Sql => sql`
+export const latestIndexQuery = (projectId: string, objectId: string, digest: string) => sql<Index>`
   SELECT v.version_index FROM object_versions v
   WHERE ${named(projectId, objectId)} AND v.is_latest AND v.digest = ${digest}`;
 
-export const demoteQuery = (projectId: string, objectId: string): Sql => sql`
+export const demoteQuery = (projectId: string, objectId: string) => sql`
   UPDATE object_versions v SET is_latest = false WHERE ${named(projectId, objectId)} AND v.is_latest`;
 
 export interface NewVersion {
@@ -202,7 +216,7 @@ export interface NewVersion {
 }
 
 /** Makes the live version with the digest, or a new one, the latest. The one before it has been demoted. */
-export const publishQuery = (version: NewVersion): Sql => sql`
+export const publishQuery = (version: NewVersion) => sql<Index>`
   INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
     base_object_class, leaf_object_class, user_id, size_bytes, val)
   SELECT ${version.projectId}, ${version.objectId},
@@ -217,18 +231,18 @@ export const deleteQuery = (
   projectId: string,
   objectId: string,
   indexes: number[] | null,
-): Sql => sql`
+) => sql<Index>`
   UPDATE object_versions v SET deleted_at = statement_timestamp(), is_latest = false
   WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
 
 /** A row when a version of the name is live. */
-export const nameQuery = (projectId: string, objectId: string): Sql =>
+export const nameQuery = (projectId: string, objectId: string) =>
   sql`SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest`;
 
 /** When no version is the latest, the newest live one becomes it. */
-export const promoteQuery = (projectId: string, objectId: string): Sql => sql`
+export const promoteQuery = (projectId: string, objectId: string) => sql`
   UPDATE object_versions SET is_latest = true
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = (
     SELECT v.version_index FROM object_versions v
@@ -241,18 +255,25 @@ export const referredQuery = (
   projectId: string,
   names: readonly string[],
   words: readonly string[],
-): Sql => versionsCalled(projectId, names, words, LIVE);
+): Sql<Called> => versionsCalled(projectId, names, words, LIVE);
 
 /** Those of the names and words that meant a version once, which is deleted. */
 export const deletedQuery = (
   projectId: string,
   names: readonly string[],
   words: readonly string[],
-): Sql =>
+): Sql<{
+  object_id: string;
+  word: string;
+}> =>
   sql`SELECT DISTINCT d.object_id, d.word FROM (${versionsCalled(projectId, names, words, DELETED)}) d`;
 
 /** Texts of values, by object and index. */
-export const valuesQuery = (projectId: string, names: string[], indexes: number[]): Sql => sql`
+export const valuesQuery = (projectId: string, names: string[], indexes: number[]) => sql<{
+  object_id: string;
+  version_index: number;
+  val: string;
+}>`
   SELECT v.object_id, v.version_index, v.val::text AS val
   FROM unnest(${names}::text[], ${indexes}::int[]) AS r(object_id, version_index)
   JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id

@@ -22,6 +22,7 @@ import {
   demoteQuery,
   latestIndexQuery,
   lockQuery,
+  type Index,
   type NewVersion,
   objectsQuery,
   promoteQuery,
@@ -31,10 +32,6 @@ import {
   versionQuery,
 } from './objects.query.js';
 import { spelledOut } from './spelled-out.js';
-
-interface Index {
-  version_index: number;
-}
 
 /** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
 const VALUES_AT_ONCE = 8;
@@ -57,9 +54,7 @@ export class ObjectsService {
       val,
     };
     // Clients publish the same value again and again: that writes nothing and waits for nobody.
-    const [latest] = await this.database.query<Index>(
-      latestIndexQuery(projectId, objectId, digest),
-    );
+    const [latest] = await this.database.query(latestIndexQuery(projectId, objectId, digest));
     const { version_index } = latest ?? (await this.publish(version, caller));
     return { digest, object_id: objectId, version_index };
   }
@@ -68,7 +63,7 @@ export class ObjectsService {
     return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
       await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
-      const [published] = await this.database.query<Index>(publishQuery(version));
+      const [published] = await this.database.query(publishQuery(version));
       this.database.note(version.projectId, 'objects');
       return published!;
     });
@@ -77,13 +72,9 @@ export class ObjectsService {
   /** One version as JSON text. @throws ApiError `not_found`, with `deleted_at` when there was one. */
   async read(query: ObjectReadDto): Promise<string> {
     const { project_id, object_id, digest } = query;
-    const [row] = await this.database.query<{ json: string }>(
-      versionQuery(project_id, object_id, digest, query),
-    );
+    const [row] = await this.database.query(versionQuery(project_id, object_id, digest, query));
     if (row) return row.json;
-    const [deleted] = await this.database.query<Index & { deleted_at: string }>(
-      deletedAtQuery(project_id, object_id, digest),
-    );
+    const [deleted] = await this.database.query(deletedAtQuery(project_id, object_id, digest));
     if (!deleted) throw new ApiError('not_found', `there is no object ${object_id}:${digest}`);
     const { deleted_at, version_index } = deleted;
     throw new ApiError('not_found', `${object_id}:v${version_index} was deleted at ${deleted_at}`, {
@@ -94,9 +85,7 @@ export class ObjectsService {
   /** The value of a live version as it was sent; undefined when there is none, null when it is larger. */
   async valueUpTo(version: ObjectReadDto, bytes: number): Promise<string | null | undefined> {
     const { project_id, object_id, digest } = version;
-    const [row] = await this.database.query<{ val: string | null }>(
-      smallValueQuery(project_id, object_id, digest, bytes),
-    );
+    const [row] = await this.database.query(smallValueQuery(project_id, object_id, digest, bytes));
     return row?.val;
   }
 
@@ -115,7 +104,7 @@ export class ObjectsService {
     return this.database.alone(lockQuery(project_id, object_id), async () => {
       await caller.assertValid();
       const meant = digests ? await this.meant(project_id, object_id, digests) : null;
-      const deleted = await this.database.query<Index>(deleteQuery(project_id, object_id, meant));
+      const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
       if (!digests && deleted.length === 0)
         throw new ApiError('not_found', `there is no object ${object_id}`);
       const indexes = deleted.map(({ version_index }) => version_index);
@@ -139,9 +128,7 @@ export class ObjectsService {
   private async meant(projectId: string, objectId: string, words: string[]): Promise<number[]> {
     const names = words.map(() => objectId);
     const spelled = await spelledOut(this.database, projectId, names, words);
-    const rows = await this.database.query<Index & { word: string }>(
-      referredQuery(projectId, names, spelled),
-    );
+    const rows = await this.database.query(referredQuery(projectId, names, spelled));
     const indexes = new Map(rows.map(({ word, version_index }) => [word, version_index]));
     return words.map((word, i) => {
       const index = indexes.get(spelled[i]!);

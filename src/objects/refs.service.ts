@@ -60,12 +60,7 @@ export class RefsService {
     const words = targets.map(({ word }) => word);
     const spelled = await spelledOut(this.database, projectId, names, words);
     for (const [i, target] of targets.entries()) target.word = spelled[i]!;
-    const live = await this.database.query<{
-      object_id: string;
-      word: string;
-      version_index: number;
-      size_bytes: number;
-    }>(referredQuery(projectId, ...columns(targets)));
+    const live = await this.database.query(referredQuery(projectId, ...columns(targets)));
     const versions = new Map(live.map((row) => [`${row.object_id}:${row.word}`, row]));
     const others: Target[] = [];
     for (const target of targets) {
@@ -74,9 +69,7 @@ export class RefsService {
       else others.push(target);
     }
     if (others.length === 0) return;
-    const rows = await this.database.query<{ object_id: string; word: string }>(
-      deletedQuery(projectId, ...columns(others)),
-    );
+    const rows = await this.database.query(deletedQuery(projectId, ...columns(others)));
     const deleted = new Set(rows.map(({ object_id, word }) => `${object_id}:${word}`));
     const missing = others.find((target) => !deleted.has(nameOf(target)));
     if (missing)
@@ -115,11 +108,7 @@ export class RefsService {
     const live = group.filter(({ version }) => version !== null);
     if (live.length === 0) return new Map();
     const distinct = [...new Map(live.map((target) => [versionKey(target), target])).values()];
-    const rows = await this.database.query<{
-      object_id: string;
-      version_index: number;
-      val: string;
-    }>(
+    const rows = await this.database.query(
       valuesQuery(
         live[0]!.projectId,
         distinct.map(({ objectId }) => objectId),
@@ -159,7 +148,7 @@ export class RefsService {
     const projectId = text.startsWith('"') ? TABLE_REF.exec(JSON.parse(text))?.[1] : undefined;
     if (!isProjectId(projectId) || !caller.reaches(projectId) || !isRowDigest(digest))
       return undefined;
-    const [row] = await this.database.query<{ val: string }>(rowQuery(projectId, digest));
+    const [row] = await this.database.query(rowQuery(projectId, digest));
     return row && new JsonNode(row.val);
   }
 }

@@ -19,9 +19,7 @@ export async function spelledOut(
     return typeof means === 'object' && 'alias' in means;
   });
   if (aliases.length === 0) return [...words];
-  const rows = await database.query<{ object_id: string; alias: string; version_index: number }>(
-    meantByAliases(projectId, aliases),
-  );
+  const rows = await database.query(meantByAliases(projectId, aliases));
   const indexes = new Map(rows.map((row) => [`${row.object_id}:${row.alias}`, row.version_index]));
   return pairs.map(({ name, word }) => {
     const index = indexes.get(`${name}:${word}`);

@@ -3,14 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** A row of tables of a project, stored once however many tables hold it. For the migration check only. */
 @Entity('table_rows')
 export class TableRow {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'table_rows_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'table_rows_pkey' })
-  digest!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { collation: 'C' }) digest!: string;
   /** True when `val` holds `\u0000` or half of a surrogate pair, which PostgreSQL's json functions refuse. */
   @Column('boolean', { name: 'is_opaque' }) isOpaque!: boolean;
   /** The text of the first row that came with this digest. */

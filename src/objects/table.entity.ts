@@ -6,14 +6,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('tables')
 export class Table {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'tables_pkey',
-  })
-  projectId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   /** Hex SHA-256 of `rowDigests`. */
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'tables_pkey' })
-  digest!: string;
+  @PrimaryColumn('text', { collation: 'C' }) digest!: string;
   @Column('bytea', { name: 'row_digests' }) rowDigests!: Buffer;
 }

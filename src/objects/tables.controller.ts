@@ -1,15 +1,7 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  HttpStatus,
-  Post,
-  type StreamableFile,
-  Req,
-} from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
 import { BodyText } from '../common/body.guard.js';
@@ -37,16 +29,12 @@ const ROW_BYTES = 300;
 const DIGEST_BYTES = 200;
 
 // No Idempotency-Key: tables and rows are found by what they hold, so a repeated request stores nothing new.
-@ApiTags('tables')
-@BasicAuth()
-@Controller('table')
+@Resource('tables', BasicAuth(), 'table')
 export class TablesController {
   constructor(private readonly tables: TablesService) {}
 
   /** Stores a table of JSON objects. */
-  @Post('create')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('create', 'writer')
   async createTable(
     @Body() { table }: TableCreateDto,
     @BodyText() text: string,
@@ -58,9 +46,7 @@ export class TablesController {
   }
 
   /** Stores the table that updates make of another one, which stays as it is. */
-  @Post('update')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('update', 'writer')
   async updateTable(
     @Body() body: TableUpdateDto,
     @BodyText() text: string,
@@ -72,9 +58,7 @@ export class TablesController {
   }
 
   /** Stores a table of rows that are stored already. */
-  @Post('create_from_digests')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('create_from_digests', 'writer')
   async createTableFromDigests(
     @Body() body: TableFromDigestsDto,
     @Req() request: Request,
@@ -84,26 +68,20 @@ export class TablesController {
   }
 
   /** The rows of a table in its own order, unless sorted; none when there is no such table. */
-  @Post('query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query', 'reader')
   @ApiOkResponse({ type: TableRowsDto })
   async queryTable(@Body() query: TableQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.tables.stream(query), request, 'rows');
   }
 
   /** How many rows a table has; 0 when there is no such table. */
-  @Post('query_stats')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query_stats', 'reader')
   tableStats(@Body() query: TableStatsQueryDto): Promise<TableStatsDto> {
     return this.tables.stats(query);
   }
 
   /** How many rows each of several tables has. */
-  @Post('query_stats_batch')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query_stats_batch', 'reader')
   tablesStats(@Body() query: TablesStatsQueryDto): Promise<TablesStatsDto> {
     return this.tables.statsBatch(query);
   }

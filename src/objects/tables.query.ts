@@ -2,6 +2,7 @@ import { column, type Columns, orderBy } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';
 import type { TableQueryDto } from './tables.dto.js';
+import type { TablesStatsDto } from './tables.dto.js';
 
 export interface NewRow {
   digest: string;
@@ -11,36 +12,43 @@ export interface NewRow {
 }
 
 /** Stores rows that the project does not hold yet, in the order of their digests. */
-export const insertRowsQuery = (projectId: string, rows: readonly NewRow[]): Sql => sql`
+export const insertRowsQuery = (projectId: string, rows: readonly NewRow[]) => sql`
   INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT ${projectId}, r.digest, r.is_opaque, r.val::json
   FROM unnest(${rows.map(({ digest }) => digest)}::text[], ${rows.map(({ isOpaque }) => isOpaque)}::boolean[],
     ${rows.map(({ val }) => val)}::text[]) AS r(digest, is_opaque, val)
   ON CONFLICT DO NOTHING`;
 
-export const insertTableQuery = (projectId: string, digest: string, rowDigests: Buffer): Sql => sql`
+export const insertTableQuery = (projectId: string, digest: string, rowDigests: Buffer) => sql`
   INSERT INTO tables (project_id, digest, row_digests) VALUES (${projectId}, ${digest}, ${rowDigests})
   ON CONFLICT DO NOTHING`;
 
 /** One of the digests of which the project holds no row. */
-export const unknownRowQuery = (projectId: string, digests: readonly string[]): Sql => sql`
+export const unknownRowQuery = (projectId: string, digests: readonly string[]) => sql<{
+  digest: string;
+}>`
   SELECT d.digest FROM unnest(${digests}::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest) LIMIT 1`;
 
-export const rowDigestsQuery = (projectId: string, digest: string): Sql =>
+export const rowDigestsQuery = (
+  projectId: string,
+  digest: string,
+): Sql<{
+  row_digests: Buffer;
+}> =>
   sql`SELECT t.row_digests FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}`;
 
 const COUNT = sql`octet_length(t.row_digests) / ${DIGEST_LENGTH}::int`;
 
 /** The places of a table from one on and before another, with the digest of the row there, in their order. */
-const places = (projectId: string, digest: string, from: number, to: number | null): Sql => sql`(
+const places = (projectId: string, digest: string, from: number, to: number | null) => sql`(
   SELECT p.n, convert_from(substring(p.row_digests FROM p.n * ${DIGEST_LENGTH}::int + 1 FOR ${DIGEST_LENGTH}::int), 'UTF8') AS digest
   FROM (
     SELECT t.row_digests, generate_series(${from}::bigint, least(${to}::bigint, ${COUNT}) - 1)::int AS n
     FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}) p)`;
 
 /** Of type `json`; looked up row by row, so that no sort and no join carries the values. */
-const answered = (projectId: string): Sql => sql`(
+const answered = (projectId: string) => sql`(
   SELECT row_to_json(o)::text FROM (
     SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
     WHERE r.project_id = ${projectId} AND r.digest = p.digest) o)`;
@@ -90,7 +98,7 @@ export const tableStatsQuery = (
   projectId: string,
   digests: readonly string[],
   withSize: boolean,
-): Sql => sql`
+) => sql<TablesStatsDto['tables'][number]>`
   SELECT ${COUNT} AS count, t.digest, ${withSize ? sizeBytes(projectId) : sql`NULL`} AS storage_size_bytes
   FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ANY(${digests})`;
 
@@ -105,5 +113,10 @@ const sizeBytes = (projectId: string) => sql`(
     FROM generate_series(0, ${COUNT} - 1) AS i(n) GROUP BY 1) p)`;
 
 /** The text of a row. */
-export const rowQuery = (projectId: string, digest: string): Sql =>
+export const rowQuery = (
+  projectId: string,
+  digest: string,
+): Sql<{
+  val: string;
+}> =>
   sql`SELECT r.val::text AS val FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = ${digest}`;

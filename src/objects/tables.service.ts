@@ -68,9 +68,7 @@ export class TablesService {
   ): Promise<TableUpdatedDto> {
     const { project_id, base_digest, updates } = body;
     assertEdits(updates);
-    const [base] = await this.database.query<{ row_digests: Buffer }>(
-      rowDigestsQuery(project_id, base_digest),
-    );
+    const [base] = await this.database.query(rowDigestsQuery(project_id, base_digest));
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
     const found = await inTurns(texts, (text, i) => {
       const word = wordOf(updates[i]!);
@@ -84,9 +82,7 @@ export class TablesService {
 
   async createFromDigests(body: TableFromDigestsDto): Promise<TableDigestDto> {
     const { project_id, row_digests, expected_digest } = body;
-    const [unknown] = await this.database.query<{ digest: string }>(
-      unknownRowQuery(project_id, row_digests),
-    );
+    const [unknown] = await this.database.query(unknownRowQuery(project_id, row_digests));
     if (unknown) throw new ApiError('not_found', `there is no row ${unknown.digest}`);
     const digest = await this.store(project_id, joinedDigests(row_digests), [], (digest) =>
       assertExpected('expected_digest', expected_digest, digest),
@@ -99,9 +95,7 @@ export class TablesService {
   }
 
   async stats({ project_id, digest }: TableStatsQueryDto): Promise<TableStatsDto> {
-    const [table] = await this.database.query<TableStatsDto>(
-      tableStatsQuery(project_id, [digest], false),
-    );
+    const [table] = await this.database.query(tableStatsQuery(project_id, [digest], false));
     return { count: table?.count ?? 0 };
   }
 
@@ -109,9 +103,7 @@ export class TablesService {
     const withSize = query.include_storage_size === true;
     const { project_id, digests } = query;
     const tables = await this.database.long(() =>
-      this.database.query<TablesStatsDto['tables'][number] & Record<string, unknown>>(
-        tableStatsQuery(project_id, digests ?? [], withSize),
-      ),
+      this.database.query(tableStatsQuery(project_id, digests ?? [], withSize)),
     );
     return { tables };
   }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Gauge } from 'prom-client';
-import { show } from '../common/metrics.js';
+import { showNumbers } from '../common/metrics.js';
 import { Database } from '../database/database.js';
 
 /**
@@ -10,22 +9,21 @@ import { Database } from '../database/database.js';
 @Injectable()
 export class DatabaseMetrics {
   constructor(database: Database) {
-    show(
-      new Gauge({
-        name: 'skein_database_connections',
-        help: 'Connections to PostgreSQL by state; waiting are requests without one.',
-        labelNames: ['state'],
-        registers: [],
-        collect() {
-          const { totalCount, idleCount, waitingCount } = database.pool;
-          const { held, waiting } = database.longCounts;
-          this.set({ state: 'busy' }, totalCount - idleCount);
-          this.set({ state: 'idle' }, idleCount);
-          this.set({ state: 'waiting' }, waitingCount);
-          this.set({ state: 'long' }, held);
-          this.set({ state: 'waiting_long' }, waiting);
-        },
-      }),
+    showNumbers(
+      'skein_database_connections',
+      'Connections to PostgreSQL by state; waiting are requests without one.',
+      { label: 'state' },
+      () => {
+        const { totalCount, idleCount, waitingCount } = database.pool;
+        const { held, waiting } = database.longCounts;
+        return {
+          busy: totalCount - idleCount,
+          idle: idleCount,
+          waiting: waitingCount,
+          long: held,
+          waiting_long: waiting,
+        };
+      },
     );
   }
 }

@@ -1,6 +1,6 @@
-import { Controller, Get, Header } from '@nestjs/common';
-import { ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Public } from '../auth/access.js';
+import { Get, Header } from '@nestjs/common';
+import { ApiExcludeEndpoint, ApiOkResponse } from '@nestjs/swagger';
+import { Public, Resource } from '../auth/access.js';
 import { metrics } from '../common/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../common/errors.js';
 import { WIRE } from '../common/wire.js';
@@ -8,9 +8,7 @@ import { allMetrics } from './all-metrics.js';
 import { VERSION } from '../version.js';
 import { type Readiness, ReadinessService } from './readiness.service.js';
 
-@ApiTags('operations')
-@Public()
-@Controller()
+@Resource('operations', Public())
 export class OperationsController {
   constructor(private readonly readinessService: ReadinessService) {}
 

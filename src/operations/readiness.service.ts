@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { wasRefusedLately } from '../common/disk-refusals.js';
 import { closeWithAnswers } from '../common/edge.js';
+import { showNumbers } from '../common/metrics.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
 
 /** A database that does not answer within this time is not reachable. */
@@ -24,7 +25,14 @@ export class ReadinessService {
   /** Not asked again: a database is not made a cluster while a service runs on it. */
   private isCluster: boolean | undefined;
 
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource) {
+    showNumbers(
+      'skein_ready',
+      '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes, the nodes of a cluster.',
+      { label: 'what', aggregator: 'min' },
+      () => this.numbers(),
+    );
+  }
 
   /** From now on the process should be sent nothing new. */
   startDraining(): void {
@@ -48,6 +56,16 @@ export class ReadinessService {
     } catch {
       return { database: 'unreachable', migrations: 'unknown', writes: 'unknown', draining };
     }
+  }
+
+  private async numbers(): Promise<Record<string, number>> {
+    const { database, migrations, writes, unreachable_nodes } = await this.readiness();
+    return {
+      database: Number(database === 'reachable'),
+      migrations: Number(migrations === 'at_head'),
+      writes: Number(writes === 'taken'),
+      ...(unreachable_nodes !== undefined && { nodes: Number(unreachable_nodes?.length === 0) }),
+    };
   }
 
   private async probe(): Promise<[boolean, boolean]> {

@@ -1,23 +1,7 @@
-import {
-  applyDecorators,
-  Controller,
-  Headers,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  StreamableFile,
-} from '@nestjs/common';
-import {
-  ApiBody,
-  ApiConsumes,
-  ApiHeader,
-  ApiOkResponse,
-  ApiProduces,
-  ApiTags,
-} from '@nestjs/swagger';
+import { applyDecorators, Headers, Req, StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, EitherAuth, NoProjectField } from '../auth/access.js';
+import { EitherAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { basicUserName } from '../auth/basic.strategy.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { holdOf } from '../common/body-budget.js';
@@ -54,10 +38,10 @@ const answered = (
     ? new StreamableFile(response.protobuf(partialSuccess), { type: PROTOBUF })
     : new StreamableFile(response.json(partialSuccess), { type: 'application/json' });
 
-/** The route takes an export of a signal, by the name of its message. */
-const Exported = (message: string) =>
+/** The operation takes an export of a signal, by the name of its message. */
+const Export = (paths: string[], message: string) =>
   applyDecorators(
-    Allow('writer'),
+    Operation(paths, 'writer'),
     NoProjectField('a header or each resource names it, which OtelService checks'),
     ApiHeader({
       name: 'project_id',
@@ -80,9 +64,7 @@ function publicKeyOf({ path, headers }: Request): string | undefined {
   return isProjectId(name) ? name : undefined;
 }
 
-@ApiTags('otel')
-@EitherAuth()
-@Controller()
+@Resource('otel', EitherAuth())
 export class OtelController {
   constructor(
     private readonly otel: OtelService,
@@ -93,9 +75,10 @@ export class OtelController {
    * Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses
    * are those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it.
    */
-  @Post(['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE])
-  @HttpCode(HttpStatus.OK)
-  @Exported('trace.v1.ExportTraceServiceRequest')
+  @Export(
+    ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
+    'trace.v1.ExportTraceServiceRequest',
+  )
   @ApiOkResponse({
     schema: {
       example: {
@@ -120,9 +103,7 @@ export class OtelController {
    * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
    * span, which may come before or after them. Nothing else is kept.
    */
-  @Post(['otel/v1/logs', 'v1/logs'])
-  @HttpCode(HttpStatus.OK)
-  @Exported('logs.v1.ExportLogsServiceRequest')
+  @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiOkResponse({ schema: { example: {} } })
   logs(
     @Req() request: Request,
@@ -139,9 +120,7 @@ export class OtelController {
   }
 
   /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them. */
-  @Post(['otel/v1/metrics', 'v1/metrics'])
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation(['otel/v1/metrics', 'v1/metrics'], 'writer')
   @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')
   @ApiProduces(PROTOBUF, 'application/json')

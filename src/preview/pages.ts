@@ -27,7 +27,4 @@ export function idOf(value: unknown, what: string): string {
   return value;
 }
 
-/** Of answers that are JSON text already. */
-export const JSON_TYPE = 'application/json; charset=utf-8';
-
 export const EMPTY_PAGE = { object: 'list', data: [], first_id: '', last_id: '', has_more: false };

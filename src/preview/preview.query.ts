@@ -29,12 +29,16 @@ export function isAskedFor(
 }
 
 /** A transaction that adds to a model locks this row first, so that its steps and jobs are checked one after the other. */
-export const modelLock = (project: string, id: string): Sql => sql`
+export const modelLock = (project: string, id: string) => sql`
   SELECT ${MODEL} FROM models m
   WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;
 
 export const OF_MODEL = (project: string, model: string) =>
   sql`project_id = ${project} AND model_id = ${model}`;
 
-export const latestStep = (project: string, model: string): Sql =>
-  sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;
+export const latestStep = (
+  project: string,
+  model: string,
+): Sql<{
+  step: number;
+}> => sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;

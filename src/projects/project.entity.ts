@@ -3,12 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. For the migration check only. */
 @Entity('projects')
 export class Project {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'projects_pkey',
-  })
-  projectId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   /** Rows of the tables that make a project; a project without any is gone. */
   @Column('bigint', { name: 'row_count' }) rowCount!: string;
   /** Calls that can be seen. */

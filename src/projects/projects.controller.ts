@@ -1,7 +1,7 @@
-import { Body, Controller, Header, HttpCode, HttpStatus, Post } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
-import { Allow, BasicAuth, EitherAuth, NoProjectField } from '../auth/access.js';
+import { Body } from '@nestjs/common';
+import { BasicAuth, EitherAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
+import { ApiJsonResponse } from '../common/api-json-response.js';
 import {
   ProjectsAnswerDto,
   ProjectsQueryDto,
@@ -10,37 +10,27 @@ import {
 } from './projects.dto.js';
 import { ProjectsService } from './projects.service.js';
 
-@ApiTags('projects')
-@EitherAuth()
-@Controller('projects')
+@Resource('projects', EitherAuth(), 'projects')
 export class ProjectsController {
   constructor(private readonly projects: ProjectsService) {}
 
   /** The projects that the key reaches and that hold something: how many calls, how many bytes, last used when. */
-  @Post('query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('query', 'reader')
   @NoProjectField('answers those that the key reaches')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({ type: ProjectsAnswerDto })
+  @ApiJsonResponse({ type: ProjectsAnswerDto })
   query(@Body() body: ProjectsQueryDto, @CallerParam() caller: Caller): Promise<string> {
     return this.projects.query(caller.scopes, body);
   }
 }
 
 /** The queries about projects that published clients send. */
-@ApiTags('projects')
-@BasicAuth()
-@Controller()
+@Resource('projects', BasicAuth())
 export class ProjectStatsController {
   constructor(private readonly projects: ProjectsService) {}
 
   /** Bytes of what a project stores: calls, objects, tables, files. */
-  @Post('project/stats')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
-  @Header('Content-Type', 'application/json; charset=utf-8')
-  @ApiOkResponse({ type: ProjectStatsAnswerDto })
+  @Operation('project/stats', 'reader')
+  @ApiJsonResponse({ type: ProjectStatsAnswerDto })
   stats(@Body() body: ProjectStatsDto): Promise<string> {
     return this.projects.sizes(body);
   }

@@ -53,7 +53,7 @@ const isCovered = (scopes: readonly string[]) => (projectId: Sql) => {
 export const projectsQuery = (
   scopes: readonly string[],
   { sort_by, limit, offset }: ProjectsQueryDto,
-): Sql => sql`
+) => sql<{ json: string }>`
   SELECT row_to_json(w)::text AS json FROM (
     SELECT ${select(PROJECT, Object.keys(PROJECT))} FROM (
       SELECT s.project_id, sum(s.call_count)::bigint AS call_count, sum(s.bytes)::bigint AS bytes,
@@ -63,7 +63,7 @@ export const projectsQuery = (
     ${page({ limit: limit ?? PAGE, offset })}) w`;
 
 /** How many calls of a project can be seen. */
-export const callCountQuery = (projectId: string): Sql => sql`
+export const callCountQuery = (projectId: string) => sql<{ count: string }>`
   SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (${parts((id) => sql`${id} = ${projectId}`)}) s`;
 
@@ -77,7 +77,7 @@ export interface MarkSums {
 }
 
 /** Takes at most `limit` marks of a project away, and answers their sums. */
-export const marksTake = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number) => sql<MarkSums>`
   WITH taken AS (
     DELETE FROM project_marks WHERE project_id = ${projectId} AND id IN (
       SELECT id FROM project_marks WHERE project_id = ${projectId} ORDER BY id LIMIT ${limit}::bigint)
@@ -86,7 +86,7 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
     sum(bytes)::text AS bytes, max(made_at)::text AS made_at FROM taken`;
 
 /** Adds sums to the row of a project. */
-export const projectAdd = (projectId: string, sums: MarkSums): Sql => sql`
+export const projectAdd = (projectId: string, sums: MarkSums) => sql`
   INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
   VALUES (${projectId}, ${sums.row_count}::bigint, ${sums.call_count}::bigint, ${sums.bytes}::bigint, ${sums.made_at}::timestamptz)
   ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
@@ -94,7 +94,7 @@ export const projectAdd = (projectId: string, sums: MarkSums): Sql => sql`
     last_activity = greatest(p.last_activity, excluded.last_activity)`;
 
 /** Deletes the row of an empty project. Bytes that are still to be counted keep it. */
-export const emptyDelete = (projectId: string): Sql =>
+export const emptyDelete = (projectId: string) =>
   sql`DELETE FROM projects WHERE project_id = ${projectId} AND row_count = 0 AND bytes = 0`;
 
 /** The numbers and the time, as texts, that calls add to a project. */
@@ -104,12 +104,12 @@ export interface Added {
   at: string;
 }
 
-export const markInsert = (projectId: string, { calls, bytes, at }: Added): Sql => sql`
+export const markInsert = (projectId: string, { calls, bytes, at }: Added) => sql`
   INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
   VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;
 
 /** Bytes of what a project stores, by kind. Columns are summed that say how long a value is; no value is read. */
-export function sizesQuery(asked: ProjectStatsDto): Sql {
+export function sizesQuery(asked: ProjectStatsDto): Sql<{ json: string }> {
   const { project_id } = asked;
   const sum = (isAsked: boolean | null | undefined, bytes: Sql, table: Sql) =>
     isAsked === false

@@ -2,13 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../database/database.js';
 import { MarksRefresher } from '../database/marks-refresher.js';
 import { Schedule } from '../database/schedule.js';
-import {
-  emptyDelete,
-  MARKED_PROJECTS,
-  type MarkSums,
-  marksTake,
-  projectAdd,
-} from './projects.query.js';
+import { emptyDelete, MARKED_PROJECTS, marksTake, projectAdd } from './projects.query.js';
 
 /** Keeps the marks of projects few. */
 @Injectable()
@@ -18,7 +12,7 @@ export class ProjectsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const [sums] = await this.database.query<MarkSums>(marksTake(projectId, limit));
+    const [sums] = await this.database.query(marksTake(projectId, limit));
     if (sums!.taken === 0) return 0;
     await this.database.query(projectAdd(projectId, sums!));
     await this.database.query(emptyDelete(projectId));

@@ -15,25 +15,19 @@ export class ProjectsService {
 
   /** The projects that scopes cover, as the JSON text of the answer. */
   async query(scopes: readonly string[], query: ProjectsQueryDto): Promise<string> {
-    const rows = await this.database.long(() =>
-      this.database.query<{ json: string }>(projectsQuery(scopes, query)),
-    );
+    const rows = await this.database.long(() => this.database.query(projectsQuery(scopes, query)));
     return `{"projects":[${rows.map(({ json }) => json).join(',')}]}`;
   }
 
   /** How many calls of a project can be seen; reads none of them. */
   async callCount(projectId: string): Promise<number> {
-    const [row] = await this.database.long(() =>
-      this.database.query<{ count: string }>(callCountQuery(projectId)),
-    );
+    const [row] = await this.database.long(() => this.database.query(callCountQuery(projectId)));
     return Number(row!.count);
   }
 
   /** Bytes of what a project stores, as the JSON text of the answer. */
   async sizes(asked: ProjectStatsDto): Promise<string> {
-    const [row] = await this.database.long(() =>
-      this.database.query<{ json: string }>(sizesQuery(asked)),
-    );
+    const [row] = await this.database.long(() => this.database.query(sizesQuery(asked)));
     return row!.json;
   }
 

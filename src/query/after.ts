@@ -83,12 +83,8 @@ const isOneWay = (keys: Key[]) =>
   keys.every(({ isNotNull, symbol }) => isNotNull && symbol === keys[0]!.symbol);
 
 const rowsBehind = (keys: Key[]) =>
-  sql`(${join(
-    keys.map(({ key }) => key),
-    ', ',
-  )}) ${keys[0]!.symbol} (${join(
+  sql`(${join(keys.map(({ key }) => key))}) ${keys[0]!.symbol} (${join(
     keys.map(({ at }) => at!),
-    ', ',
   )})`;
 
 /** NULLs come last in both directions: after every value, and nothing comes after a NULL. */

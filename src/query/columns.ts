@@ -108,7 +108,7 @@ export function select(columns: Columns, names: readonly string[], path = 'field
     const value = found.type === 'time' ? wireTime(found.sql) : found.sql;
     return [name, sql`${value} AS ${identifier(name)}`];
   });
-  return join([...new Map(items).values()], ', ');
+  return join([...new Map(items).values()]);
 }
 
 export interface Sort<Field extends string = string> {
@@ -134,7 +134,7 @@ export function orderBy<Name extends string>(
         : sql`ASC NULLS LAST`;
     return sortKeys(operand).map((key) => sql`${key} ${order}`);
   });
-  return sql`ORDER BY ${join(keys, ', ')}`;
+  return sql`ORDER BY ${join(keys)}`;
 }
 
 /** The keys of an order, with the tie-breaker. */

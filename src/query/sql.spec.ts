@@ -24,8 +24,7 @@ it('binds a parameter once, wherever it stands', () => {
   });
 });
 
-it('joins nothing to nothing', () =>
-  expect(join([], ', ').toQuery()).toEqual({ text: '', values: [] }));
+it('joins nothing to nothing', () => expect(join([]).toQuery()).toEqual({ text: '', values: [] }));
 
 it('skips absent conditions, and without any is true', () => {
   expect(allOf(sql`a`, undefined, null, false, '', sql`b`).toQuery().text).toBe('a AND b');

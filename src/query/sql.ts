@@ -5,9 +5,12 @@ export class Parameter {
 
 /**
  * SQL text with the values it binds. Fragments nest; `$n` is assigned once, by `toQuery`. A fragment used
- * in several places binds its values once for each place, a `Parameter` only once.
+ * in several places binds its values once for each place, a `Parameter` only once. A statement says the type of the rows
+ * that it answers.
  */
-export class Sql {
+export class Sql<Row = unknown> {
+  declare readonly rows?: Row[];
+
   constructor(
     private readonly strings: readonly string[],
     private readonly parts: readonly unknown[] = [],
@@ -31,11 +34,12 @@ export class Sql {
 }
 
 /** A part that is `Sql` is spliced in; any other part becomes a bound value. */
-export const sql = (strings: TemplateStringsArray, ...parts: unknown[]) => new Sql(strings, parts);
+export const sql = <Row>(strings: TemplateStringsArray, ...parts: unknown[]): Sql<Row> =>
+  new Sql(strings, parts);
 
 export const identifier = (name: string) => new Sql([`"${name.replaceAll('"', '""')}"`]);
 
-export function join(parts: readonly Sql[], separator: string): Sql {
+export function join<Row>(parts: readonly Sql<Row>[], separator = ', '): Sql<Row> {
   if (parts.length === 0) return new Sql(['']);
   return new Sql(['', ...parts.slice(1).map(() => separator), ''], parts);
 }
@@ -64,14 +68,15 @@ export const isOneOf = (value: Sql, list: readonly string[] | null | undefined) 
 declare const fromSql: unique symbol;
 
 /** A statement that each connection parses and plans once, and its values. Only `prepared` makes its text. */
-export interface Prepared {
+export interface Prepared<Row = unknown> {
+  readonly rows?: Row[];
   name: string;
   text: string & { [fromSql]: true };
   values: unknown[];
 }
 
 /** The text of a statement under the name by which connections keep it; the values it was written with do not count. */
-export const prepared = (name: string, query: Sql): Omit<Prepared, 'values'> => ({
+export const prepared = <Row>(name: string, query: Sql<Row>): Omit<Prepared<Row>, 'values'> => ({
   name,
   text: query.toQuery().text as Prepared['text'],
 });

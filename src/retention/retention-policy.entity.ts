@@ -3,12 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** How long a project keeps what, in days; null is for ever. For the migration check only. */
 @Entity('retention_policies')
 export class RetentionPolicy {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'retention_policies_pkey',
-  })
-  projectId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   /** Of whole calls. */
   @Column('int', { name: 'calls_days', nullable: true }) callsDays!: number | null;
   /** Of their payloads. */

@@ -1,31 +1,24 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotent } from '../auth/idempotency.js';
 import { callerOf } from '../common/caller-of.js';
 import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
 import { RetentionService } from './retention.service.js';
 
-@ApiTags('erasing')
-@BasicAuth()
-@Controller('retention')
+@Resource('erasing', BasicAuth(), 'retention')
 export class RetentionController {
   constructor(private readonly retention: RetentionService) {}
 
   /** Sets how long a project keeps calls, and their payloads. Older calls are erased in the background. */
-  @Post('set')
-  @HttpCode(HttpStatus.OK)
-  @Allow('admin')
+  @Operation('set', 'admin')
   @Idempotent()
   set(@Body() body: RetentionDto, @Req() request: Request): Promise<RetentionAnswerDto> {
     return this.retention.set(body, callerOf(request));
   }
 
   /** How long a project keeps calls, and their payloads. */
-  @Post('read')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('read', 'reader')
   read(@Body() { project_id }: RetentionReadDto): Promise<RetentionAnswerDto> {
     return this.retention.read(project_id);
   }

@@ -24,9 +24,7 @@ export class RetentionService {
   }
 
   async read(projectId: string): Promise<RetentionAnswerDto> {
-    const [policy] = await this.database.query<RetentionAnswerDto & Record<string, unknown>>(
-      policyQuery(projectId),
-    );
+    const [policy] = await this.database.query(policyQuery(projectId));
     return policy ?? { project_id: projectId, calls_days: null, payload_days: null };
   }
 }

@@ -57,7 +57,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
 
   private async applyAll(): Promise<void> {
     await this.database.transaction(() => this.database.query(walksRestart()));
-    const due = await this.database.query<Due & Record<string, unknown>>(duePolicies());
+    const due = await this.database.query(duePolicies());
     for (const policy of due) {
       const started = performance.now();
       const erased = await this.apply(policy);
@@ -133,7 +133,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
 
   private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
     const alone = async () => {
-      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.retention));
+      const [row] = await this.database.query(tryLock(LOCKS.retention));
       return row!.is_mine ? work() : TAKEN;
     };
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));

@@ -7,18 +7,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('threads_turns_idx', { synchronize: false })
 @Index('threads_turns_asc_idx', ['projectId', 'turnCount', 'threadId'])
 export class Thread {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'threads_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('text', {
-    name: 'thread_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'threads_pkey',
-  })
-  threadId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { name: 'thread_id', collation: 'C' }) threadId!: string;
   @Column('int', { name: 'turn_count' }) turnCount!: number;
   @Column('timestamptz', { name: 'start_time' }) startTime!: Date;
   @Column('timestamptz', { name: 'last_updated' }) lastUpdated!: Date;

@@ -1,29 +1,17 @@
-import {
-  Body,
-  Controller,
-  HttpCode,
-  HttpStatus,
-  Post,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { JSON_LINES, jsonLines } from '../common/json-rows.js';
 import { ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
 
-@ApiTags('threads')
-@BasicAuth()
-@Controller()
+@Resource('threads', BasicAuth())
 export class ThreadsController {
   constructor(private readonly threads: ThreadsService) {}
 
   /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
-  @Post('threads/stream_query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('threads/stream_query', 'reader')
   @ApiProduces(JSON_LINES)
   async streamQuery(
     @Body() query: ThreadsQueryDto,

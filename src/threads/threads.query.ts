@@ -3,7 +3,7 @@ import type { Marked } from '../database/marks-refresher.js';
 import { isAfter, partsAfter } from '../query/after.js';
 import { column, type Columns, orderBy, page, pageLimit, select } from '../query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
-import { isTurn, visibleIn } from '../query/visible-calls.js';
+import { isTurn, LATENCY_MS, visibleIn } from '../query/visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 
 const THREAD: Columns = {
@@ -21,16 +21,14 @@ const NAMES = Object.keys(THREAD);
 const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
 
 const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
-/** Null while the turn runs, and nulls are not counted. */
-const DURATION_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
 
 /** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */
 const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated`;
 const DETAILS = sql`
   (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
   (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
-  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p50_turn_duration_ms,
-  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${DURATION_MS}) AS p99_turn_duration_ms`;
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p99_turn_duration_ms`;
 const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
 
 const turnsOf = (projectId: string) =>
@@ -162,7 +160,10 @@ export const MARKED_THREADS: Marked = {
  * Takes at most `limit` marks away, and answers their threads. The statement must begin after the lock is held, or it could
  * take away marks of what another refresh, which has not committed, does not see.
  */
-export const marksTake = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number) => sql<{
+  taken: number;
+  threads: string[];
+}>`
   WITH taken AS (
     DELETE FROM thread_marks WHERE project_id = ${projectId} AND ctid = ANY(ARRAY(
       SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
@@ -170,7 +171,9 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
   SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken`;
 
 /** Stores statistics of those of the threads that have turns, and answers these. */
-export const threadsStore = (projectId: string, threads: readonly string[]): Sql => sql`
+export const threadsStore = (projectId: string, threads: readonly string[]) => sql<{
+  thread_id: string;
+}>`
   INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
     p50_turn_duration_ms, p99_turn_duration_ms)
   SELECT ${projectId}, fresh.* FROM (
@@ -181,5 +184,5 @@ export const threadsStore = (projectId: string, threads: readonly string[]): Sql
     p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
   RETURNING thread_id`;
 
-export const threadsDelete = (projectId: string, threads: readonly string[]): Sql =>
+export const threadsDelete = (projectId: string, threads: readonly string[]) =>
   sql`DELETE FROM threads WHERE project_id = ${projectId} AND ${isListed(sql`thread_id`, threads)}`;

@@ -15,14 +15,10 @@ export class ThreadsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const [marks] = await this.database.query<{ taken: number; threads: string[] }>(
-      marksTake(projectId, limit),
-    );
+    const [marks] = await this.database.query(marksTake(projectId, limit));
     const { taken, threads } = marks!;
     if (taken === 0) return 0;
-    const stored = await this.database.query<{ thread_id: string }>(
-      threadsStore(projectId, threads),
-    );
+    const stored = await this.database.query(threadsStore(projectId, threads));
     const empty = new Set(threads);
     for (const { thread_id } of stored) empty.delete(thread_id);
     if (empty.size > 0) await this.database.query(threadsDelete(projectId, [...empty]));

@@ -19,8 +19,7 @@ export interface Answer {
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
 /** The settings of the process, and those of `env`. */
-const configOf = (env: Record<string, string> = {}) =>
-  loadConfig({ ...process.env, ...env });
+const configOf = (env: Record<string, string> = {}) => loadConfig({ ...process.env, ...env });
 
 /** An app over a database that is there, not listening yet. */
 export async function openApp(url: string, env: Record<string, string> = {}) {

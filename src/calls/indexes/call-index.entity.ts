@@ -4,15 +4,9 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 @Entity('call_indexes')
 @Check('call_indexes_kind_check', `kind IN ('text', 'number')`)
 export class CallIndex {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'call_indexes_pkey',
-  })
-  projectId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   /** Of the index in PostgreSQL: a digest of the project, the path and the kind. */
-  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'call_indexes_pkey' })
-  name!: string;
+  @PrimaryColumn('text', { collation: 'C' }) name!: string;
   /** As it was given first. */
   @Column({ type: 'text', collation: 'C' }) field!: string;
   @Column({ type: 'text', collation: 'C' }) kind!: 'text' | 'number';

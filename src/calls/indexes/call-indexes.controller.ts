@@ -1,7 +1,6 @@
-import { Body, Controller, HttpCode, HttpStatus, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { Allow, BasicAuth } from '../../auth/access.js';
+import { BasicAuth, Operation, Resource } from '../../auth/access.js';
 import { Idempotent } from '../../auth/idempotency.js';
 import { callerOf } from '../../common/caller-of.js';
 import {
@@ -12,31 +11,25 @@ import {
 } from './call-indexes.dto.js';
 import { CallIndexesService } from './call-indexes.service.js';
 
-@ApiTags('calls')
-@BasicAuth()
-@Allow('admin')
-@Controller('index')
+@Resource('calls', BasicAuth(), 'index')
 export class CallIndexesController {
   constructor(private readonly indexes: CallIndexesService) {}
 
   /** Makes a path into the documents of calls an index, in the background. Queries use it by themselves once it is ready. */
-  @Post('create')
-  @HttpCode(HttpStatus.OK)
+  @Operation('create', 'admin')
   @Idempotent()
   async create(@Body() body: CallIndexDto, @Req() request: Request): Promise<CallIndexAnswerDto> {
     return { index: await this.indexes.create(body, callerOf(request)) };
   }
 
   /** The indexes on fields of a project, the oldest first. */
-  @Post('list')
-  @HttpCode(HttpStatus.OK)
+  @Operation('list', 'admin')
   async list(@Body() { project_id }: CallIndexesQueryDto): Promise<CallIndexesDto> {
     return { indexes: await this.indexes.list(project_id) };
   }
 
   /** Drops an index, in the background. */
-  @Post('delete')
-  @HttpCode(HttpStatus.OK)
+  @Operation('delete', 'admin')
   @Idempotent()
   async delete(@Body() body: CallIndexDto, @Req() request: Request): Promise<object> {
     await this.indexes.delete(body, callerOf(request));

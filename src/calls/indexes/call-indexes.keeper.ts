@@ -6,7 +6,6 @@ import { type Aside, Database } from '../../database/database.js';
 import { Schedule } from '../../database/schedule.js';
 import {
   createStatement,
-  type Difference,
   differenceQuery,
   dropStatement,
   indexFailed,
@@ -44,12 +43,12 @@ export class CallIndexesKeeper {
 
   private async settle({ query, run }: Aside): Promise<void> {
     // A transaction that waits for the lock would hold up the index.
-    const [row] = await query<{ is_mine: boolean }>(trySessionLock(LOCKS.callIndexesKeeper));
+    const [row] = await query(trySessionLock(LOCKS.callIndexesKeeper));
     if (!row!.is_mine) return;
     await run('SET statement_timeout = 0');
     await run('SET lock_timeout = 0');
     for (;;) {
-      const [difference] = await query<Difference & Record<string, unknown>>(differenceQuery());
+      const [difference] = await query(differenceQuery());
       if (!difference) return;
       const { name, is_there, wanted } = difference;
       if (is_there) await run(dropStatement(name));
@@ -62,7 +61,7 @@ export class CallIndexesKeeper {
     const started = performance.now();
     try {
       if (wanted.kind === 'substring') await run(TRIGRAMS);
-      const [made] = await query<{ statement: string }>(createStatement(wanted));
+      const [made] = await query(createStatement(wanted));
       await run(made!.statement);
       const duration_ms = Math.round(performance.now() - started);
       logger.info({ project_id, field, duration_ms }, 'an index was made');

@@ -65,7 +65,12 @@ function keyOf(field: string, kind: IndexKind): Sql {
 }
 
 /** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
-export function createStatement({ project_id, name, field, kind }: WantedIndex): Sql {
+export function createStatement({
+  project_id,
+  name,
+  field,
+  kind,
+}: WantedIndex): Sql<{ statement: string }> {
   const key = sql`${keyOf(field, kind)}`.toQuery();
   const { name: method, operators = '' } = METHODS[kind];
   const expression = key.text
@@ -75,7 +80,7 @@ export function createStatement({ project_id, name, field, kind }: WantedIndex):
   const values = key.values.map((value) =>
     Array.isArray(value) ? sql`${value}::text[]` : sql`${value}::text`,
   );
-  return sql`SELECT format(${join([template, name, project_id].map((text) => sql`${text}::text`).concat(values), ', ')}) AS statement`;
+  return sql`SELECT format(${join([template, name, project_id].map((text) => sql`${text}::text`).concat(values))}) AS statement`;
 }
 
 /** `name` is one of ours. */
@@ -87,27 +92,34 @@ const THERE = sql`(
   FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
   WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, ${PREFIX}::text))`;
 
-export const indexesQuery = (projectId: string, name: string | null = null): Sql => sql`
+export const indexesQuery = (
+  projectId: string,
+  name: string | null = null,
+) => sql<CallIndexStateDto>`
   SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NULL THEN 'failed' ELSE 'building' END AS status,
     CASE WHEN t.is_valid IS NOT TRUE THEN w.error END AS error,
     coalesce(t.bytes, 0)::float8 AS size_bytes, ${wireTime(sql`w.created_at`)} AS created_at
   FROM call_indexes w LEFT JOIN ${THERE} t ON t.name = w.name
   WHERE w.project_id = ${projectId} AND (${name}::text IS NULL OR w.name = ${name}) ORDER BY w.created_at, w.name`;
 
-export type IndexState = CallIndexStateDto & Record<string, unknown>;
+export interface Counts {
+  of_project: number;
+  of_entity: number;
+  total: number;
+}
 
 /** How many indexes the project and its entity have, and how many there are in all, except the named one. */
-export const countsQuery = ({ project_id, name }: WantedIndex): Sql => sql`
+export const countsQuery = ({ project_id, name }: WantedIndex) => sql<Counts>`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
 
 /** One that failed is tried again. */
-export const indexInsert = ({ project_id, name, field, kind }: WantedIndex): Sql => sql`
+export const indexInsert = ({ project_id, name, field, kind }: WantedIndex) => sql`
   INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
 
-export const indexDelete = ({ project_id, name }: WantedIndex): Sql =>
+export const indexDelete = ({ project_id, name }: WantedIndex) =>
   sql`DELETE FROM call_indexes WHERE project_id = ${project_id} AND name = ${name} RETURNING 1`;
 
 /** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
@@ -119,7 +131,7 @@ export interface Difference {
   wanted: WantedIndex | null;
 }
 
-export const differenceQuery = (): Sql => sql`
+export const differenceQuery = () => sql<Difference>`
   SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
     CASE WHEN w.name IS NOT NULL AND w.error IS NULL THEN
       json_build_object('project_id', w.project_id, 'name', w.name, 'field', w.field, 'kind', w.kind) END AS wanted
@@ -127,5 +139,5 @@ export const differenceQuery = (): Sql => sql`
   WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
   ORDER BY t.name IS NULL, w.created_at, name LIMIT 1`;
 
-export const indexFailed = ({ project_id, name }: WantedIndex, error: string): Sql => sql`
+export const indexFailed = ({ project_id, name }: WantedIndex, error: string) => sql`
   UPDATE call_indexes SET error = ${error} WHERE project_id = ${project_id} AND name = ${name}`;

@@ -11,19 +11,13 @@ import {
   indexDelete,
   indexesQuery,
   indexInsert,
-  type IndexState,
+  type Counts,
   wantedIndex,
 } from './call-indexes.query.js';
 
 /** Each costs every write of its project about a tenth, and every statement over calls a look at its condition (docs/adr/0016-indexes-on-fields.md). */
 export const MAX_OF_PROJECT = 5;
 export const MAX_INDEXES = 100;
-
-interface Counts extends Record<string, unknown> {
-  of_project: number;
-  of_entity: number;
-  total: number;
-}
 
 /** The projects of an entity together may have as many as stay free, so that some are left for others. @throws ApiError `too_large` */
 function assertRoom({ of_project, of_entity, total }: Counts): void {
@@ -51,11 +45,11 @@ export class CallIndexesService {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
     const index = await this.database.alone(lock(LOCKS.callIndexes), async () => {
       await by.assertValid();
-      const [counts] = await this.database.query<Counts>(countsQuery(wanted));
+      const [counts] = await this.database.query(countsQuery(wanted));
       assertRoom(counts!);
       await this.database.query(indexInsert(wanted));
       await this.tell('index.create', wanted, by);
-      const [state] = await this.database.query<IndexState>(indexesQuery(project_id, wanted.name));
+      const [state] = await this.database.query(indexesQuery(project_id, wanted.name));
       return state!;
     });
     this.keeper.look();
@@ -63,7 +57,7 @@ export class CallIndexesService {
   }
 
   list(projectId: string): Promise<CallIndexStateDto[]> {
-    return this.database.query<IndexState>(indexesQuery(projectId));
+    return this.database.query(indexesQuery(projectId));
   }
 
   /** @throws ApiError `not_found` */

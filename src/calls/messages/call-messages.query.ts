@@ -23,6 +23,11 @@ export interface CallMessages {
   isOpaque: boolean;
 }
 
+interface CallId {
+  project_id: string;
+  id: string;
+}
+
 const SIDES = { inputs: sql`'inputs'`, output: sql`'output'` };
 
 /** Inputs or an output, with what log records of the trace add to it. Binds nothing of its own. */
@@ -42,7 +47,9 @@ const IS_AWAITED = sql`c.op_name IS NULL AND c.ended_at IS NULL AND c.display_na
  * call to which nothing is new, or all would be too much, stays as it is and is not answered. The row of the call is the
  * lock: whoever comes later, a span or log records, sees what the other has committed (docs/adr/0059-messages-in-logs.md).
  */
-export function messagesUpsert(rows: readonly CallMessages[]): Sql {
+export function messagesUpsert(
+  rows: readonly CallMessages[],
+): Sql<CallId & { is_awaited: boolean }> {
   const limits = sql`${constant(MAX_MESSAGES)}, ${constant(MAX_BYTES)}`;
   const all = sql`skein_logged(c.logged, excluded.logged, ${limits})`;
   const own = {
@@ -66,7 +73,7 @@ export function messagesUpsert(rows: readonly CallMessages[]): Sql {
 }
 
 /** Those of the rows, which are of one project, of which not all is stored. */
-export const refusedQuery = (projectId: string, rows: readonly CallMessages[]): Sql => sql`
+export const refusedQuery = (projectId: string, rows: readonly CallMessages[]) => sql<CallId>`
   SELECT w.project_id, w.id FROM ${given(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
   WHERE c.logged IS NULL
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
@@ -74,20 +81,20 @@ export const refusedQuery = (projectId: string, rows: readonly CallMessages[]): 
 const IS_OVERDUE = sql`${IS_AWAITED} AND c.logged_at < now() - ${AWAITED}`;
 
 /** The next calls of which there are only log records whose span has not come in time, by project. */
-export const overdueCalls = (): Sql => sql`
+export const overdueCalls = () => sql<{ project_id: string; ids: string[] }>`
   SELECT c.project_id, array_agg(c.id) AS ids FROM (
     SELECT c.project_id, c.id FROM calls c WHERE ${IS_OVERDUE} ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int) c
   GROUP BY c.project_id`;
 
 /** Deletes those of the calls that still wait, except those being written to. */
-export const overdueErase = (projectId: string, ids: readonly string[]): Sql => sql`
+export const overdueErase = (projectId: string, ids: readonly string[]) => sql`
   WITH old AS (
     SELECT c.id FROM calls c
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_OVERDUE} ORDER BY c.id FOR UPDATE SKIP LOCKED)
   DELETE FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM old)) RETURNING 1`;
 
 /** Forgets the log records of a project that have waited longest for their span, where too many wait. */
-export const awaitedTrim = (projectId: string): Sql => sql`
+export const awaitedTrim = (projectId: string) => sql`
   WITH old AS (
     SELECT c.id FROM calls c
     WHERE c.project_id = ${projectId} AND ${IS_AWAITED} AND c.id = ANY(ARRAY(

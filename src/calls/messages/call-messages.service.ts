@@ -35,12 +35,6 @@ interface Write extends CallMessages {
   isAwaited?: boolean;
 }
 
-interface Row extends Record<string, unknown> {
-  project_id: string;
-  id: string;
-  is_awaited: boolean;
-}
-
 /** Of calls that wait for their spans, so much is stored between two looks at how many there are. */
 const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 
@@ -98,7 +92,7 @@ export class CallMessagesService implements OnApplicationShutdown {
   }
 
   private async writeOnce(byCall: Map<string, Write>): Promise<void> {
-    const stored = await this.database.query<Row>(messagesUpsert([...byCall.values()]));
+    const stored = await this.database.query(messagesUpsert([...byCall.values()]));
     const left = new Map(byCall);
     for (const { project_id, id, is_awaited } of stored) {
       const key = callKey(project_id, id);
@@ -108,9 +102,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     }
     const [some] = left.values();
     if (!some) return;
-    const refused = await this.database.query<Row>(
-      refusedQuery(some.projectId, [...left.values()]),
-    );
+    const refused = await this.database.query(refusedQuery(some.projectId, [...left.values()]));
     for (const { project_id, id } of refused) left.get(callKey(project_id, id))!.isRefused = true;
   }
 

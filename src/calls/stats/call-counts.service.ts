@@ -21,9 +21,7 @@ export class CallCountsService {
   }
 
   private async matching(query: CallsStatsDto): Promise<number> {
-    const [row] = await this.database.long(() =>
-      this.database.query<{ count: number }>(callsStatsQuery(query)),
-    );
+    const [row] = await this.database.long(() => this.database.query(callsStatsQuery(query)));
     return row!.count;
   }
 }

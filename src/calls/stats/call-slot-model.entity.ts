@@ -1,18 +1,16 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-const KEY = { primaryKeyConstraintName: 'call_slot_models_pkey' };
-
 /**
  * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
  * tokens, and which kinds of tokens its usage does not say. For the migration check only.
  */
 @Entity('call_slot_models')
 export class CallSlotModel {
-  @PrimaryColumn('text', { name: 'project_id', collation: 'C', ...KEY }) projectId!: string;
-  @PrimaryColumn('timestamptz', { ...KEY }) slot!: Date;
-  @PrimaryColumn('text', { name: 'llm_id', collation: 'C', ...KEY }) llmId!: string;
-  @PrimaryColumn('smallint', { ...KEY }) tier!: number;
-  @PrimaryColumn('smallint', { name: 'unknown_kinds', ...KEY }) unknownKinds!: number;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('timestamptz') slot!: Date;
+  @PrimaryColumn('text', { name: 'llm_id', collation: 'C' }) llmId!: string;
+  @PrimaryColumn('smallint') tier!: number;
+  @PrimaryColumn('smallint', { name: 'unknown_kinds' }) unknownKinds!: number;
   @Column('bigint', { name: 'call_count' }) callCount!: string;
   @Column('numeric', { name: 'prompt_tokens' }) promptTokens!: string;
   @Column('numeric', { name: 'completion_tokens' }) completionTokens!: string;

@@ -3,13 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** Statistics of the calls that started within five minutes, as of their last refresh: exact, unless a mark names the slot. For the migration check only. */
 @Entity('call_slots')
 export class CallSlot {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'call_slots_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('timestamptz', { primaryKeyConstraintName: 'call_slots_pkey' }) slot!: Date;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('timestamptz') slot!: Date;
   @Column('bigint', { name: 'call_count' }) callCount!: string;
   @Column('bigint', { name: 'ended_count' }) endedCount!: string;
   @Column('bigint', { name: 'error_count' }) errorCount!: string;

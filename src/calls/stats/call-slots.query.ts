@@ -1,6 +1,7 @@
 import { LOCKS } from '../../database/advisory-locks.js';
 import type { Marked } from '../../database/marks-refresher.js';
-import { identifier, join, sql, type Sql } from '../../query/sql.js';
+import { sql, type Sql } from '../../query/sql.js';
+import { BYTES } from '../calls.query.js';
 import { visibleIn } from '../../query/visible-calls.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
@@ -29,14 +30,6 @@ export const CALL_TOTALS = sql`count(*) AS call_count, count(c.ended_at) AS ende
   count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
   sum(${LATENCY_US}) AS latency_sum, min(${LATENCY_US}) AS latency_min, max(${LATENCY_US}) AS latency_max`;
 
-/** The stored size of the JSON of calls `c`, which is found without reading it. */
-const BYTES = sql`coalesce(sum(${join(
-  ['attributes', 'inputs', 'output', 'summary', 'otel_dump'].map(
-    (document) => sql`coalesce(pg_column_size(c.${identifier(document)}), 0)`,
-  ),
-  ' + ',
-)}), 0)`;
-
 /** Sums over the usage `u` of calls. */
 export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
   sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
@@ -53,7 +46,7 @@ export interface MarkedSlot {
 }
 
 /** Takes all marks of some slots away, and answers these slots. */
-export const marksTake = (projectId: string, limit: number): Sql => sql`
+export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
   WITH taken AS (
     DELETE FROM call_slot_marks WHERE project_id = ${projectId} AND slot = ANY(ARRAY(
       (SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot < now() - ${SLOT}
@@ -69,19 +62,18 @@ export const marksTake = (projectId: string, limit: number): Sql => sql`
  * Marks of slots that are not over, which count nothing: each write would mark such a slot anew, and it costs all of its
  * calls.
  */
-export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]): Sql => sql`
+export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]) => sql`
   INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
   SELECT ${projectId}, slot, 0, made_at
   FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
     AS s (slot, made_at)`;
 
-/** Answers what the calls of the slots took. */
-export const slotsDelete = (projectId: string, slots: readonly string[]): Sql => sql`
+/** Answers what the calls of each slot took. */
+export const slotsDelete = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   WITH models AS (
     DELETE FROM call_slot_models WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[])
-  ), gone AS (
-    DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes)
-  SELECT coalesce(sum(bytes), 0)::text AS bytes FROM gone`;
+  )
+  DELETE FROM call_slots WHERE project_id = ${projectId} AND slot = ANY(${slots}::timestamptz[]) RETURNING bytes::text`;
 
 /** The calls of each of some slots `s`, one look into the index of starts for each. */
 const ofSlot = (projectId: string, statistics: Sql) => sql`
@@ -89,18 +81,18 @@ const ofSlot = (projectId: string, statistics: Sql) => sql`
     AND c.started_at >= s.slot AND c.started_at < s.slot + ${SLOT}`;
 
 /** Answers what the calls of each slot take. */
-export const slotsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<{ bytes: string }>`
   INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
     latency_sum, latency_min, latency_max, latencies, bytes)
   SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
     ${ofSlot(
       projectId,
       sql`${CALL_TOTALS}, string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies,
-        ${BYTES} AS bytes FROM calls c`,
+        coalesce(sum(${BYTES}), 0) AS bytes FROM calls c`,
     )}) t
   WHERE t.call_count > 0 RETURNING bytes::text`;
 
-export const slotModelsInsert = (projectId: string, slots: readonly string[]): Sql => sql`
+export const slotModelsInsert = (projectId: string, slots: readonly string[]) => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
     cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input)
   SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (

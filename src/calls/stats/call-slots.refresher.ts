@@ -5,7 +5,6 @@ import { Schedule } from '../../database/schedule.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,
-  type MarkedSlot,
   marksKeep,
   marksTake,
   slotModelsInsert,
@@ -28,15 +27,15 @@ export class CallSlotsRefresher extends MarksRefresher {
   }
 
   protected async take(projectId: string, limit: number): Promise<number> {
-    const marked = await this.database.query<MarkedSlot>(marksTake(projectId, limit));
+    const marked = await this.database.query(marksTake(projectId, limit));
     if (marked.length === 0) return 0;
     const open = marked.filter(({ is_open }) => is_open);
     if (open.length > 0) await this.database.query(marksKeep(projectId, open));
     const slots = marked.filter(({ is_open }) => !is_open).map(({ slot }) => slot);
     let bytes = 0n;
     if (slots.length > 0) {
-      const gone = await this.database.query<Bytes>(slotsDelete(projectId, slots));
-      const made = await this.database.query<Bytes>(slotsInsert(projectId, slots));
+      const gone = await this.database.query(slotsDelete(projectId, slots));
+      const made = await this.database.query(slotsInsert(projectId, slots));
       await this.database.query(slotModelsInsert(projectId, slots));
       bytes = sumOf(made, ({ bytes: of }) => of) - sumOf(gone, ({ bytes: of }) => of);
     }
@@ -51,8 +50,4 @@ export class CallSlotsRefresher extends MarksRefresher {
 
 function sumOf<Row>(rows: readonly Row[], of: (row: Row) => string): bigint {
   return rows.reduce((sum, row) => sum + BigInt(of(row)), 0n);
-}
-
-interface Bytes {
-  bytes: string;
 }

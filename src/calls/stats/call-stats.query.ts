@@ -1,9 +1,10 @@
 import { identifier, join, Parameter, sql, type Sql } from '../../query/sql.js';
-import { visibleIn } from '../../query/visible-calls.js';
+import { LATENCY_MS, visibleIn } from '../../query/visible-calls.js';
 import { STATUS } from '../calls.query.js';
 import { WIRE } from '../../common/wire.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
+import type { Sorted } from './latencies.js';
 
 /** A part of time: inclusive, exclusive. */
 export interface Span {
@@ -33,13 +34,16 @@ export const MAX_ROWS = 50_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Rows, and what they are sorted by. */
-export interface Ordered {
-  rows: Sql;
+export interface Ordered<Row> {
+  rows: Sql<Row>;
   order: Sql;
 }
 
 /** At most `limit` rows; when there are more of them, or they are too large, nothing of them but that. */
-export const bounded = ({ rows, order }: Ordered, limit: number): Sql => sql`
+export const bounded = <Row>(
+  { rows, order }: Ordered<Row>,
+  limit: number,
+): Sql<Row & { is_too_large: boolean }> => sql`
   WITH found AS MATERIALIZED (${rows} LIMIT ${limit + 1}::bigint)
   SELECT size.is_too_large, found.* FROM (
     SELECT count(*) > ${limit}::bigint OR sum(octet_length(found::text)) > ${MAX_BYTES}::bigint AS is_too_large FROM found) size
@@ -52,7 +56,9 @@ const GROUP_VALUES: Record<string, Sql> = {
 };
 
 /** The slots of a part of time whose statistics have changed. */
-export const markedSlots = (projectId: string, { since, until }: Span, limit: number): Sql => sql`
+export const markedSlots = (projectId: string, { since, until }: Span, limit: number) => sql<{
+  ms: number;
+}>`
   SELECT (extract(epoch FROM m.slot) * 1000)::float8 AS ms FROM call_slot_marks m
   WHERE m.project_id = ${projectId} AND m.slot >= ${since}::timestamptz AND m.slot < ${until}::timestamptz
   GROUP BY m.slot ORDER BY m.slot LIMIT ${limit}::bigint`;
@@ -96,7 +102,7 @@ class Parts {
   }
 
   /** Statistics of calls that are read, and stored ones, where there are such parts of the window. */
-  both(ofCalls: Sql, ofSlots: Sql): Sql {
+  both<Row>(ofCalls: Sql<Row>, ofSlots: Sql<Row>): Sql<Row> {
     const { fresh, stored } = this.reading;
     if (stored.length === 0) return ofCalls;
     return fresh.length === 0 ? ofSlots : sql`${ofCalls} UNION ALL ${ofSlots}`;
@@ -127,10 +133,8 @@ export interface CallRow extends Record<string, unknown> {
   percentiles?: (number | null)[] | null;
 }
 
-const LATENCY_MS = sql`(extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8`;
-
 /** `percents` only where no stored statistics are read. */
-export function callRows(reading: Reading, percents: readonly number[] = []): Ordered {
+export function callRows(reading: Reading, percents: readonly number[] = []): Ordered<CallRow> {
   const parts = new Parts(reading);
   const percentiles =
     percents.length > 0
@@ -141,7 +145,7 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Or
   const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
     sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
     ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
-  const rows = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
+  const rows: Sql<CallRow> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
     sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
     min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
     ${percents.length > 0 ? sql`, min(percentiles)::json AS percentiles` : sql``}
@@ -149,14 +153,20 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Or
   return { rows, order: sql`bucket${parts.groupNames}` };
 }
 
+/** Of calls in a bucket, sorted. */
+interface Latencies {
+  bucket: number;
+  latencies: Sorted;
+}
+
 /** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
-export function latencyLists(reading: Reading, { since, until }: Span): Sql {
+export function latencyLists(reading: Reading, { since, until }: Span): Sql<Latencies> {
   const parts = new Parts(reading);
-  const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} - 1 AS bucket,
+  const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} - 1 AS bucket,
     string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
     WHERE c.ended_at IS NOT NULL AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
     GROUP BY bucket`;
-  const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
+  const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
     WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
   return parts.both(ofCalls, ofSlots);
 }
@@ -183,7 +193,7 @@ export interface UsageRow extends Record<string, unknown> {
 const USAGE = sql`CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`;
 const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
 
-export function usageRows(reading: Reading): Ordered {
+export function usageRows(reading: Reading): Ordered<UsageRow> {
   const parts = new Parts(reading);
   const tiers = new Parameter(reading.tiers);
   const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id,
@@ -194,7 +204,7 @@ export function usageRows(reading: Reading): Ordered {
     s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
     sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
     min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
-  const rows = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
+  const rows: Sql<UsageRow> = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
     sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
     sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
     sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
@@ -247,7 +257,7 @@ export function spreadRows(
   reading: Reading,
   metrics: readonly { metric: UsageMetric; percentiles: readonly number[] }[],
   prices: readonly PriceRow[],
-): Ordered {
+): Ordered<SpreadRow> {
   const parts = new Parts(reading);
   const ofKind = (kind: number) => prices.map((row) => row.prices[kind]);
   const columns = metrics.map(({ metric, percentiles }) => {
@@ -259,12 +269,9 @@ export function spreadRows(
       (count(*) FILTER (WHERE ${value} <> 0))::float8 AS ${named('count_true')},
       percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
   });
-  const rows = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns, ', ')} FROM (
+  const rows: Sql<SpreadRow> = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns)} FROM (
     SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id${parts.groups},
-      ${join(
-        metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`),
-        ', ',
-      )}
+      ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
     ${parts.calls} ${USAGE}
     LEFT JOIN unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
       ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],

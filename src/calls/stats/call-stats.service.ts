@@ -1,3 +1,4 @@
+import { groupedBy } from '../../common/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../common/buckets.js';
 import { dateOf } from '../../common/dto.js';
@@ -22,13 +23,12 @@ import {
   type PriceRow,
   type Reading,
   type Span,
-  type SpreadRow,
   spreadRows,
   type UsageRow,
   usageRows,
 } from './call-stats.query.js';
 import { maxBucketsOf, tooLarge, type Wanted, wantedOf } from './call-stats.values.js';
-import { percentileOf, type Sorted } from './latencies.js';
+import { percentileOf } from './latencies.js';
 import { partsOf, slotsWithin } from './windows.js';
 
 /** Changed slots of a window; with more of them, all of its calls are read. */
@@ -117,9 +117,7 @@ export class CallStatsService {
     const whole = slotsWithin(ceilingOf(window.since), dateOf(window.until));
     if (!whole || !request.isPlain || tiers.length > TIERS.length) return all;
     const inside = { since: iso(whole.since), until: iso(whole.until) };
-    const marked = await this.database.query<{ ms: number }>(
-      markedSlots(projectId, inside, MAX_MARKED + 1),
-    );
+    const marked = await this.database.query(markedSlots(projectId, inside, MAX_MARKED + 1));
     const slots = new Set(marked.map(({ ms }) => ms));
     for (const change of changes) {
       const slot = Math.floor(+dateOf(change) / SLOT_MS) * SLOT_MS;
@@ -142,7 +140,7 @@ export class CallStatsService {
     if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
     const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
     const isStored = reading.stored.length > 0;
-    const rows = await this.rows<CallRow>(callRows(reading, isStored ? [] : percents), limit);
+    const rows = await this.rows(callRows(reading, isStored ? [] : percents), limit);
     if (isStored && percents.length > 0) await this.addPercentiles(reading, rows, percents);
     return callBuckets(request, rows);
   }
@@ -175,21 +173,15 @@ export class CallStatsService {
     span: Span,
     percents: readonly number[],
   ): Promise<void> {
-    const found = await this.database.query<{ bucket: number; latencies: Sorted }>(
-      latencyLists(reading, span),
-    );
-    const lists = new Map<number, Sorted[]>();
-    for (const { bucket, latencies } of found) {
-      const ofBucket = lists.get(bucket);
-      if (ofBucket) ofBucket.push(latencies);
-      else lists.set(bucket, [latencies]);
-    }
+    const found = await this.database.query(latencyLists(reading, span));
+    const byBucket = groupedBy(found, ({ bucket }) => bucket);
     const turn = new Turn();
     for (const row of rows) {
+      const lists = (byBucket.get(row.bucket) ?? []).map(({ latencies }) => latencies);
       row.percentiles = [];
       for (const percent of percents) {
         if (turn.isOver) await turn.next();
-        const us = percentileOf(lists.get(row.bucket) ?? [], percent);
+        const us = percentileOf(lists, percent);
         row.percentiles.push(us && us / 1000);
       }
     }
@@ -209,7 +201,7 @@ export class CallStatsService {
       stored: [],
       condition: allOf(reading.condition, isInside),
     };
-    const [sorted] = await this.rows<CallRow>(callRows(direct, percents), 1);
+    const [sorted] = await this.rows(callRows(direct, percents), 1);
     row.percentiles = sorted!.percentiles!;
   }
 
@@ -219,17 +211,17 @@ export class CallStatsService {
     hasCosts: boolean,
   ): Promise<string[]> {
     let reading = given;
-    let rows = await this.rows<UsageRow>(usageRows(reading));
+    let rows = await this.rows(usageRows(reading));
     const prices = hasCosts ? await this.prices(request, reading, rows) : null;
     if (prices?.splits) {
       reading = await this.readingOf(request, prices.splits.changes, prices.splits.tiers);
-      rows = await this.rows<UsageRow>(usageRows(reading));
+      rows = await this.rows(usageRows(reading));
       prices.book = await this.bookOf(request, reading, rows);
     }
     const spread = request.usage.filter(needsSpread);
     const spreads =
       spread.length > 0
-        ? await this.rows<SpreadRow>(
+        ? await this.rows(
             spreadRows(
               { ...reading, fresh: [request.window], stored: [] },
               spread,
@@ -263,11 +255,8 @@ export class CallStatsService {
   }
 
   /** @throws ApiError `too_large` */
-  private async rows<Row extends Record<string, unknown>>(
-    query: Ordered,
-    limit = MAX_ROWS,
-  ): Promise<Row[]> {
-    const found = await this.database.query<Row & { is_too_large: boolean }>(bounded(query, limit));
+  private async rows<Row>(query: Ordered<Row>, limit = MAX_ROWS): Promise<Row[]> {
+    const found = await this.database.query(bounded(query, limit));
     if (found[0]?.is_too_large) throw tooLarge();
     return found;
   }

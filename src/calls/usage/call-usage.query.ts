@@ -32,7 +32,7 @@ export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
 const usageOf = (
   calls: Sql,
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
-): Sql => sql`
+) => sql`
   SELECT row_to_json(t)::text FROM (
     SELECT c.id, c.parent_id, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
       u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,

@@ -16,7 +16,7 @@ import { isReached } from '../preview.query.js';
 export const JOBS_CHANNEL = 'skein_training_jobs';
 
 /** Wakes the claims that wait, when the transaction commits. */
-export const notifyQueue = (): Sql => sql`SELECT pg_notify(${JOBS_CHANNEL}, '')`;
+export const notifyQueue = () => sql`SELECT pg_notify(${JOBS_CHANNEL}, '')`;
 
 /** A job as its transitions answer it. */
 export interface JobRow {
@@ -68,18 +68,18 @@ const isOf = ({ job, tokenHash }: Lease) =>
 const isHeldBy = (lease: Lease) =>
   sql`${isOf(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
-export const jobOfProject = (projectId: string, id: string): Sql =>
-  sql`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
+export const jobOfProject = (projectId: string, id: string) =>
+  sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
 
-export const jobById = (id: string, caller: Caller): Sql =>
-  sql`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
+export const jobById = (id: string, caller: Caller) =>
+  sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 
 /** The job that this token was given for, whatever became of it. */
-export const jobOf = (lease: Lease): Sql =>
-  sql`SELECT ${ROW} FROM training_jobs j WHERE ${isOf(lease)}`;
+export const jobOf = (lease: Lease) =>
+  sql<JobRow>`SELECT ${ROW} FROM training_jobs j WHERE ${isOf(lease)}`;
 
 /** The job, and the size of its payload. */
-export const heldPayload = (lease: Lease): Sql => sql`
+export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
   SELECT ${ROW}, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE ${isHeldBy(lease)}`;
@@ -94,7 +94,7 @@ const isNext = (ofProject: Sql) => sql`q.status = 'queued' AND NOT EXISTS (
     AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))`;
 
 /** The oldest jobs that may be claimed. */
-export const nextJobs = (caller: Caller, baseModels: string[]): Sql => sql`
+export const nextJobs = (caller: Caller, baseModels: string[]) => sql<FoundJob>`
   SELECT q.project_id, q.id FROM training_jobs q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE ${allOf(
@@ -103,6 +103,20 @@ export const nextJobs = (caller: Caller, baseModels: string[]): Sql => sql`
     baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
   )}
   ORDER BY q.created_at, q.id LIMIT ${CANDIDATES}`;
+
+export interface ClaimedRow {
+  job_id: string;
+  project_id: string;
+  model_id: string;
+  name: string;
+  base_model: string;
+  parent_step: number;
+  attempt: number;
+  config: string | null;
+  lease_expires_at: string;
+  bytes: number;
+  sha256: string;
+}
 
 export interface Claim {
   workerId: string;
@@ -117,7 +131,7 @@ export const claim = (
   { project_id: project, id }: Pick<JobRow, 'project_id' | 'id'>,
   { workerId, tokenHash }: Claim,
   { trainerLeaseSeconds }: Config,
-): Sql => sql`
+) => sql<ClaimedRow>`
   UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
     leased_at = now(), lease_expires_at = now() + ${seconds(trainerLeaseSeconds)},
@@ -133,16 +147,16 @@ export const claim = (
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
-export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config): Sql => sql`
+export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
   UPDATE training_jobs j SET lease_expires_at = now() + ${seconds(trainerLeaseSeconds)} WHERE ${isHeldBy(lease)} RETURNING ${ROW}`;
 
 /** leased → running. */
-export const start = (lease: Lease): Sql => sql`
+export const start = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
   WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${ROW}`;
 
 /** running → succeeded. */
-export const succeed = (lease: Lease): Sql => sql`
+export const succeed = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
     step = 1 + (SELECT max(c.step) FROM checkpoints c
@@ -158,7 +172,7 @@ export interface NewCheckpoint {
   metrics: string;
 }
 
-export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint): Sql => sql`
+export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint) => sql`
   INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes)
   VALUES (${job.project_id}, ${job.model_id}, ${job.step}, ${checkpoint.id}, ${checkpoint.metrics}::jsonb,
     ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes})`;
@@ -178,7 +192,7 @@ function endAttempt(
   at: string,
   { isRetryable, message }: Failure,
   { trainerMaxAttempts }: Config,
-): Sql {
+): Sql<JobRow> {
   const isCancelled = sql`j.cancel_requested_at IS NOT NULL`;
   const isRetried = sql`(${isRetryable}::boolean AND j.attempt < ${trainerMaxAttempts} AND NOT ${isCancelled})`;
   return sql`
@@ -194,13 +208,13 @@ function endAttempt(
 
 const CANCELLED = 'the job was cancelled';
 
-export const fail = (lease: Lease, failure: Failure, config: Config): Sql =>
+export const fail = (lease: Lease, failure: Failure, config: Config): Sql<JobRow> =>
   endAttempt(isHeldBy(lease), lease.job.at, failure, config);
 
 /** What the watchdog looks for among the jobs `j`, and how it ends those that it finds. */
 export interface Overdue {
   condition: Sql;
-  end: (guard: Sql, at: string) => Sql;
+  end: (guard: Sql, at: string) => Sql<JobRow>;
 }
 
 export function overdueKinds(config: Config): Overdue[] {
@@ -229,17 +243,17 @@ export function overdueKinds(config: Config): Overdue[] {
 }
 
 /** Up to 100 a time. */
-export const overdueJobs = ({ condition }: Overdue): Sql => sql`
+export const overdueJobs = ({ condition }: Overdue) => sql<FoundJob>`
   SELECT j.project_id, j.id, ${AT} FROM training_jobs j WHERE ${condition} ORDER BY j.project_id, j.id LIMIT 100`;
 
 /** Ends a job that is still overdue. */
 export const overdueEnd = (
   { condition, end }: Overdue,
   job: Pick<FoundJob, 'project_id' | 'id' | 'at'>,
-): Sql => end(sql`${isJob(job)} AND ${condition}`, job.at);
+): Sql<JobRow> => end(sql`${isJob(job)} AND ${condition}`, job.at);
 
 /** queued → cancelled; of a job that a trainer holds, only the wish is noted. */
-export const cancel = (job: FoundJob): Sql => sql`
+export const cancel = (job: FoundJob) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
     finished_at = CASE WHEN j.status = 'queued' THEN ${job.at}::timestamptz END,
@@ -248,7 +262,7 @@ export const cancel = (job: FoundJob): Sql => sql`
   WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${ROW}`;
 
 /** Every job of a model that has not ended → cancelled. */
-export const cancelAllOf = (project: string, model: string): Sql => sql`
+export const cancelAllOf = (project: string, model: string) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL
   WHERE j.project_id = ${project} AND j.model_id = ${model} AND ${IS_OPEN} RETURNING ${ROW}`;
@@ -273,17 +287,20 @@ export function eventsInsert({ project_id, id, attempt }: JobRow, events: NewEve
     SELECT ${project_id}::text, ${id}::uuid,
       n + (SELECT coalesce(max(seq), 0) FROM training_job_events WHERE project_id = ${project_id} AND job_id = ${id}),
       event_id, type, data, ${attempt}::int, trainer_seq
-    FROM (VALUES ${join(values, ', ')}) AS e (n, event_id, type, data, trainer_seq)`;
+    FROM (VALUES ${join(values)}) AS e (n, event_id, type, data, trainer_seq)`;
 }
 
 /** Which of the numbers the attempt has used; and, as null, whether the job has its `training_started`. */
-export const eventsKnown = ({ project_id, id, attempt }: JobRow, seqs: number[]): Sql => sql`
+export const eventsKnown = ({ project_id, id, attempt }: JobRow, seqs: number[]) => sql<{
+  seq: number | null;
+  type: string;
+}>`
   SELECT CASE WHEN type <> 'training_started' OR attempt = ${attempt} THEN trainer_seq::float8 END AS seq, type
   FROM training_job_events
   WHERE project_id = ${project_id} AND job_id = ${id}
     AND (type = 'training_started' OR (attempt = ${attempt} AND trainer_seq = ANY(${seqs}::bigint[])))`;
 
 /** What a failed attempt reported, once the job is tried again. That training has started stays true. */
-export const eventsHide = ({ project_id, id, attempt }: JobRow): Sql => sql`
+export const eventsHide = ({ project_id, id, attempt }: JobRow) => sql`
   UPDATE training_job_events SET is_hidden = true
   WHERE project_id = ${project_id} AND job_id = ${id} AND attempt = ${attempt} AND type <> 'training_started'`;

@@ -4,7 +4,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../auth/caller.js';
-import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../../common/errors.js';
 import { CONFIG, type Config } from '../../config.js';
 import { LOCKS, tryLock } from '../../database/advisory-locks.js';
 import { Database } from '../../database/database.js';
@@ -19,6 +19,7 @@ import {
   checkpointAdd,
   type Claim,
   claim,
+  type ClaimedRow,
   eventsHide,
   eventsInsert,
   eventsKnown,
@@ -58,20 +59,6 @@ import { modelLock } from '../preview.query.js';
 const CLAIM_TRIES = 10;
 /** Of an error message: what is beyond is cut off. */
 const MAX_MESSAGE = 10_000;
-
-interface ClaimedRow {
-  job_id: string;
-  project_id: string;
-  model_id: string;
-  name: string;
-  base_model: string;
-  parent_step: number;
-  attempt: number;
-  config: string | null;
-  lease_expires_at: string;
-  bytes: number;
-  sha256: string;
-}
 
 /**
  * The queue of training jobs, as trainers see it, and as the watchdog keeps it moving. Its states are in the database
@@ -131,7 +118,7 @@ export class QueueService implements OnModuleInit {
     const token = randomBytes(32).toString('base64url');
     for (let tries = 1; tries <= CLAIM_TRIES; tries++) {
       await caller.assertValid();
-      const next = await this.database.query<FoundJob>(nextJobs(caller, base_models ?? []));
+      const next = await this.database.query(nextJobs(caller, base_models ?? []));
       if (next.length === 0) return null;
       for (const job of next) {
         const claimed = await this.claimOne(job, { workerId, tokenHash: hashOf(token) });
@@ -144,7 +131,7 @@ export class QueueService implements OnModuleInit {
   /** Undefined when another claimer was quicker at the job, or at one of the same model. */
   private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
     try {
-      const [row] = await this.database.query<ClaimedRow>(claim(job, by, this.config));
+      const [row] = await this.database.query(claim(job, by, this.config));
       if (row) this.database.note(row.project_id, 'jobs');
       return row;
     } catch (error) {
@@ -155,7 +142,7 @@ export class QueueService implements OnModuleInit {
 
   async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
     const lease = await this.leaseOf(holder, caller);
-    const [job] = await this.database.query<JobRow>(renewLease(lease, this.config));
+    const [job] = await this.database.query(renewLease(lease, this.config));
     if (!job) throw leaseLost();
     return {
       lease_expires_at: job.lease_expires_at!,
@@ -166,7 +153,7 @@ export class QueueService implements OnModuleInit {
   /** The groups as gzip JSONL, read piece by piece: a slow trainer holds no connection. */
   async payload(holder: Holder, caller: Caller): Promise<{ stream: Readable; bytes: number }> {
     const lease = await this.leaseOf(holder, caller);
-    const [job] = await this.database.query<JobRow & { bytes: number }>(heldPayload(lease));
+    const [job] = await this.database.query(heldPayload(lease));
     if (!job) throw leaseLost();
     const chunks = this.uploads.payloadOf(job.project_id, job.batch_id, caller);
     return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
@@ -178,17 +165,17 @@ export class QueueService implements OnModuleInit {
     const violations = given.flatMap(({ type, data }, i) =>
       dataViolation(type, data, `events[${i}].data`),
     );
-    if (violations.length > 0) throw invalidRequest(violations);
+    assertNone(violations);
     const lease = await this.leaseOf(holder, caller);
     await this.database.transaction(async () => {
-      const [job] = await this.database.query<JobRow>(renewLease(lease, this.config));
+      const [job] = await this.database.query(renewLease(lease, this.config));
       if (!job) throw leaseLost();
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
           throw refused('the first event of an attempt must be training_started');
         await this.database.query(start(lease));
       }
-      const known = await this.database.query<{ seq: number | null; type: string }>(
+      const known = await this.database.query(
         eventsKnown(
           job,
           events.map(({ seq }) => seq),
@@ -209,7 +196,7 @@ export class QueueService implements OnModuleInit {
     const { project_id, model_id } = lease.job;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
-      const [job] = await this.database.query<JobRow>(succeed(lease));
+      const [job] = await this.database.query(succeed(lease));
       if (!job) return { step: await this.stepOfEnded(lease) };
       const { uri, sha256 = null, size_bytes: sizeBytes = null } = body.checkpoint;
       const metrics = JSON.stringify(storableKeys(body.metrics));
@@ -225,7 +212,7 @@ export class QueueService implements OnModuleInit {
 
   /** A report that is resent, because its answer was lost, is answered as the first time. */
   private async stepOfEnded(lease: Lease): Promise<number> {
-    const [job] = await this.database.query<JobRow>(jobOf(lease));
+    const [job] = await this.database.query(jobOf(lease));
     if (job?.status === 'succeeded') return job.step!;
     if (job?.status === 'leased')
       throw refused('the job has not started: the event training_started comes first');
@@ -245,7 +232,7 @@ export class QueueService implements OnModuleInit {
         fail(lease, { isRetryable: retryable, message }, this.config),
       );
       if (job) return { status: job.status };
-      const [ended] = await this.database.query<JobRow>(jobOf(lease));
+      const [ended] = await this.database.query(jobOf(lease));
       if (ended?.status === 'failed' || ended?.status === 'cancelled')
         return { status: ended.status };
       throw leaseLost();
@@ -264,7 +251,7 @@ export class QueueService implements OnModuleInit {
 
   /** Cancels a job whose groups are to be erased; answers its batch. In the transaction of the caller. */
   async forget(projectId: string, id: string): Promise<string[]> {
-    const [job] = await this.database.query<FoundJob>(jobOfProject(projectId, id));
+    const [job] = await this.database.query(jobOfProject(projectId, id));
     if (!job) return [];
     await this.settle(cancel(job));
     return [job.batch_id];
@@ -281,17 +268,17 @@ export class QueueService implements OnModuleInit {
    */
   async sweep(): Promise<void> {
     await this.database.transaction(async () => {
-      const [row] = await this.database.query<{ is_mine: boolean }>(tryLock(LOCKS.watchdog));
+      const [row] = await this.database.query(tryLock(LOCKS.watchdog));
       if (!row!.is_mine) return;
       for (const kind of overdueKinds(this.config))
-        for (const job of await this.database.query<FoundJob>(overdueJobs(kind)))
+        for (const job of await this.database.query(overdueJobs(kind)))
           await this.settle(overdueEnd(kind, job));
     });
   }
 
   /** Runs a transition out of an attempt, and writes down for the clients what came of it. */
-  private async settle(transition: Sql): Promise<JobRow[]> {
-    const jobs = await this.database.query<JobRow>(transition);
+  private async settle(transition: Sql<JobRow>): Promise<JobRow[]> {
+    const jobs = await this.database.query(transition);
     for (const job of jobs) {
       this.database.note(job.project_id, 'jobs');
       if (job.status === 'queued') {
@@ -316,7 +303,7 @@ export class QueueService implements OnModuleInit {
 
   /** @throws ApiError `not_found` for an unknown job and for one that the key does not reach. */
   async find(id: string, caller: Caller): Promise<FoundJob> {
-    const [job] = await this.database.query<FoundJob>(jobById(idOf(id, 'training job'), caller));
+    const [job] = await this.database.query(jobById(idOf(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
     return job;
   }

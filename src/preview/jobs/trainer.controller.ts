@@ -1,9 +1,7 @@
 import {
   Body,
-  Controller,
   Get,
   Headers,
-  HttpCode,
   HttpStatus,
   Param,
   Post,
@@ -11,17 +9,10 @@ import {
   Res,
   StreamableFile,
 } from '@nestjs/common';
-import {
-  ApiHeader,
-  ApiNoContentResponse,
-  ApiOkResponse,
-  ApiProduces,
-  ApiTags,
-} from '@nestjs/swagger';
+import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
-import { JSON_TYPE } from '../pages.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
   ClaimDto,
@@ -38,16 +29,14 @@ const LEASE_TOKEN = 'x-lease-token';
 const GZIP = 'application/gzip';
 
 /** What a trainer speaks. Every 409 means: stop working on the job. */
-@ApiTags('preview: trainers')
-@BearerAuth()
-@Allow('trainer')
 @NoProjectField('a job belongs to one, which QueueService checks')
-@Controller('v1/preview/trainer')
+@Resource('preview: trainers', BearerAuth(), 'v1/preview/trainer')
 export class TrainerController {
   constructor(private readonly queue: QueueService) {}
 
   /** Leases the oldest training job that can run, waiting for one if asked to; 204 when there is none. */
   @Post('claims')
+  @Allow('trainer')
   @ApiOkResponse({ type: ClaimedDto })
   @ApiNoContentResponse()
   async claim(
@@ -58,11 +47,12 @@ export class TrainerController {
   ): Promise<void> {
     const claimed = await this.queue.claim(body, caller, request);
     if (claimed === null) response.status(HttpStatus.NO_CONTENT).send();
-    else response.status(HttpStatus.OK).set('Content-Type', JSON_TYPE).send(claimed);
+    else response.status(HttpStatus.OK).type('json').send(claimed);
   }
 
   /** The trajectory groups of the job as gzip JSONL, one group per line. */
   @Get('jobs/:id/payload')
+  @Allow('trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   @ApiProduces(GZIP)
   async payload(
@@ -75,8 +65,7 @@ export class TrainerController {
   }
 
   /** Keeps the lease. */
-  @Post('jobs/:id/heartbeat')
-  @HttpCode(HttpStatus.OK)
+  @Operation('jobs/:id/heartbeat', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   heartbeat(
     @Param('id') id: string,
@@ -87,8 +76,7 @@ export class TrainerController {
   }
 
   /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
-  @Post('jobs/:id/events')
-  @HttpCode(HttpStatus.OK)
+  @Operation('jobs/:id/events', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   @ApiOkResponse({ schema: { example: {} } })
   async addEvents(
@@ -102,8 +90,7 @@ export class TrainerController {
   }
 
   /** Ends the job with a new checkpoint. */
-  @Post('jobs/:id/complete')
-  @HttpCode(HttpStatus.OK)
+  @Operation('jobs/:id/complete', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   complete(
     @Param('id') id: string,
@@ -115,8 +102,7 @@ export class TrainerController {
   }
 
   /** Ends the attempt. The job is tried again if that may help and attempts are left. */
-  @Post('jobs/:id/fail')
-  @HttpCode(HttpStatus.OK)
+  @Operation('jobs/:id/fail', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   fail(
     @Param('id') id: string,

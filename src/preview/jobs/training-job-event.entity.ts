@@ -14,16 +14,10 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
   `type IN ('training_started', 'gradient_step', 'training_ended', 'training_failed')`,
 )
 export class TrainingJobEvent {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'training_job_events_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'job_id', primaryKeyConstraintName: 'training_job_events_pkey' })
-  jobId!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'job_id' }) jobId!: string;
   /** Order within the job. */
-  @PrimaryColumn('int', { primaryKeyConstraintName: 'training_job_events_pkey' }) seq!: number;
+  @PrimaryColumn('int') seq!: number;
   @Column('uuid') id!: string;
   @Column({ type: 'text', collation: 'C' }) type!:
     'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';

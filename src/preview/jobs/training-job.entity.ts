@@ -24,13 +24,8 @@ export type Status = (typeof STATUSES)[number];
   `status IN (${STATUSES.map((status) => `'${status}'`).join(', ')})`,
 )
 export class TrainingJob {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'training_jobs_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'training_jobs_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
   @Column({ type: 'text', collation: 'C', default: 'queued' }) status!: Status;

@@ -1,23 +1,12 @@
-import {
-  Body,
-  Controller,
-  Get,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Query,
-  Req,
-  type StreamableFile,
-} from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
+import { ApiJsonResponse } from '../../common/api-json-response.js';
 import { JSON_LINES, jsonLines } from '../../common/json-rows.js';
-import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
+import { EMPTY_PAGE } from '../pages.js';
 import { QueryPipe } from '../../common/query.pipe.js';
 import {
   TrainingJobCreatedDto,
@@ -29,17 +18,13 @@ import { TrainingJobsService } from './training-jobs.service.js';
 import { PageQueryDto } from '../preview.dto.js';
 import { refTo } from '../trajectory-rules.js';
 
-@ApiTags('preview: training jobs')
-@BearerAuth()
 @NoProjectField('a model or a job belongs to one, which TrainingJobsService checks')
-@Controller('v1/preview')
+@Resource('preview: training jobs', BearerAuth(), 'v1/preview')
 export class TrainingJobsController {
   constructor(private readonly jobs: TrainingJobsService) {}
 
   /** Queues a training job. The same body again, while the job has not ended, answers the same job. */
-  @Post('training-jobs')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('training-jobs', 'writer')
   @IdempotentItself()
   @ApiBody({ schema: refTo('TrainingJobCreateDto') })
   create(@Req() request: Request, @CallerParam() caller: Caller): Promise<TrainingJobCreatedDto> {
@@ -49,8 +34,7 @@ export class TrainingJobsController {
   /** The training jobs that the key reaches, by default the oldest first. */
   @Get('training-jobs')
   @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
   list(
     @Query(QueryPipe) query: TrainingJobsQueryDto,
     @CallerParam() caller: Caller,
@@ -61,19 +45,15 @@ export class TrainingJobsController {
   /** One training job. */
   @Get('training-jobs/:id')
   @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: TrainingJobDto })
+  @ApiJsonResponse({ type: TrainingJobDto })
   read(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
     return this.jobs.read(id, caller);
   }
 
   /** Ends a job that waits for a trainer; asks the trainer of one that runs to stop. */
-  @Post('training-jobs/:id/cancel')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('training-jobs/:id/cancel', 'writer')
   @Idempotent()
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ type: TrainingJobDto })
+  @ApiJsonResponse({ type: TrainingJobDto })
   cancel(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
     return this.jobs.cancel(id, caller);
   }
@@ -81,8 +61,7 @@ export class TrainingJobsController {
   /** What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last. */
   @Get('training-jobs/:id/events')
   @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
   events(
     @Param('id') id: string,
     @Query(QueryPipe) query: PageQueryDto,
@@ -92,9 +71,7 @@ export class TrainingJobsController {
   }
 
   /** Streams the trajectories of a model without their logprobs, one JSON object per line, the oldest first. */
-  @Post('trajectories/query')
-  @HttpCode(HttpStatus.OK)
-  @Allow('reader')
+  @Operation('trajectories/query', 'reader')
   @ApiProduces(JSON_LINES)
   async trajectories(
     @Body() query: TrajectoriesQueryDto,

@@ -1,9 +1,13 @@
 import type { Caller } from '../../auth/caller.js';
 import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../../query/columns.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
-import { PAGE_SIZE } from '../pages.js';
+import { type Item, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
-import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
+import type {
+  TrainingJobCreatedDto,
+  TrainingJobsQueryDto,
+  TrajectoriesQueryDto,
+} from './training-jobs.dto.js';
 import { isAskedFor, isReached, type ModelRow } from '../preview.query.js';
 
 export interface NewJob {
@@ -14,12 +18,15 @@ export interface NewJob {
   experimentalConfig: string | null;
 }
 
-export const jobInsert = ({ project_id, id: modelId }: ModelRow, job: NewJob): Sql => sql`
+export const jobInsert = ({ project_id, id: modelId }: ModelRow, job: NewJob) => sql`
   INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
   VALUES (${project_id}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
 
 /** The job of the model that has not ended and came with this very body. */
-export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql => sql`
+export const openJobOf = (
+  { project_id, id }: ModelRow,
+  bodySha256: Buffer,
+) => sql<TrainingJobCreatedDto>`
   SELECT j.id FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND b.body_sha256 = ${bodySha256}
@@ -27,7 +34,7 @@ export const openJobOf = ({ project_id, id }: ModelRow, bodySha256: Buffer): Sql
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
-const asJson = (condition: Sql, order = sql``) => sql`
+const asJson = (condition: Sql, order = sql``) => sql<Item>`
   SELECT t.id, row_to_json(t)::text AS json FROM (
     SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
@@ -40,10 +47,10 @@ const asJson = (condition: Sql, order = sql``) => sql`
     LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
     WHERE ${condition} ${order}) t`;
 
-export const jobJson = (id: string, caller: Caller): Sql =>
+export const jobJson = (id: string, caller: Caller): Sql<Item> =>
   asJson(sql`j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`);
 
-export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql {
+export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql<Item> {
   const isDescending = query.order === 'desc';
   return asJson(
     allOf(
@@ -58,14 +65,14 @@ export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql {
 }
 
 /** The place of an event, also of one that is hidden by now; no row for an unknown one. */
-export const eventPlace = ({ project_id, id }: JobRow, event: string): Sql => sql`
+export const eventPlace = ({ project_id, id }: JobRow, event: string) => sql<{ seq: number }>`
   SELECT seq FROM training_job_events WHERE project_id = ${project_id} AND job_id = ${id} AND id = ${event}`;
 
 export const eventsPage = (
   { project_id, id }: JobRow,
   after: number,
   limit = PAGE_SIZE,
-): Sql => sql`
+) => sql<Item>`
   SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
     'created_at', ${wireTime(sql`e.created_at`)})::text AS json
   FROM training_job_events e
@@ -97,10 +104,7 @@ const PLACE = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id'
   'created_at', ${wireTime(sql`b.created_at`)})::text`;
 
 /** Trajectories of a model, each as JSON text, by default in the order in which they came. */
-export const trajectoriesQuery = (
-  { project_id, id }: ModelRow,
-  query: TrajectoriesQueryDto,
-): Sql => sql`
+export const trajectoriesQuery = ({ project_id, id }: ModelRow, query: TrajectoriesQueryDto) => sql`
   SELECT left(t.document::text, -1) || ',' || substr(${PLACE}, 2) AS json
   FROM trajectory_batches b
   JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id

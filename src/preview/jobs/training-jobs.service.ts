@@ -8,7 +8,7 @@ import { ApiError, invalidRequest } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import { STATEMENT_MS } from '../../database/limits.js';
 import { groupsMissing, ModelsService } from '../models/models.service.js';
-import { idOf, type Item, noSuch, page } from '../pages.js';
+import { idOf, noSuch, page } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
 import type {
@@ -119,9 +119,7 @@ export class TrainingJobsService {
     model: ModelRow,
     upload: Upload,
   ): Promise<TrainingJobCreatedDto | undefined> {
-    const [job] = await this.database.query<TrainingJobCreatedDto>(
-      openJobOf(model, upload.bodySha256),
-    );
+    const [job] = await this.database.query(openJobOf(model, upload.bodySha256));
     return job;
   }
 
@@ -132,7 +130,7 @@ export class TrainingJobsService {
   ): Promise<TrainingJobCreatedDto> {
     const { project_id: projectId, id: modelId } = model;
     const id = uuidv7();
-    const [latest] = await this.database.query<{ step: number }>(latestStep(projectId, modelId));
+    const [latest] = await this.database.query(latestStep(projectId, modelId));
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split: null, jobId: id, step });
     await this.database.query(
@@ -144,13 +142,13 @@ export class TrainingJobsService {
   }
 
   async read(id: string, caller: Caller): Promise<string> {
-    const [job] = await this.database.query<Item>(jobJson(idOf(id, 'training job'), caller));
+    const [job] = await this.database.query(jobJson(idOf(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
     return job.json;
   }
 
   async list(query: TrainingJobsQueryDto, caller: Caller): Promise<string> {
-    return page(await this.database.query<Item>(jobsPage(query, caller)), query.limit);
+    return page(await this.database.query(jobsPage(query, caller)), query.limit);
   }
 
   async cancel(id: string, caller: Caller): Promise<string> {
@@ -162,11 +160,11 @@ export class TrainingJobsService {
     const job = await this.queue.find(id, caller);
     let seq = 0;
     if (after) {
-      const [event] = await this.database.query<{ seq: number }>(eventPlace(job, after));
+      const [event] = await this.database.query(eventPlace(job, after));
       if (!event) throw invalidRequest([{ path: 'after', message: 'is no event of the job' }]);
       seq = event.seq;
     }
-    return page(await this.database.query<Item>(eventsPage(job, seq, limit)), limit);
+    return page(await this.database.query(eventsPage(job, seq, limit)), limit);
   }
 
   async trajectories(query: TrajectoriesQueryDto, caller: Caller): Promise<Readable> {

@@ -3,15 +3,9 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** A state of a model: step 0 is the base model, each training job that succeeds adds the next. */
 @Entity('checkpoints')
 export class Checkpoint {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'checkpoints_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'model_id', primaryKeyConstraintName: 'checkpoints_pkey' })
-  modelId!: string;
-  @PrimaryColumn('int', { primaryKeyConstraintName: 'checkpoints_pkey' }) step!: number;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'model_id' }) modelId!: string;
+  @PrimaryColumn('int') step!: number;
   @Column('uuid') id!: string;
   /** Flat. Computed here or by a trainer, so nothing in it has to come back as it was spelled. */
   @Column('jsonb', { default: {} }) metrics!: Record<string, number>;

@@ -5,13 +5,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('models_id_idx', ['id'])
 @Index('models_name_idx', ['projectId', 'name'], { unique: true, where: 'deleted_at IS NULL' })
 export class Model {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'models_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'models_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column({ type: 'text', collation: 'C' }) name!: string;
   @Column({ type: 'text', name: 'base_model', collation: 'C' }) baseModel!: string;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;

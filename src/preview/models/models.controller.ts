@@ -1,19 +1,7 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Header,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Query,
-  Req,
-} from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { Body, Delete, Get, Param, Query, Req } from '@nestjs/common';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField } from '../../auth/access.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
 import { Caller, CallerParam } from '../../auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
 import {
@@ -26,21 +14,18 @@ import {
   ModelsQueryDto,
 } from './models.dto.js';
 import { ModelsService } from './models.service.js';
-import { EMPTY_PAGE, JSON_TYPE } from '../pages.js';
+import { EMPTY_PAGE } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
+import { ApiJsonResponse } from '../../common/api-json-response.js';
 import { QueryPipe } from '../../common/query.pipe.js';
 
-@ApiTags('preview: models')
-@BearerAuth()
 @NoProjectField('a model belongs to one, which ModelsService checks')
-@Controller('v1/preview/models')
+@Resource('preview: models', BearerAuth(), 'v1/preview/models')
 export class ModelsController {
   constructor(private readonly models: ModelsService) {}
 
   /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
-  @Post()
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation('', 'writer')
   @Idempotent({ unless: ({ return_existing }: ModelCreateDto) => return_existing === true })
   create(@Body() body: ModelCreateDto, @CallerParam() caller: Caller): Promise<ModelDto> {
     return this.models.create(body, caller);
@@ -49,8 +34,7 @@ export class ModelsController {
   /** The models that the key reaches, the oldest first. */
   @Get()
   @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
   list(@Query(QueryPipe) query: ModelsQueryDto, @CallerParam() caller: Caller): Promise<string> {
     return this.models.list(query, caller);
   }
@@ -66,8 +50,7 @@ export class ModelsController {
   /** The checkpoints of a model, by step. */
   @Get(':id/checkpoints')
   @Allow('reader')
-  @Header('Content-Type', JSON_TYPE)
-  @ApiOkResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
   checkpoints(
     @Param('id') id: string,
     @Query(QueryPipe) query: CheckpointsQueryDto,
@@ -89,9 +72,7 @@ export class ModelsController {
   }
 
   /** Keeps trajectory groups, and merges their metrics into the latest checkpoint under the name of the split. */
-  @Post(':model_id/log')
-  @HttpCode(HttpStatus.OK)
-  @Allow('writer')
+  @Operation(':model_id/log', 'writer')
   @IdempotentItself()
   @ApiBody({ schema: refTo('LogDto') })
   @ApiOkResponse({ schema: { example: {} } })

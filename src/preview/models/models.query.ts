@@ -1,24 +1,24 @@
 import type { Caller } from '../../auth/caller.js';
 import { allOf, sql, type Sql } from '../../query/sql.js';
 import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
-import { PAGE_SIZE } from '../pages.js';
+import { type Item, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached, latestStep, MODEL, ModelRow, OF_MODEL } from '../preview.query.js';
 
-export const modelInsert = (model: ModelRow, userId: string): Sql => sql`
+export const modelInsert = (model: ModelRow, userId: string) => sql<ModelRow>`
   INSERT INTO models AS m (project_id, id, name, base_model, user_id)
   VALUES (${model.project_id}, ${model.id}, ${model.name}, ${model.base_model}, ${userId})
   ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING ${MODEL}`;
 
-export const modelByName = (project: string, name: string): Sql => sql`
+export const modelByName = (project: string, name: string) => sql<ModelRow>`
   SELECT ${MODEL} FROM models m WHERE m.project_id = ${project} AND m.name = ${name} AND m.deleted_at IS NULL`;
 
-export const modelById = (id: string, caller: Caller): Sql => sql`
+export const modelById = (id: string, caller: Caller) => sql<ModelRow>`
   SELECT ${MODEL} FROM models m WHERE m.id = ${id} AND m.deleted_at IS NULL AND ${isReached(sql`m.project_id`, caller)}`;
 
-export const modelDelete = (project: string, id: string): Sql =>
+export const modelDelete = (project: string, id: string) =>
   sql`UPDATE models SET deleted_at = now() WHERE project_id = ${project} AND id = ${id}`;
 
-export const modelsPage = (query: ModelsQueryDto, caller: Caller): Sql => sql`
+export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<ModelRow>`
   SELECT ${MODEL} FROM models m
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,
@@ -33,7 +33,7 @@ export function checkpointsPage(
   { project_id, id }: ModelRow,
   { order, limit }: CheckpointsQueryDto,
   afterStep: number | null,
-): Sql {
+): Sql<Item> {
   const isDescending = order === 'desc';
   return sql`
     SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
@@ -45,18 +45,26 @@ export function checkpointsPage(
 }
 
 /** Merges metrics into the latest checkpoint and answers its step. */
-export const metricsMerge = (project: string, model: string, metrics: string): Sql => sql`
+export const metricsMerge = (project: string, model: string, metrics: string) => sql<{
+  step: number;
+}>`
   UPDATE checkpoints SET metrics = metrics || ${metrics}::jsonb
   WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)}) RETURNING step`;
 
 /** All of the steps but the latest one of the model. */
-export const checkpointsDelete = (project: string, model: string, steps: number[]): Sql => sql`
+export const checkpointsDelete = (project: string, model: string, steps: number[]) => sql<{
+  step: number;
+}>`
   DELETE FROM checkpoints
   WHERE ${OF_MODEL(project, model)} AND step = ANY(${steps}::int[]) AND step < (${latestStep(project, model)})
   RETURNING step`;
 
-export const allCheckpointsDelete = (project: string, model: string): Sql =>
+export const allCheckpointsDelete = (project: string, model: string) =>
   sql`DELETE FROM checkpoints WHERE ${OF_MODEL(project, model)} RETURNING 1`;
 
-export const batchesDelete = (project: string, model: string): Sql =>
-  sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;
+export const batchesDelete = (
+  project: string,
+  model: string,
+): Sql<{
+  id: string;
+}> => sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;

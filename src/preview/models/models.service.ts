@@ -27,7 +27,7 @@ import {
   modelInsert,
   modelsPage,
 } from './models.query.js';
-import { idOf, type Item, noSuch, page } from '../pages.js';
+import { idOf, noSuch, page } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelRow } from '../preview.query.js';
@@ -47,7 +47,7 @@ export class ModelsService {
     const projectId = `${body.entity ?? entityOf(caller)}/${project}`;
     caller.assertReaches(projectId);
     return this.database.transaction(async () => {
-      const [created] = await this.database.query<ModelRow>(
+      const [created] = await this.database.query(
         modelInsert({ project_id: projectId, id: uuidv7(), name, base_model }, caller.userName),
       );
       if (created) {
@@ -56,7 +56,7 @@ export class ModelsService {
         this.database.note(projectId, 'models');
         return modelDto(created);
       }
-      const [existing] = await this.database.query<ModelRow>(modelByName(projectId, name));
+      const [existing] = await this.database.query(modelByName(projectId, name));
       if (existing && return_existing) return modelDto(existing);
       throw new ApiError(
         'conflict',
@@ -70,14 +70,14 @@ export class ModelsService {
 
   async list(query: ModelsQueryDto, caller: Caller): Promise<string> {
     if (query.entity && query.project) caller.assertReaches(`${query.entity}/${query.project}`);
-    const rows = await this.database.query<ModelRow>(modelsPage(query, caller));
+    const rows = await this.database.query(modelsPage(query, caller));
     const items = rows.map((row) => ({ id: row.id, json: JSON.stringify(modelDto(row)) }));
     return page(items, query.limit);
   }
 
   /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
   async find(id: unknown, caller: Caller): Promise<ModelRow> {
-    const [model] = await this.database.query<ModelRow>(modelById(idOf(id, 'model'), caller));
+    const [model] = await this.database.query(modelById(idOf(id, 'model'), caller));
     if (!model) throw noSuch('model');
     return model;
   }
@@ -90,7 +90,7 @@ export class ModelsService {
       await this.queue.cancelAllOf(project_id, id);
       await this.database.query(modelDelete(project_id, id));
       const checkpoints = await this.database.query(allCheckpointsDelete(project_id, id));
-      const batches = await this.database.query<{ id: string }>(batchesDelete(project_id, id));
+      const batches = await this.database.query(batchesDelete(project_id, id));
       const ids = batches.map((batch) => batch.id);
       await this.uploads.forget(project_id, ids);
       const detail = { num_checkpoints: checkpoints.length, num_batches: batches.length };
@@ -110,7 +110,7 @@ export class ModelsService {
 
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
     const model = await this.find(id, caller);
-    const items = await this.database.query<Item>(
+    const items = await this.database.query(
       checkpointsPage(model, query, await this.stepAfter(model, query.after)),
     );
     return page(items, query.limit);
@@ -123,9 +123,7 @@ export class ModelsService {
   ): Promise<CheckpointsDeletedDto> {
     const { project_id } = await this.find(id, caller);
     const gone = await this.database.transaction(async () => {
-      const deleted = await this.database.query<{ step: number }>(
-        checkpointsDelete(project_id, id, steps),
-      );
+      const deleted = await this.database.query(checkpointsDelete(project_id, id, steps));
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {
         this.database.note(project_id, 'models');
@@ -171,9 +169,7 @@ export class ModelsService {
     { projectId, modelId, split }: { projectId: string; modelId: string; split: string },
   ): Promise<void> {
     const metrics = JSON.stringify(upload.reader.metrics.of(split));
-    const [latest] = await this.database.query<{ step: number }>(
-      metricsMerge(projectId, modelId, metrics),
-    );
+    const [latest] = await this.database.query(metricsMerge(projectId, modelId, metrics));
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
     this.database.note(projectId, 'models');

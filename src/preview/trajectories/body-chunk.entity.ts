@@ -1,17 +1,11 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. For the migration check only. */
+/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. */
 @Entity('body_chunks')
 export class BodyChunk {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'body_chunks_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { name: 'batch_id', primaryKeyConstraintName: 'body_chunks_pkey' })
-  batchId!: string;
-  @PrimaryColumn('int', { primaryKeyConstraintName: 'body_chunks_pkey' }) seq!: number;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'batch_id' }) batchId!: string;
+  @PrimaryColumn('int') seq!: number;
   @Column('boolean', { name: 'is_payload' }) isPayload!: boolean;
   /** A gzip member: the payload is those of all its chunks, one after the other. */
   @Column('bytea') text!: Buffer;

@@ -4,13 +4,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('trajectory_batches')
 @Index('trajectory_batches_model_idx', ['projectId', 'modelId'])
 export class TrajectoryBatch {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'trajectory_batches_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'trajectory_batches_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'model_id' }) modelId!: string;
   /** Null for those of a training job. */
   @Column({ type: 'text', collation: 'C', nullable: true }) split!: string | null;

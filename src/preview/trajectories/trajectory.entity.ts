@@ -4,13 +4,8 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('trajectories')
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {
-  @PrimaryColumn('text', {
-    name: 'project_id',
-    collation: 'C',
-    primaryKeyConstraintName: 'trajectories_pkey',
-  })
-  projectId!: string;
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'trajectories_pkey' }) id!: string;
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'batch_id' }) batchId!: string;
   @Column('int', { name: 'group_index' }) groupIndex!: number;
   @Column('int', { name: 'trajectory_index' }) trajectoryIndex!: number;

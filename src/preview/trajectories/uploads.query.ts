@@ -8,7 +8,7 @@ export interface StoredChunk {
   edits: Buffer | null;
 }
 
-export const chunkInsert = (project: string, batch: string, chunk: StoredChunk): Sql => sql`
+export const chunkInsert = (project: string, batch: string, chunk: StoredChunk) => sql`
   INSERT INTO body_chunks (project_id, batch_id, seq, is_payload, text, edits)
   VALUES (${project}, ${batch}, ${chunk.seq}, ${chunk.isPayload}, ${chunk.text}, ${chunk.edits})`;
 
@@ -20,22 +20,22 @@ export function trajectoriesInsert(project: string, batch: string, rows: Traject
       ${row.numTokens}::int, ${row.isOpaque}::boolean, ${row.reward}::float8, ${row.startTime}::timestamptz, ${row.document}::json)`,
   );
   return sql`INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
-    reward, start_time, document) VALUES ${join(values, ', ')}`;
+    reward, start_time, document) VALUES ${join(values)}`;
 }
 
 /** What a repeated key took back: the trajectories of some groups. */
-export const groupsRepeal = (project: string, batch: string, groups: number[]): Sql => sql`
+export const groupsRepeal = (project: string, batch: string, groups: number[]) => sql`
   DELETE FROM trajectories
   WHERE project_id = ${project} AND batch_id = ${batch} AND group_index = ANY(${groups}::int[])`;
 
 /** What a repeated key took back: all of them. */
-export const trajectoriesDelete = (project: string, batches: string[]): Sql =>
+export const trajectoriesDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM trajectories WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
-export const payloadRepeal = (project: string, batch: string): Sql =>
+export const payloadRepeal = (project: string, batch: string) =>
   sql`UPDATE body_chunks SET is_payload = false WHERE project_id = ${project} AND batch_id = ${batch}`;
 
-export const chunksDelete = (project: string, batches: string[]): Sql =>
+export const chunksDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
 
 export interface Batch {
@@ -53,7 +53,7 @@ export interface Batch {
   payloadSha256: Buffer;
 }
 
-export const batchInsert = (batch: Batch): Sql => sql`
+export const batchInsert = (batch: Batch) => sql`
   INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, num_groups, num_trajectories,
     body_bytes, body_sha256, payload_bytes, payload_sha256)
   VALUES (${batch.projectId}, ${batch.id}, ${batch.modelId}, ${batch.split}, ${batch.jobId}, ${batch.step},
@@ -61,6 +61,9 @@ export const batchInsert = (batch: Batch): Sql => sql`
     ${batch.payloadSha256})`;
 
 /** The next payload chunks of a batch behind `seq`, in order. */
-export const payloadChunks = (project: string, batch: string, seq: number): Sql => sql`
+export const payloadChunks = (project: string, batch: string, seq: number) => sql<{
+  seq: number;
+  text: Buffer;
+}>`
   SELECT seq, text FROM body_chunks
   WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} AND is_payload ORDER BY seq LIMIT 4`;

@@ -155,9 +155,7 @@ export class UploadsService {
       await caller.assertValid();
       const query = payloadChunks(projectId, batchId, seq);
       // They are asked for in the context of the connection.
-      const chunks = await database.runFor(key, () =>
-        database.long(() => database.query<{ seq: number; text: Buffer }>(query)),
-      );
+      const chunks = await database.runFor(key, () => database.long(() => database.query(query)));
       if (chunks.length === 0) return;
       for (const chunk of chunks) yield chunk.text;
       seq = chunks.at(-1)!.seq;
