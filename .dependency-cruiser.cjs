@@ -48,7 +48,8 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^src/',
-        pathNot: '^src/(main|server|command|workers)[.]ts$|[.]cli[.]ts$|^src/common/(logger|wire)[.]ts$',
+        pathNot:
+          '^src/(main|server|command|workers)[.]ts$|[.]cli[.]ts$|^src/common/(logger|wire)[.]ts$',
       },
       to: { path: '^src/process-config[.]ts$' },
     },
