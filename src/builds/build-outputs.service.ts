@@ -45,13 +45,8 @@ export class BuildOutputsService {
    * Queues a training job with the training side of a build, and logs the evaluation side.
    * @throws Busy when too many builds are handed on
    */
-  async submit(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
-    const slot = await this.slots.take(this.database.key());
-    try {
-      return await this.submitNow(body, caller);
-    } finally {
-      this.slots.free(slot);
-    }
+  submit(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
+    return this.slots.with(this.database.key(), () => this.submitNow(body, caller));
   }
 
   private async submitNow(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {

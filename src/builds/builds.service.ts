@@ -128,15 +128,11 @@ export class BuildsService {
   /** One snapshot for all statements of `work`, when it is its turn. @throws Busy when that does not come */
   private async inSnapshot<T>(work: () => Promise<T>, statementMs: number): Promise<T> {
     if (this.database.inTransaction) return work();
-    const slot = await this.slots.take(this.database.key());
-    try {
-      return await this.database.long(async () => {
-        await this.database.query(SNAPSHOT);
-        return work();
-      }, statementMs);
-    } finally {
-      this.slots.free(slot);
-    }
+    const read = async () => {
+      await this.database.query(SNAPSHOT);
+      return work();
+    };
+    return this.slots.with(this.database.key(), () => this.database.long(read, statementMs));
   }
 
   private async findUntrained(

@@ -221,8 +221,7 @@ export class Database {
    * @throws Busy when too much is under way that may hold a connection for long
    */
   async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const slot = await this.slots.take(OURS());
-    try {
+    await this.slots.with(OURS(), async () => {
       const client = await this.connections.connect();
       const cut = () => void client.end();
       signal.addEventListener('abort', cut);
@@ -236,9 +235,7 @@ export class Database {
         signal.removeEventListener('abort', cut);
         client.release(true);
       }
-    } finally {
-      this.slots.free(slot);
-    }
+    });
   }
 
   /** Work inside work that has a slot: the longer limit of the two holds. */

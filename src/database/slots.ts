@@ -67,6 +67,16 @@ export class Slots {
     });
   }
 
+  /** Runs the work with a slot. @throws Busy when none comes free in time */
+  async with<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const slot = await this.take(key);
+    try {
+      return await work();
+    } finally {
+      this.free(slot);
+    }
+  }
+
   /** A slot that is free now, and that nobody else waits for. */
   takeNow(key: string): Slot | undefined {
     if (this.next() !== undefined) return undefined;
