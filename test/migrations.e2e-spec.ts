@@ -23,6 +23,23 @@ describe('migrations', () => {
     expect(upQueries.map(({ query: text }) => text)).toEqual([]);
   });
 
+  it('make the checks and the indexes that the entities describe', async () => {
+    const other = await openTestDatabase({ isEmpty: true });
+    const described = await new DataSource(dataSourceOptions(other.url)).initialize();
+    await described.synchronize();
+    // TypeORM compares checks, and the conditions of indexes, by their names alone
+    const definitions = async (source: DataSource): Promise<Record<string, string>> => {
+      const rows = await source.query(`
+        SELECT conname AS name, pg_get_constraintdef(oid) AS text FROM pg_constraint WHERE contype = 'c'
+        UNION ALL SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'`);
+      return Object.fromEntries(rows.map(({ name, text }: any) => [name, text]));
+    };
+    const wanted = await definitions(described);
+    await described.destroy();
+    await other.drop();
+    expect(await definitions(dataSource)).toMatchObject(wanted);
+  });
+
   it('have nothing to do the second time', async () => {
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -61,7 +78,7 @@ describe('migrations', () => {
   it('keep no statistics of project_id, which would be wrong for a project loaded since', async () => {
     await query('ANALYZE');
     const kept = await query(`
-      SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      SELECT format('ALTER TABLE %I ALTER COLUMN project_id SET STATISTICS 0', c.relname) AS missing FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace AND a.attname = 'project_id'
         AND a.attstattarget IS DISTINCT FROM 0`);
     expect(kept).toEqual([]);
@@ -69,7 +86,7 @@ describe('migrations', () => {
 
   it('sort every text by code point', async () => {
     const columns = await query(`
-      SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      SELECT format('%I of %I is to be text COLLATE "C"', a.attname, c.relname) AS missing FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
       JOIN pg_attribute p ON p.attrelid = c.oid AND p.attname = 'project_id'
       WHERE c.relkind = 'r' AND a.atttypid = 'text'::regtype AND a.attnum > 0 AND a.attcollation <> '"C"'::regcollation`);
     expect(columns).toEqual([]);
