@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ModulesContainer } from '@nestjs/core';
+import { getMetadataStorage } from 'class-validator';
 import { startApp, type TestApp } from './support/app.js';
 
 const ROOT = resolve('src');
@@ -120,4 +121,34 @@ it('every field of a class in *.dto.ts is in openapi.json, where the class is', 
         missing.push(`${dto.name}.${field} of ${file} needs @ApiProperty()`);
   }
   expect(missing).toEqual([]);
+});
+
+/** What bounds a text or a list in place of a rule. */
+const BOUNDED: Record<string, string> = {
+  'CallsCompleteDto.batch': 'the service counts it',
+  'UpsertBatchDto.batch': 'the service counts it',
+  'FailDto.error_message': 'the service cuts it',
+};
+
+it('texts and lists of bodies have a bound', async () => {
+  const storage = getMetadataStorage();
+  const bounds = {
+    isString: /^(matches|maxLength|isLength)$/,
+    isArray: /^(arrayMaxSize|maxItems)$/,
+  };
+  const unbounded: string[] = [];
+  for (const [file, dto] of await classesOf(/dto[.]ts$/)) {
+    const rules = storage.getTargetValidationMetadatas(dto, '', true, false);
+    for (const [type, bound] of Object.entries(bounds))
+      for (const { propertyName } of rules.filter(({ name }) => name === type)) {
+        const field = `${dto.name}.${propertyName}`;
+        const isBounded = (rule: (typeof rules)[number]) =>
+          rule.propertyName === propertyName && bound.test(rule.name ?? '');
+        if (!rules.some(isBounded) && !BOUNDED[field])
+          unbounded.push(
+            `${field} of ${file} needs @IsText(max), @ArrayMaxSize(max) or @MaxItems(max)`,
+          );
+      }
+  }
+  expect(unbounded).toEqual([]);
 });

@@ -71,6 +71,7 @@ export class CallStatsDto extends StatsWindowDto {
   /** Adds buckets apart by these. Only buckets with calls are answered then. */
   @IsOptional()
   @IsArray()
+  @ArrayMaxSize(GROUPS.length) // before the next one, which is quadratic
   @ArrayUnique()
   @IsIn(GROUPS, { each: true })
   @ApiProperty({ enum: GROUPS, isArray: true, required: false, nullable: true })
