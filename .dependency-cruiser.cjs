@@ -12,6 +12,7 @@ module.exports = {
   forbidden: [
     {
       name: 'no-circular',
+      comment: 'move what both need into a third file',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
@@ -28,6 +29,7 @@ module.exports = {
     },
     {
       name: 'rooms-of-preview-stay-apart',
+      comment: 'a room reaches another only through its entity or its service',
       severity: 'error',
       from: { path: '^src/preview/([a-z]+)/' },
       to: {
@@ -37,6 +39,8 @@ module.exports = {
     },
     {
       name: 'shared-knows-no-feature',
+      comment:
+        'features depend on what they share: let the feature register itself, or pass a value',
       severity: 'error',
       from: { path: `^src/(${SHARED.join('|')})/|^src/config[.]ts$` },
       to: { path: `^src/(${FEATURES})/` },
@@ -55,18 +59,21 @@ module.exports = {
     },
     {
       name: 'query-is-pure',
+      comment: 'statements are made without a connection and without settings',
       severity: 'error',
       from: { path: '^src/query/' },
       to: { pathNot: '^src/query/' },
     },
     {
       name: 'common-knows-query-and-config',
+      comment: 'what needs keys or a connection belongs to auth/, database/ or a feature',
       severity: 'error',
       from: { path: '^src/common/' },
       to: { path: '^src/(auth|database)/' },
     },
     {
       name: 'database-knows-query-and-config',
+      comment: 'what needs more belongs to a feature',
       severity: 'error',
       from: { path: '^src/database/', pathNot: '[.]cli[.]ts$' },
       to: { path: '^src/(auth|common)/', pathNot: '^src/common/(logger|metrics|refusals)[.]ts$' },
@@ -81,12 +88,14 @@ module.exports = {
     },
     {
       name: 'only-starters-open-postgres',
+      comment: 'everything else takes a connection of Database',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(postgres/|(server|command)[.]ts$)' },
       to: { path: '^src/postgres/' },
     },
     {
       name: 'controllers-write-no-sql',
+      comment: 'let a service run the statement, and a query file write it',
       severity: 'error',
       from: { path: '[.]controller[.]ts$' },
       to: { path: '^src/(query|database)/|[.]query[.]ts$' },
@@ -101,6 +110,7 @@ module.exports = {
     },
     {
       name: 'entities-know-only-typeorm',
+      comment: 'an entity says what the table is, and nothing else',
       severity: 'error',
       from: { path: '[.]entity[.]ts$' },
       to: { path: '^src/', pathNot: '[.]entity[.]ts$' },
@@ -114,12 +124,14 @@ module.exports = {
     },
     {
       name: 'nobody-imports-the-entry-points',
+      comment: 'move what is needed out of the entry point',
       severity: 'error',
       from: { pathNot: '^src/(main|app|server|[a-z]+/[a-z-]+[.]cli)[.]ts$' },
       to: { path: '^src/main[.]ts$|^src/app[.]module[.]ts$|^ormconfig[.]ts$|[.]cli[.]ts$' },
     },
     {
       name: 'no-test-code-in-src',
+      comment: 'move what both need into src/',
       severity: 'error',
       from: { path: '^src/' },
       to: { path: '^(test|bench|scripts)/' },

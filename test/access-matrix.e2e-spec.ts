@@ -156,7 +156,8 @@ async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): P
   const leaked = planted.find((one) => !mayShow.includes(one) && text.includes(one.marker));
   if (leaked) return `${status}, with what is in ${leaked.project}: ${text}`;
   const missing = mayShow.find(({ marker }) => operation.isShowing && !text.includes(marker));
-  if (missing) return `${status}, without what is in ${missing.project}: ${text}`;
+  if (missing)
+    return `${status}, without what is in ${missing.project}, where 'plant' of its row may store it: ${text}`;
   return status === declared(operation, key) ? status : `${status}: ${text}`;
 }
 

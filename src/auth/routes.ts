@@ -65,7 +65,7 @@ const AUTHENTICATING: unknown[] = [BasicGuard, BearerGuard, EitherGuard];
 function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
   if (isPublic)
     return parameters.length > 0
-      ? ['is @Public(), so no guard would look at its @Body() or @Query()']
+      ? ['is @Public(), so no guard would look at its @Body() or @Query(): declare who may call it']
       : [];
   const faults: string[] = [];
   const [first, second, third] = guards;
