@@ -2,6 +2,7 @@
 // PostgreSQL, of all nodes of a cluster together. Prints Markdown.
 //   node bench/in-turns.mjs --build ../before/dist                 this build beside another one, each on its own PostgreSQL
 //   node bench/in-turns.mjs --url postgres://… --other-url postgres://coordinator…      empty databases on this machine
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,7 +10,7 @@ import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { newSecret } from '../dist/src/auth/secret.js';
 import { cpuMeter, dataFolder, nodesOf, postmasterOf, started } from './support.mjs';
-import { callBodies } from './write-bodies.mjs';
+import { callBodies, STARTED_AT } from './write-bodies.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -92,6 +93,7 @@ const one = callBodies(PROJECT, 1);
 const KINDS = [
   ['batch of 100 starts, a call', '/call/upsert_batch', 8, starts, 100],
   ['batch of 100 starts and ends, a call', '/call/upsert_batch', 8, batch, 100],
+  ['batch of 100 starts that name no trace, a call', '/call/upsert_batch', 8, untraced, 100],
   ['one start', '/call/upsert_batch', 64, one.starts, 1],
   [
     'a page of 50 calls by their ids',
@@ -102,6 +104,11 @@ const KINDS = [
   ],
   ['how many calls, up to 1,000', '/calls/query_stats', 8, page({ limit: 1000 }), 1],
 ];
+function untraced() {
+  const start = { project_id: PROJECT, op_name: 'work', started_at: STARTED_AT };
+  const item = () => ({ mode: 'start', req: { start: { ...start, id: randomUUID() } } });
+  return JSON.stringify({ batch: Array.from({ length: 100 }, item) });
+}
 function page(query) {
   const text = JSON.stringify({ project_id: PROJECT, ...query });
   return () => text;
