@@ -79,7 +79,10 @@ export interface Checkpoint {
   step: number;
 }
 
-/** Checkpoints that made calls, by the model that these name: `<name>:step<N>`. */
+/**
+ * Checkpoints that made calls, by the model that these name: `<name>:step<N>`. Models and checkpoints are looked up by their keys: a
+ * join may compare every call with each of them.
+ */
 export const makersOfCalls = (
   projectId: string,
   ids: string[],
@@ -91,8 +94,12 @@ export const makersOfCalls = (
     SELECT c.id, u.model FROM calls c
     CROSS JOIN LATERAL json_object_keys(CASE json_typeof(${USAGE}) WHEN 'object' THEN ${USAGE} END) u (model)
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c
-  JOIN models m ON m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '')
-    AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = ${projectId} AND k.model_id = m.id
-    AND m.name || ':step' || k.step = c.model
+  CROSS JOIN LATERAL (
+    SELECT m.id, m.name FROM models m
+    WHERE m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '')
+      AND m.deleted_at IS NULL OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT k.step FROM checkpoints k
+    WHERE k.project_id = ${projectId} AND k.model_id = m.id AND k.step = substring(c.model FROM ':step([0-9]{1,9})$')::int
+      AND m.name || ':step' || k.step = c.model OFFSET 0) k
   ORDER BY c.id, k.step LIMIT ${MAX_CALLS * 10}`;

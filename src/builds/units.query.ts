@@ -63,10 +63,11 @@ const IS_ROOT = {
   call: sql`strpos(c.inputs::text, '"messages"') > 0`,
 };
 
+/** Each first turn is looked up by its key: a join may read the turns of all threads for each. */
 const firstTurns = (projectId: string) => sql`(
   SELECT DISTINCT ON (c.thread_id) c.id AS first_id FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isTurn} ORDER BY c.thread_id, c.started_at, c.id) f
-  JOIN calls c ON c.project_id = ${projectId} AND c.id = f.first_id`;
+  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = ${projectId} AND c.id = f.first_id OFFSET 0) c`;
 
 const isTrained = (
   projectId: string,

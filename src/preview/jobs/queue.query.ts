@@ -87,19 +87,19 @@ export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
 /** Jobs that a claim looks at at once. */
 const CANDIDATES = 10;
 
-/** Queued jobs `q` of models that have none under way and none before it. */
-const isNext = (ofProject: Sql) => sql`q.status = 'queued' AND NOT EXISTS (
-  SELECT 1 FROM training_jobs o
-  WHERE o.project_id = ${ofProject} AND o.model_id = q.model_id
-    AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))`;
-
-/** The oldest jobs that may be claimed. */
+/**
+ * The oldest jobs that may be claimed: of each model the oldest one that is queued, where none is under way. Looking for an
+ * older job of each queued one would read the ended jobs of its model each time.
+ */
 export const nextJobs = (caller: Caller, baseModels: string[]) => sql<FoundJob>`
-  SELECT q.project_id, q.id FROM training_jobs q
+  SELECT q.project_id, q.id FROM (
+    SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+    WHERE j.status = 'queued' AND ${isReached(sql`j.project_id`, caller)}
+    ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE ${allOf(
-    isNext(sql`q.project_id`),
-    isReached(sql`q.project_id`, caller),
+    sql`NOT EXISTS (SELECT FROM training_jobs o
+      WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running'))`,
     baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
   )}
   ORDER BY q.created_at, q.id LIMIT ${CANDIDATES}`;
@@ -139,7 +139,10 @@ export const claim = (
   FROM models m, trajectory_batches b
   WHERE j.project_id = ${project} AND j.status = 'queued'
     AND j.id = (SELECT q.id FROM training_jobs q
-      WHERE q.project_id = ${project} AND q.id = ${id} AND ${isNext(sql`${project}`)} FOR UPDATE OF q SKIP LOCKED)
+      WHERE q.project_id = ${project} AND q.id = ${id} AND q.status = 'queued' AND NOT EXISTS (
+        SELECT FROM training_jobs o WHERE o.project_id = ${project} AND o.model_id = q.model_id
+          AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
+      FOR UPDATE OF q SKIP LOCKED)
     AND m.project_id = ${project} AND m.id = j.model_id
     AND b.project_id = ${project} AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,

@@ -22,15 +22,17 @@ export const jobInsert = ({ project_id, id: modelId }: ModelRow, job: NewJob) =>
   INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
   VALUES (${project_id}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
 
-/** The job of the model that has not ended and came with this very body. */
+/**
+ * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
+ * batches of the model for each job.
+ */
 export const openJobOf = (
   { project_id, id }: ModelRow,
   bodySha256: Buffer,
 ) => sql<TrainingJobCreatedDto>`
   SELECT j.id FROM training_jobs j
-  JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
-  WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND b.body_sha256 = ${bodySha256}
-    AND ${IS_OPEN}
+  WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND ${IS_OPEN}
+    AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${project_id} AND b.id = j.batch_id) = ${bodySha256}
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
