@@ -106,7 +106,10 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
     it('finds the next of many jobs of a model of which as many have ended', async () => {
       await storeModels(1);
       await storeJobs(`CASE WHEN i <= ${JOBS / 2} THEN 'cancelled' ELSE 'queued' END`);
-      const trainer = { scopes: ['acme/*'] } as Caller;
+      const trainer = new Caller(
+        { id: MODEL, userName: 'ada', role: 'trainer', scopes: ['acme/*'], expiresAt: null },
+        { challenge: 'Bearer', isActive: async () => true },
+      );
       expect(await rowsPerItem(JOBS, nextJobs(trainer, []))).toBeLessThan(MOST);
     });
 
