@@ -4,6 +4,7 @@ import type { Recipe } from '../src/builds/recipe.js';
 import { unitsQuery } from '../src/builds/units.query.js';
 import { turnRootsQuery } from '../src/calls/turn-roots.query.js';
 import { Caller } from '../src/auth/caller.js';
+import { objectsQuery } from '../src/objects/objects.query.js';
 import { nextJobs } from '../src/preview/jobs/queue.query.js';
 import { openJobOf } from '../src/preview/jobs/training-jobs.query.js';
 import { type Sql, sql } from '../src/query/sql.js';
@@ -118,6 +119,23 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       await storeJobs(`'queued'`);
       const model = { project_id: PROJECT, id: MODEL, name: 'm1', base_model: 'base' };
       expect(await rowsPerItem(JOBS, openJobOf(model, Buffer.alloc(32)))).toBeLessThan(MOST);
+    });
+
+    it('finds versions of an object by many tags', async () => {
+      const versions = 1000;
+      await client.query(
+        `INSERT INTO object_versions (project_id, object_id, version_index, digest, created_at, is_latest, kind, size_bytes, val)
+         SELECT '${PROJECT}', 'prompt', i, 'digest' || i, now(), false, 'object', 2, '{}' FROM generate_series(1, $1::int) i`,
+        [versions],
+      );
+      await client.query(
+        `INSERT INTO object_tags (project_id, object_id, version_index, tag)
+         SELECT '${PROJECT}', 'prompt', i, 'tag' || i || '-' || k FROM generate_series(1, $1::int) i, generate_series(1, 20) k`,
+        [versions],
+      );
+      const tags = Array.from({ length: 1000 }, (_, i) => `tag${i + 1}-1`);
+      const query = objectsQuery({ project_id: PROJECT, filter: { tags } });
+      expect(await rowsPerItem(versions, query)).toBeLessThan(MOST);
     });
 
     it('finds the checkpoints that made many calls among many models', async () => {

@@ -89,10 +89,11 @@ function filtered(projectId: string, filter: ObjectsFilterDto): Sql {
   );
 }
 
+/** A look-up for each version: EXISTS is planned as a join, which may compare every version with every tag of the project. */
 const hasTag = (projectId: string, tags: readonly string[] | null | undefined) =>
   tags?.length
-    ? sql`EXISTS (SELECT FROM object_tags t WHERE t.project_id = ${projectId} AND t.object_id = v.object_id
-        AND t.version_index = v.version_index AND t.tag = ANY(${tags}::text[]))`
+    ? sql`(SELECT TRUE FROM object_tags t WHERE t.project_id = ${projectId} AND t.object_id = v.object_id
+        AND t.version_index = v.version_index AND t.tag = ANY(${tags}::text[]) LIMIT 1)`
     : null;
 
 const hasAlias = (projectId: string, aliases: readonly string[] | null | undefined) =>
