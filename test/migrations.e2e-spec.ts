@@ -40,6 +40,11 @@ describe('migrations', () => {
     expect(await definitions(dataSource)).toMatchObject(wanted);
   });
 
+  it('are listed in their order, which is also that in which a backup takes them back', () => {
+    const times = dataSource.migrations.map(({ constructor }) => constructor.name.slice(-13));
+    expect(times).toEqual(times.toSorted());
+  });
+
   it('have nothing to do the second time', async () => {
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -10,7 +10,7 @@ import { assertEmpty, schemaOf, tablesOf } from './tables.js';
  * @throws Error when the schema is newer than this version, or the database holds rows.
  */
 export async function prepareSchema(dataSource: DataSource, schema: string): Promise<void> {
-  const names = dataSource.migrations.map(({ name }) => name ?? '');
+  const names = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
   const target = names.indexOf(schema);
   if (typeof schema !== 'string' || schema === '') throw new DamagedBackup('it names no schema');
   if (target < 0)
