@@ -1,16 +1,12 @@
 import { userInfo } from 'node:os';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { aModelOf, aPrice, refOf } from './support/planted.js';
 import { run } from './support/server.js';
 import { until } from './support/until.js';
 
 describe('the audit', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let projects = 0;
   const aProject = () => `acme/a${projects++}`;

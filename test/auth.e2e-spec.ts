@@ -2,16 +2,12 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../src/auth/secret.js';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, useApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
 
 describe('authentication', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   const body = { project_id: 'acme/demo', id: 'x' };
   const read = (headers: Record<string, string>) => send(`${app.url}/call/read`, body, headers);

@@ -1,4 +1,4 @@
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { Policy, randomOf, ROLLOUTS, TASKS } from './support/policy.js';
 import { linesOfGzip, previewOf } from './support/preview.js';
 import { aRecipe, publish, record, type RolloutSpec } from './support/rollouts.js';
@@ -20,11 +20,7 @@ function shuffled(specs: RolloutSpec[], random: () => number): RolloutSpec[] {
 }
 
 describe('the loop', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   /** Recorded rollouts and scores → a build → a job → a step of training → rollouts of the new policy, and so on. */
   async function loop(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { basic, linesOf, startApp, type TestApp } from './support/app.js';
+import { basic, linesOf, useApp } from './support/app.js';
 import { previewOf } from './support/preview.js';
 import {
   aChoiceOf,
@@ -21,11 +21,7 @@ import {
 import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
 import { BuildsErasing } from '../src/builds/builds-erasing.service.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 let projects = 0;
 const aProject = () => `acme/builds-${++projects}`;

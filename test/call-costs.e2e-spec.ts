@@ -1,12 +1,8 @@
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 
 const PROJECT = 'acme/priced';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const price = (prompt: number | string, effective_date: string, more = {}) => ({
   prompt_token_cost: prompt,

@@ -1,13 +1,9 @@
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { at } from './support/factories.js';
 
 describe('POST /call/end', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

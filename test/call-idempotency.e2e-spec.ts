@@ -1,14 +1,10 @@
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { aStart } from './support/factories.js';
 
 describe('Idempotency-Key of a call', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { jsonTexts } from './support/json-texts.js';
 
@@ -8,11 +8,7 @@ import { jsonTexts } from './support/json-texts.js';
 const wellFormed = (text: string) => Buffer.from(text.replaceAll('\0', '-')).toString();
 
 describe('what is stored of a call', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

@@ -1,15 +1,11 @@
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { aStart, at } from './support/factories.js';
 
 const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 describe('POST /call/start', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

@@ -2,15 +2,11 @@ import fc from 'fast-check';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { CallSlots1765100000000 } from '../src/database/migrations/1765100000000-call-slots.js';
 import { unlessCluster } from './support/database.js';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { type StatsRequest, statsOf } from './support/call-stats-oracle.js';
 import { until } from './support/until.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 let projects = 0;
 const aProject = () => `acme/s${projects++}`;

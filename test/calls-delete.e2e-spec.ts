@@ -1,16 +1,12 @@
 import { deleteQuery } from '../src/calls/calls.query.js';
 import { sql } from '../src/query/sql.js';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { unlessCluster } from './support/database.js';
 import { aStart } from './support/factories.js';
 
 describe('POST /calls/delete', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Slots } from '../src/database/slots.js';
 import { callRows } from '../src/calls/calls.query.js';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aProject, type Calls, callsOf } from './support/calls.js';
 import { unlessCluster } from './support/database.js';
 import { aStart, at } from './support/factories.js';
 
 describe('reading calls', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let project_id: string;
   let calls: Calls;

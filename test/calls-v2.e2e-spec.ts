@@ -1,11 +1,7 @@
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { anEnd, aStart, at } from './support/factories.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const project_id = 'acme/demo';
 const PATH = `/v2/${project_id}`;

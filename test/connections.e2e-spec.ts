@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { ApiKey } from '../src/auth/api-key.entity.js';
 import { sql } from '../src/query/sql.js';
 import { unlessCluster } from './support/database.js';
-import { basic, startApp, type TestApp } from './support/app.js';
+import { basic, startApp, type TestApp, useApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
 import { Database } from '../src/database/database.js';
@@ -219,11 +219,7 @@ describe('the connections of a process', () => {
 });
 
 describe('a call with more models than are priced', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   it('brings records of the first 1000, in the order of JavaScript, each once', async () => {
     const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];

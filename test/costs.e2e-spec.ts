@@ -1,12 +1,8 @@
-import { type TestApp, startApp } from './support/app.js';
+import { useApp } from './support/app.js';
 
 const PROJECT = 'acme/costs';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const price = (fields: object = {}) => ({
   prompt_token_cost: 0.001,

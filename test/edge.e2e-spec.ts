@@ -6,7 +6,7 @@ import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib
 import { ERRORS } from '../src/common/errors.js';
 import { VERSION } from '../src/version.js';
 import { testServers } from './support/database.js';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, startApp, type TestApp, useApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';
 import { metrics } from '../src/common/metrics.js';
@@ -14,11 +14,7 @@ import { metrics } from '../src/common/metrics.js';
 const MIB = 1024 * 1024;
 
 describe('the edge', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   const startOf = (bytes: number) =>
     JSON.stringify({ start: aStart({ inputs: { x: 'x'.repeat(bytes) } }) });

@@ -3,7 +3,7 @@ import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { ErasingsService } from '../src/erasing/erasings.service.js';
 import { ProjectsRefresher } from '../src/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 import { openTestDatabase } from './support/database.js';
 import { anEnd, aStart, at } from './support/factories.js';
 import { OBJECT, plant, refOf } from './support/planted.js';
@@ -14,11 +14,7 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../ormconfig.js';
 
 describe('erasing', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let projects = 0;
   const aProject = () => `acme/e${projects++}`;

@@ -1,5 +1,5 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
 const OBJECT = `weave:///${PROJECT}/object/quality:abc`;
@@ -7,11 +7,7 @@ const CALL = `weave:///${PROJECT}/call/c1`;
 
 /** Feedback and costs by the names that existing clients use. */
 describe('in the dialect weave', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   const create = (fields: object) =>
     app.post('/feedback/create', {

@@ -1,15 +1,11 @@
-import { type TestApp, linesOf, startApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 
 const PROJECT = 'acme/feedback';
 const OBJECT = `svc:///${PROJECT}/object/dataset:abc`;
 const OP = `svc:///${PROJECT}/op/score:abc`;
 const CALL = `svc:///${PROJECT}/call/c1`;
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 /** A body with what is required, and what a test is about. */
 const body = (fields: object = {}) => ({

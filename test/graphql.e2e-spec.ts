@@ -1,11 +1,7 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const ask = async (query: string, variables?: object, key?: string) =>
   app.post('/graphql', { query, variables }, key ? { key } : {});

@@ -3,14 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Format, importFile } from '../src/import/import.js';
 import { Service } from '../src/import/service.js';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, useApp } from './support/app.js';
 import { aFolder, watched } from './support/server.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const project_id = 'acme/demo';
 const at = (second: number) => `2026-01-31T12:00:${String(second).padStart(2, '0')}.000Z`;

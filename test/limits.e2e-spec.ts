@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { newSecret } from '../src/auth/secret.js';
-import { basic, startApp, type TestApp } from './support/app.js';
+import { basic, useApp } from './support/app.js';
 import { openTestDatabase, type TestDatabase } from './support/database.js';
 import { aStart } from './support/factories.js';
 import { type Server, startServer } from './support/server.js';
@@ -120,11 +120,7 @@ describe('with WORKERS=2 behind a proxy', () => {
 
 describe('bytes a key may send in a minute', () => {
   const LIMIT = 1_000_000;
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp({ RATE_LIMIT_BYTES_PER_MINUTE: String(LIMIT) });
-  });
-  afterAll(() => app.close());
+  const app = useApp({ RATE_LIMIT_BYTES_PER_MINUTE: String(LIMIT) });
 
   const start = (project_id: string, bytes: number) =>
     JSON.stringify({ start: aStart({ project_id, id: 'c', inputs: { x: 'x'.repeat(bytes) } }) });

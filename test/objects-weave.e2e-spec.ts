@@ -1,12 +1,8 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, useApp } from './support/app.js';
 
 describe('objects under WIRE_DIALECT=weave', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   const project_id = 'acme/demo';
 

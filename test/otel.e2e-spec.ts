@@ -1,11 +1,7 @@
 import { gzipSync } from 'node:zlib';
-import { basic, send, startApp, type TestApp } from './support/app.js';
+import { basic, send, useApp } from './support/app.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp({ MAX_BODY_BYTES: '100000' });
-});
-afterAll(() => app.close());
+const app = useApp({ MAX_BODY_BYTES: '100000' });
 
 const project_id = 'acme/demo';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -8,14 +8,10 @@ import type { Position } from '../src/query/after.js';
 import type { Sort } from '../src/query/columns.js';
 import type { Sql } from '../src/query/sql.js';
 import { unlessCluster } from './support/database.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 import { STORED_CALLS, type StoredCall, threadsOf } from './support/threads-oracle.js';
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 let projects = 0;
 const aProject = () => `acme/p${projects++}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
 import { ProjectsRefresher } from '../src/projects/projects.refresher.js';
-import { basic, startApp, type TestApp } from './support/app.js';
+import { basic, useApp } from './support/app.js';
 import { aStart, anEnd } from './support/factories.js';
 import { aFileForm, aPrice, refOf } from './support/planted.js';
 import { until } from './support/until.js';
@@ -13,11 +13,7 @@ interface Row {
   last_activity: string;
 }
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 let projects = 0;
 const aProject = (entity = 'acme') => `${entity}/p${projects++}`;

@@ -1,12 +1,8 @@
 import { objectDigest } from '../src/objects/digest.js';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 
 const PROJECT = 'acme/demo';
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 /** Publishes JSON text; answers its ref. */
 async function publish(object_id: string, text: string, project_id = PROJECT): Promise<string> {

@@ -1,17 +1,13 @@
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 import { refOf } from './support/planted.js';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
 
 describe('retention', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let projects = 0;
   const aProject = () => `acme/r${projects++}`;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ModulesContainer } from '@nestjs/core';
 import { getMetadataStorage } from 'class-validator';
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 
 const ROOT = resolve('src');
 const FILES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
@@ -32,11 +32,7 @@ const READS: Record<string, string[]> = {
   threads: ['calls'],
 };
 
-let app: TestApp;
-beforeAll(async () => {
-  app = await startApp();
-});
-afterAll(() => app.close());
+const app = useApp();
 
 const namesOf = (list: [string, Function][]) =>
   list.map(([file, { name }]) => `${name} of ${file}`);

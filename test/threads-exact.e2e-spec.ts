@@ -4,7 +4,7 @@ import { Threads1764300000000 } from '../src/database/migrations/1764300000000-t
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { threadsQuery } from '../src/threads/threads.query.js';
 import { unlessCluster } from './support/database.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 import {
   STORED_CALLS,
   type StoredCall,
@@ -95,11 +95,7 @@ const step = fc.oneof(
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 describe('thread statistics', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   let projects = 0;
   const aProject = () => `acme/p${projects++}`;

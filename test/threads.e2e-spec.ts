@@ -5,17 +5,13 @@ import { Database } from '../src/database/database.js';
 import { threadsQuery } from '../src/threads/threads.query.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { unlessCluster } from './support/database.js';
-import { basic, linesOf, startApp, type TestApp } from './support/app.js';
+import { basic, linesOf, useApp } from './support/app.js';
 import { until } from './support/until.js';
 
 const PATH = '/threads/stream_query';
 
 describe('threads/stream_query', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp({ DATABASE_POOL_SIZE: '8' });
-  });
-  afterAll(() => app.close());
+  const app = useApp({ DATABASE_POOL_SIZE: '8' });
 
   let projects = 0;
   const aProject = () => `acme/threads${projects++}`;

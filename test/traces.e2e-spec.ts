@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
-import { linesOf, startApp, type TestApp } from './support/app.js';
+import { linesOf, useApp } from './support/app.js';
 
 const FOLDER = '../shared/data/traces';
 const files = existsSync(FOLDER)
@@ -24,11 +24,7 @@ if (files.length === 0) console.warn(`skipped: there are no recorded traces in $
 const describeTraces = files.length > 0 ? describe : describe.skip;
 
 describeTraces('real traces', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   it.each(files.length > 0 ? files : ['none'])(
     '%s comes back call by call, byte for byte',

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { Client } from 'pg';
 import { QueueService } from '../src/preview/jobs/queue.service.js';
-import { startApp, type TestApp } from './support/app.js';
+import { startApp, type TestApp, useApp } from './support/app.js';
 import {
   aChoice,
   aTrajectory,
@@ -778,11 +778,7 @@ describe('everything under /v1/preview', () => {
         (method) => [method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN)] as const,
       ),
     );
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   it.each(routes)('%s %s needs Bearer', async (method, path) => {
     const response = await fetch(app.url + path, { method });

@@ -1,14 +1,10 @@
 /** @jest-environment-options {"env": {"WIRE_DIALECT": "weave"}} */
-import { startApp, type TestApp } from './support/app.js';
+import { useApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { startServer } from './support/server.js';
 
 describe('WIRE_DIALECT=weave', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
+  const app = useApp();
 
   const project_id = 'acme/demo';
 

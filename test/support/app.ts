@@ -65,6 +65,16 @@ export async function startApp(env: Record<string, string> = {}) {
   };
 }
 
+/** `startApp` for the tests beside the call: it starts before them and is closed behind them. */
+export function useApp(env?: Record<string, string>): TestApp {
+  const app = {} as TestApp;
+  beforeAll(async () => {
+    Object.assign(app, await startApp(env));
+  });
+  afterAll(() => app.close());
+  return app;
+}
+
 export const basic = (key: string, user = 'me') =>
   `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
 
