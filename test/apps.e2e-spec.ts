@@ -81,7 +81,22 @@ describe('apps of one process', () => {
     expect(both().map(({ dataSource }) => (dataSource.options as any).poolSize)).toEqual([4, 10]);
   });
 
-  it('speak one dialect, which the code is loaded for', async () => {
+  it('speak one dialect, since the code is loaded for it; loaded anew it may be the other one', async () => {
     await expect(startApp({ WIRE_DIALECT: 'weave' })).rejects.toThrow('WIRE_DIALECT=svc');
+    process.env['WIRE_DIALECT'] = 'weave';
+    let weave!: TestApp;
+    await jest.isolateModulesAsync(async () => {
+      weave = await (await import('./support/app.js')).startApp();
+    });
+    const dialects = [weave, one].map(async (app) => {
+      const { body } = await app.post('/calls/query', { project_id: 'acme/demo' });
+      const info: any = await (await fetch(`${app.url}/server_info`)).json();
+      return [info.wire_dialect, body.calls.length > 0];
+    });
+    expect(await Promise.all(dialects)).toEqual([
+      ['weave', false],
+      ['svc', true],
+    ]);
+    await weave.close();
   });
 });

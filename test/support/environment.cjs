@@ -1,7 +1,4 @@
 require('reflect-metadata'); // before any class is decorated
-// These keep what decorators say on globalThis, for all suites.
-require('class-validator').getMetadataStorage();
-require('typeorm').getMetadataArgsStorage();
 const vm = require('node:vm');
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
@@ -27,8 +24,7 @@ module.exports = class SameContext {
     this.fakeTimersModern = new ModernFakeTimers({ config, global: globalThis });
     this.globals = Object.getOwnPropertyDescriptors(globalThis);
     this.env = { ...process.env };
-    this.settings = config.testEnvironmentOptions.env ?? {};
-    Object.assign(process.env, this.settings);
+    Object.assign(process.env, config.testEnvironmentOptions.env);
   }
 
   getVmContext() {
@@ -43,7 +39,6 @@ module.exports = class SameContext {
 
   async teardown() {
     this.fakeTimersModern.dispose();
-    this.moduleMocker.restoreAllMocks();
     for (const name of Object.getOwnPropertyNames(globalThis))
       if (!Object.hasOwn(this.globals, name)) delete globalThis[name];
     Object.defineProperties(globalThis, this.globals);
