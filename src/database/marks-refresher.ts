@@ -84,10 +84,5 @@ export abstract class MarksRefresher {
 }
 
 /** The next project with marks, by one look into the index. */
-const nextMarked = (
-  marks: Sql,
-  after: string,
-): Sql<{
-  project_id: string;
-}> =>
+const nextMarked = (marks: Sql, after: string): Sql<{ project_id: string }> =>
   sql`SELECT m.project_id FROM ${marks} m WHERE m.project_id > ${after} ORDER BY m.project_id LIMIT 1`;

@@ -157,11 +157,8 @@ function repeats(paths: readonly (readonly string[])[]): number {
 const mostEnds = ({ ends, next }: Branch): number =>
   ends + Math.max(0, ...Array.from(next.values(), mostEnds));
 
-export const countQuery = (
-  request: FeedbackQueryDto,
-): Sql<{
-  total_count: number;
-}> => sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
+export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number }> =>
+  sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
 
 export const purgeQuery = (request: FeedbackPurgeDto) =>
   sql`DELETE FROM feedback f WHERE ${matching(request)}`;

@@ -263,10 +263,7 @@ export const deletedQuery = (
   projectId: string,
   names: readonly string[],
   words: readonly string[],
-): Sql<{
-  object_id: string;
-  word: string;
-}> =>
+): Sql<{ object_id: string; word: string }> =>
   sql`SELECT DISTINCT d.object_id, d.word FROM (${versionsCalled(projectId, names, words, DELETED)}) d`;
 
 /** Texts of values, by object and index. */

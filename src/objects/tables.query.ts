@@ -1,8 +1,7 @@
 import { column, type Columns, orderBy } from '../query/columns.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';
-import type { TableQueryDto } from './tables.dto.js';
-import type { TablesStatsDto } from './tables.dto.js';
+import type { TableQueryDto, TablesStatsDto } from './tables.dto.js';
 
 export interface NewRow {
   digest: string;
@@ -30,12 +29,7 @@ export const unknownRowQuery = (projectId: string, digests: readonly string[]) =
   SELECT d.digest FROM unnest(${digests}::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest) LIMIT 1`;
 
-export const rowDigestsQuery = (
-  projectId: string,
-  digest: string,
-): Sql<{
-  row_digests: Buffer;
-}> =>
+export const rowDigestsQuery = (projectId: string, digest: string): Sql<{ row_digests: Buffer }> =>
   sql`SELECT t.row_digests FROM tables t WHERE t.project_id = ${projectId} AND t.digest = ${digest}`;
 
 const COUNT = sql`octet_length(t.row_digests) / ${DIGEST_LENGTH}::int`;
@@ -113,10 +107,5 @@ const sizeBytes = (projectId: string) => sql`(
     FROM generate_series(0, ${COUNT} - 1) AS i(n) GROUP BY 1) p)`;
 
 /** The text of a row. */
-export const rowQuery = (
-  projectId: string,
-  digest: string,
-): Sql<{
-  val: string;
-}> =>
+export const rowQuery = (projectId: string, digest: string): Sql<{ val: string }> =>
   sql`SELECT r.val::text AS val FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = ${digest}`;

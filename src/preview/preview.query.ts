@@ -36,9 +36,5 @@ export const modelLock = (project: string, id: string) => sql`
 export const OF_MODEL = (project: string, model: string) =>
   sql`project_id = ${project} AND model_id = ${model}`;
 
-export const latestStep = (
-  project: string,
-  model: string,
-): Sql<{
-  step: number;
-}> => sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;
+export const latestStep = (project: string, model: string): Sql<{ step: number }> =>
+  sql`SELECT max(step) AS step FROM checkpoints WHERE ${OF_MODEL(project, model)}`;

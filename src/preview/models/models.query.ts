@@ -62,9 +62,5 @@ export const checkpointsDelete = (project: string, model: string, steps: number[
 export const allCheckpointsDelete = (project: string, model: string) =>
   sql`DELETE FROM checkpoints WHERE ${OF_MODEL(project, model)} RETURNING 1`;
 
-export const batchesDelete = (
-  project: string,
-  model: string,
-): Sql<{
-  id: string;
-}> => sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;
+export const batchesDelete = (project: string, model: string): Sql<{ id: string }> =>
+  sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;
