@@ -547,6 +547,10 @@ if (options.mode === 'intruders') {
   const made = backups.made.length;
   while (options.mode !== 'node' && backups.made.length === made) await pause(100); // the kills may have cut each of a short run
 }
+// a short run may have killed the first write of a path that takes several requests
+const isHeard = (path) => acknowledged.some((write) => write.path === path);
+const patience = Date.now() + 60_000;
+while (!Object.keys(PATHS).every(isHeard) && Date.now() < patience) await pause(100);
 await pause(500);
 isOver = true;
 await Promise.all(writers);
