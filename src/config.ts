@@ -14,6 +14,8 @@ const PROCESS_BYTES = 128 * MIB;
 const POSTGRES_PART = 1 / 4;
 const LEAST_BUDGET = 16 * MIB;
 
+export const WIRE_DIALECTS = ['svc', 'weave'] as const;
+
 /** The token that the settings of an app are injected by. */
 export const CONFIG = Symbol('config');
 
@@ -43,7 +45,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) 
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
     /** With which commands talk to a running service. */
     apiKey: setting('SKEIN_API_KEY'),
-    wireDialect: oneOf(setting, 'WIRE_DIALECT', ['svc', 'weave']),
+    wireDialect: oneOf(setting, 'WIRE_DIALECT', WIRE_DIALECTS),
     /** Limit of an inflated request body. */
     maxBodyBytes,
     /** The same for the two operations that carry trajectory groups. */
@@ -128,7 +130,7 @@ function integer(
 }
 
 /** The first value is the default. */
-function oneOf<const T extends string>(setting: Setting, name: string, values: T[]): T {
+function oneOf<const T extends string>(setting: Setting, name: string, values: readonly T[]): T {
   const text = setting(name) ?? values[0]!;
   const value = values.find((candidate) => candidate === text);
   if (!value)

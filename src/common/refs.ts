@@ -1,4 +1,4 @@
-import type { Config } from '../config.js';
+import { WIRE_DIALECTS } from '../config.js';
 import { PROJECT_PART } from './dto.js';
 import { WIRE } from './wire.js';
 
@@ -32,10 +32,8 @@ export function parseRef(text: unknown): Ref | null {
     : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
 }
 
-const SCHEMES = ['svc', 'weave'] satisfies Config['wireDialect'][];
-
 /** Refs to items of a project in either dialect: the one in force may have been another one when they were stored. */
 export const refsOf = (projectId: string, kinds: RefKind[], names: readonly string[]): string[] =>
-  SCHEMES.flatMap((scheme) =>
+  WIRE_DIALECTS.flatMap((scheme) =>
     kinds.flatMap((kind) => names.map((name) => `${scheme}:///${projectId}/${kind}/${name}`)),
   );

@@ -42,7 +42,8 @@ const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt,
 const AT = sql`${wireTime(sql`now()`)} AS at`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
-const IS_HELD = sql`j.status IN ('leased', 'running')`;
+const isHeld = (job: Sql) => sql`${job}.status IN ('leased', 'running')`;
+const IS_HELD = isHeld(sql`j`);
 export const IS_OPEN = sql`j.status IN ('queued', 'leased', 'running')`;
 
 /** A lease: the job, and the hash of the token that came with the claim. */
@@ -99,7 +100,7 @@ export const nextJobs = (caller: Caller, baseModels: string[]) => sql<FoundJob>`
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE ${allOf(
     sql`NOT EXISTS (SELECT FROM training_jobs o
-      WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running'))`,
+      WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND ${isHeld(sql`o`)})`,
     baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
   )}
   ORDER BY q.created_at, q.id LIMIT ${CANDIDATES}`;
@@ -141,7 +142,7 @@ export const claim = (
     AND j.id = (SELECT q.id FROM training_jobs q
       WHERE q.project_id = ${project} AND q.id = ${id} AND q.status = 'queued' AND NOT EXISTS (
         SELECT FROM training_jobs o WHERE o.project_id = ${project} AND o.model_id = q.model_id
-          AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
+          AND (${isHeld(sql`o`)} OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
       FOR UPDATE OF q SKIP LOCKED)
     AND m.project_id = ${project} AND m.id = j.model_id
     AND b.project_id = ${project} AND b.id = j.batch_id
