@@ -1,16 +1,10 @@
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 import { at } from './support/factories.js';
 
 describe('POST /call/end', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   it('may come before its start, which then shows the whole call', async () => {
     expect(

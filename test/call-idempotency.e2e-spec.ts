@@ -1,22 +1,16 @@
 import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 import { aStart } from './support/factories.js';
 
 describe('Idempotency-Key of a call', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   const withKey = (key: string, overrides: object = {}) =>
     app.post(
       '/call/start',
-      { start: aStart({ project_id, ...overrides }) },
+      { start: aStart({ project_id: calls.project_id, ...overrides }) },
       { headers: { 'idempotency-key': key } },
     );
 
@@ -41,7 +35,7 @@ describe('Idempotency-Key of a call', () => {
     const key = await app.aKey('writer');
     const other = await app.post(
       '/call/start',
-      { start: aStart({ project_id }) },
+      { start: aStart({ project_id: calls.project_id }) },
       { key, headers: { 'idempotency-key': 'mine' } },
     );
     expect(other.status).toBe(200);
@@ -52,7 +46,7 @@ describe('Idempotency-Key of a call', () => {
     const first = await withKey('old');
     await app.query(
       `UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE project_id = $1`,
-      [project_id],
+      [calls.project_id],
     );
     expect((await withKey('old')).body.id).not.toBe(first.body.id);
   });
@@ -78,15 +72,18 @@ describe('Idempotency-Key of a call', () => {
   it('costs no row when the write is an upsert by the client’s own id', async () => {
     await withKey('own', { id: 'own' });
     expect(
-      await app.query('SELECT 1 FROM idempotency_keys WHERE project_id = $1', [project_id]),
+      await app.query('SELECT 1 FROM idempotency_keys WHERE project_id = $1', [calls.project_id]),
     ).toEqual([]);
   });
 
   it('lets batches with the same calls in another order wait for each other', async () => {
     const ids = Array.from({ length: 1200 }, (_, i) => `c${i}`);
     const items = (order: string[]) => [
-      ...order.map((id) => ({ mode: 'start', req: { start: aStart({ project_id, id }) } })),
-      { mode: 'start', req: { start: aStart({ project_id }) } },
+      ...order.map((id) => ({
+        mode: 'start',
+        req: { start: aStart({ project_id: calls.project_id, id }) },
+      })),
+      { mode: 'start', req: { start: aStart({ project_id: calls.project_id }) } },
     ];
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, n) =>
@@ -106,8 +103,8 @@ describe('Idempotency-Key of a call', () => {
         '/call/upsert_batch',
         {
           batch: [
-            { mode: 'start', req: { start: aStart({ project_id }) } },
-            { mode: 'start', req: { start: aStart({ project_id }) } },
+            { mode: 'start', req: { start: aStart({ project_id: calls.project_id }) } },
+            { mode: 'start', req: { start: aStart({ project_id: calls.project_id }) } },
           ],
         },
         { headers: { 'idempotency-key': 'batch' } },

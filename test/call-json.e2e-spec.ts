@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { elementTexts, valueAt } from '../src/common/json-text.js';
 import { linesOf, useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 import { jsonTexts } from './support/json-texts.js';
 
 /** Text that a name may be. */
@@ -9,13 +9,7 @@ const wellFormed = (text: string) => Buffer.from(text.replaceAll('\0', '-')).toS
 
 describe('what is stored of a call', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   const NASTY = [
     '{"n":12345678901234567890,"f":1.0,"e":1e2,"z":-0.0,"tiny":5e-324}',
@@ -29,11 +23,11 @@ describe('what is stored of a call', () => {
   ];
 
   it.each(NASTY)('comes back as it was sent: %s', async (json) => {
-    const sent = `{"start":{"project_id":"${project_id}","id":"a","op_name":"x","started_at":"2026-01-01","inputs":${json},"attributes":${json}}}`;
+    const sent = `{"start":{"project_id":"${calls.project_id}","id":"a","op_name":"x","started_at":"2026-01-01","inputs":${json},"attributes":${json}}}`;
     expect((await app.post('/call/start', sent)).status).toBe(200);
-    const done = `{"end":{"project_id":"${project_id}","id":"a","ended_at":"2026-01-02","output":${json},"summary":${json}}}`;
+    const done = `{"end":{"project_id":"${calls.project_id}","id":"a","ended_at":"2026-01-02","output":${json},"summary":${json}}}`;
     expect((await app.post('/call/end', done)).status).toBe(200);
-    const { text } = await app.post('/call/read', { project_id, id: 'a' });
+    const { text } = await app.post('/call/read', { project_id: calls.project_id, id: 'a' });
     expect(valueAt(text, 'call', 'inputs')).toBe(json);
     expect(valueAt(text, 'call', 'attributes')).toBe(json);
     expect(valueAt(text, 'call', 'output')).toBe(json);
@@ -46,9 +40,9 @@ describe('what is stored of a call', () => {
       await calls.start({ id: 'a' });
       await app.post(
         '/call/end',
-        `{"end":{"project_id":"${project_id}","id":"a","ended_at":"2026-01-02","output":${json}}}`,
+        `{"end":{"project_id":"${calls.project_id}","id":"a","ended_at":"2026-01-02","output":${json}}}`,
       );
-      const { text } = await app.post('/call/read', { project_id, id: 'a' });
+      const { text } = await app.post('/call/read', { project_id: calls.project_id, id: 'a' });
       expect(valueAt(text, 'call', 'output')).toBe(json);
     },
   );
@@ -57,9 +51,9 @@ describe('what is stored of a call', () => {
     const json = '{\n  "a": 1,\r\n  "b": "\\n"\n}';
     await app.post(
       '/call/start',
-      `{"start":{"project_id":"${project_id}","op_name":"x","started_at":"2026-01-01","inputs":${json}}}`,
+      `{"start":{"project_id":"${calls.project_id}","op_name":"x","started_at":"2026-01-01","inputs":${json}}}`,
     );
-    const answer = await app.post('/calls/stream_query', { project_id });
+    const answer = await app.post('/calls/stream_query', { project_id: calls.project_id });
     expect(answer.text.match(/\n/g)).toHaveLength(1);
     expect(linesOf(answer)[0].inputs).toEqual({ a: 1, b: '\n' });
   });
@@ -114,7 +108,7 @@ describe('what is stored of a call', () => {
         .map(([name, json]) => `,"${name}":${json}`)
         .join('');
     const items = texts.flatMap(([started, ended], i) => {
-      const names = `"project_id":"${project_id}","id":"call-${String(i).padStart(3, '0')}"`;
+      const names = `"project_id":"${calls.project_id}","id":"call-${String(i).padStart(3, '0')}"`;
       return [
         `{"mode":"start","req":{"start":{${names}${spelled(started)}}}}`,
         ...('ended_at' in ended
@@ -125,7 +119,7 @@ describe('what is stored of a call', () => {
     const { body } = await app.post('/call/upsert_batch', `{"batch":[${items.join(',')}]}`);
     expect(body.res.filter((item: object) => 'error' in item)).toEqual([]);
 
-    const sorted = { project_id, sort_by: [{ field: 'id', direction: 'asc' }] };
+    const sorted = { project_id: calls.project_id, sort_by: [{ field: 'id', direction: 'asc' }] };
     const lines = (await app.post('/calls/stream_query', sorted)).text.trimEnd().split('\n');
     const priced = (await app.post('/calls/stream_query', { ...sorted, include_costs: true })).text;
     const array = elementTexts((await app.post('/calls/query', sorted)).text, 'calls');
@@ -140,7 +134,7 @@ describe('what is stored of a call', () => {
         expect(valueAt(whole, name)).toBe(sent === 'null' ? absent : sent.trim());
       }
       const { id } = JSON.parse(whole);
-      const { text } = await app.post('/call/read', { project_id, id });
+      const { text } = await app.post('/call/read', { project_id: calls.project_id, id });
       expect(JSON.parse(whole)).toEqual(JSON.parse(text).call); // composed by PostgreSQL
     }
     expect(

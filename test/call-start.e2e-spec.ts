@@ -1,18 +1,10 @@
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { UUID_V7, useCalls } from './support/calls.js';
 import { aStart, at } from './support/factories.js';
-
-const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 describe('POST /call/start', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   it('answers the ids, made up where they are missing', async () => {
     const { status, body } = await calls.start();
@@ -96,7 +88,7 @@ describe('POST /call/start', () => {
     const key = await app.aKey('writer', ['*'], 'grace');
     await app.post(
       '/call/start',
-      { start: aStart({ project_id, id: 'a', svc_user_id: 'mallory' }) },
+      { start: aStart({ project_id: calls.project_id, id: 'a', svc_user_id: 'mallory' }) },
       { key },
     );
     expect((await calls.read('a')).svc_user_id).toBe('grace');
@@ -106,15 +98,15 @@ describe('POST /call/start', () => {
     await calls.start({ id: 'a', trace_id: 't', inputs: { text: 'x'.repeat(500) } });
     await calls.start({ id: 'b', trace_id: 't', parent_id: 'a' });
     const sizes = { include_storage_size: true, include_total_storage_size: true };
-    const { body } = await app.post('/calls/query', { project_id, ...sizes });
+    const { body } = await app.post('/calls/query', { project_id: calls.project_id, ...sizes });
     const [a, b] = body.calls;
     expect(a.storage_size_bytes).toBeGreaterThan(500);
     expect(b.storage_size_bytes).toBeLessThan(100);
     expect(a.total_storage_size_bytes).toBe(a.storage_size_bytes + b.storage_size_bytes);
     expect(b.total_storage_size_bytes).toBeNull();
-    const one = await app.post('/call/read', { project_id, id: 'a', ...sizes });
+    const one = await app.post('/call/read', { project_id: calls.project_id, id: 'a', ...sizes });
     expect(one.body.call).toEqual(a);
-    const columns = { project_id, columns: ['id'], include_storage_size: true };
+    const columns = { project_id: calls.project_id, columns: ['id'], include_storage_size: true };
     const [narrow] = (await app.post('/calls/query', columns)).body.calls;
     expect(narrow.storage_size_bytes).toBe(a.storage_size_bytes);
     expect(await calls.read('a')).not.toHaveProperty('storage_size_bytes');
@@ -122,7 +114,11 @@ describe('POST /call/start', () => {
 
   it('refuses to search behind refs, and takes the columns otherwise', async () => {
     const ask = (more: object) =>
-      app.post('/calls/query', { project_id, expand_columns: ['inputs.o'], ...more });
+      app.post('/calls/query', {
+        project_id: calls.project_id,
+        expand_columns: ['inputs.o'],
+        ...more,
+      });
     const query = {
       $expr: { $not: [{ $eq: [{ $getField: 'inputs.o.lr' }, { $literal: '1' }] }] },
     };
@@ -145,11 +141,11 @@ describe('POST /call/start', () => {
     });
     await calls.start({ id: 'b' });
     await calls.end({ id: 'b', summary: { svc: 'text' } });
-    const asked = { project_id, include_costs: true };
+    const asked = { project_id: calls.project_id, include_costs: true };
     const texts = [
-      (await app.post('/calls/stream_query', { project_id })).text,
+      (await app.post('/calls/stream_query', { project_id: calls.project_id })).text,
       (await app.post('/calls/stream_query', asked)).text,
-      `${JSON.stringify((await app.post('/call/read', { project_id, id: 'a' })).body.call)}\n${JSON.stringify((await app.post('/call/read', { ...asked, id: 'b' })).body.call)}\n`,
+      `${JSON.stringify((await app.post('/call/read', { project_id: calls.project_id, id: 'a' })).body.call)}\n${JSON.stringify((await app.post('/call/read', { ...asked, id: 'b' })).body.call)}\n`,
     ];
     for (const text of texts) {
       const [a, b] = text.trim().split('\n');
@@ -174,9 +170,9 @@ describe('POST /call/start', () => {
     'takes no internal member from a client: skein_opaque %s',
     async (value) => {
       const forged = `"skein_opaque":${value},"skein_trace":"mine","skein_failed":true`;
-      const begun = `{"start":{"project_id":"${project_id}","id":"a","op_name":"x","started_at":"2026-01-01","inputs":{"a":1},${forged}}}`;
+      const begun = `{"start":{"project_id":"${calls.project_id}","id":"a","op_name":"x","started_at":"2026-01-01","inputs":{"a":1},${forged}}}`;
       expect((await app.post('/call/start', begun)).status).toBe(200);
-      const ended = `{"end":{"project_id":"${project_id}","id":"a","ended_at":"2026-01-02","output":"[1, 2]",${forged}}}`;
+      const ended = `{"end":{"project_id":"${calls.project_id}","id":"a","ended_at":"2026-01-02","output":"[1, 2]",${forged}}}`;
       expect((await app.post('/call/end', ended)).status).toBe(200);
       const call = await calls.read('a');
       expect(call).toMatchObject({
@@ -189,7 +185,7 @@ describe('POST /call/start', () => {
   );
 
   it('takes a step in any spelling of a whole number', async () => {
-    const sent = `{"start":{"project_id":"${project_id}","id":"a","op_name":"x","started_at":"2026-01-01","svc_run_step":1.2e1}}`;
+    const sent = `{"start":{"project_id":"${calls.project_id}","id":"a","op_name":"x","started_at":"2026-01-01","svc_run_step":1.2e1}}`;
     expect((await app.post('/call/start', sent)).status).toBe(200);
     expect((await calls.read('a')).svc_run_step).toBe(12);
     expect((await app.post('/call/start', sent.replace('1.2e1', '1e-20000'))).status).toBe(200);
@@ -255,10 +251,9 @@ describe('POST /call/start', () => {
 
   it('refuses JSON nested deeper than PostgreSQL could follow, and stores nothing', async () => {
     const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
-    const body = JSON.stringify({ start: aStart({ project_id, inputs: { deep: 0 } }) }).replace(
-      '"deep":0',
-      `"deep":${deep}`,
-    );
+    const body = JSON.stringify({
+      start: aStart({ project_id: calls.project_id, inputs: { deep: 0 } }),
+    }).replace('"deep":0', `"deep":${deep}`);
     expect(await app.post('/call/start', body)).toMatchObject({
       status: 400,
       body: { detail: expect.stringContaining('1000') },
@@ -269,9 +264,11 @@ describe('POST /call/start', () => {
   it('stores JSON nested as deep as the limit allows', async () => {
     const deep = `${'['.repeat(990)}${']'.repeat(990)}`;
     const body = JSON.stringify({
-      start: aStart({ project_id, id: 'deep', inputs: { deep: 0 } }),
+      start: aStart({ project_id: calls.project_id, id: 'deep', inputs: { deep: 0 } }),
     }).replace('"deep":0', `"deep":${deep}`);
     expect((await app.post('/call/start', body)).status).toBe(200);
-    expect((await app.post('/call/read', { project_id, id: 'deep' })).text).toContain(deep);
+    expect(
+      (await app.post('/call/read', { project_id: calls.project_id, id: 'deep' })).text,
+    ).toContain(deep);
   });
 });

@@ -1,18 +1,12 @@
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 
 describe('POST /call/update', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   const update = (overrides: object) =>
-    app.post('/call/update', { project_id, call_id: 'a', ...overrides });
+    app.post('/call/update', { project_id: calls.project_id, call_id: 'a', ...overrides });
 
   it('sets and takes away the display name', async () => {
     await calls.start({ id: 'a', op_name: 'op' });

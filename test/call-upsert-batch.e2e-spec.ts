@@ -1,27 +1,19 @@
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { UUID_V7, useCalls } from './support/calls.js';
 import { anEnd, aStart } from './support/factories.js';
-
-const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 describe('POST /call/upsert_batch', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   const batch = async (items: unknown[]) => app.post('/call/upsert_batch', { batch: items });
   const startItem = (overrides: object) => ({
     mode: 'start',
-    req: { start: aStart({ project_id, ...overrides }) },
+    req: { start: aStart({ project_id: calls.project_id, ...overrides }) },
   });
   const endItem = (overrides: object) => ({
     mode: 'end',
-    req: { end: anEnd({ project_id, ...overrides }) },
+    req: { end: anEnd({ project_id: calls.project_id, ...overrides }) },
   });
 
   it('takes starts and ends in any order and answers in theirs', async () => {
@@ -102,7 +94,7 @@ describe('POST /call/upsert_batch', () => {
   });
 
   it('answers each odd item in its place and stores the rest', async () => {
-    const key = await app.aKey('writer', [project_id]);
+    const key = await app.aKey('writer', [calls.project_id]);
     const odd = [
       startItem({ id: 'good' }),
       startItem({ id: 'bad', op_name: 5 }),
@@ -157,7 +149,9 @@ describe('POST /call/upsert_batch', () => {
   it('stores 10,000 items and refuses one more', async () => {
     const items = Array.from({ length: 10_000 }, (_, i) => startItem({ id: `c${i}` }));
     expect((await batch(items)).body.res).toHaveLength(10_000);
-    expect((await app.post('/calls/query_stats', { project_id })).body.count).toBe(10_000);
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id })).body.count,
+    ).toBe(10_000);
     const { status, body } = await batch([...items, startItem({})]);
     expect(status).toBe(413);
     expect(body).toMatchObject({ code: 'too_large', detail: expect.stringContaining('10000') });

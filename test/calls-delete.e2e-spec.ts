@@ -1,21 +1,16 @@
 import { deleteQuery } from '../src/calls/calls.query.js';
 import { sql } from '../src/query/sql.js';
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 import { unlessCluster } from './support/database.js';
 import { aStart } from './support/factories.js';
 
 describe('POST /calls/delete', () => {
   const app = useApp();
+  const calls = useCalls(app);
 
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
-
-  const remove = (call_ids: unknown) => app.post('/calls/delete', { project_id, call_ids });
+  const remove = (call_ids: unknown) =>
+    app.post('/calls/delete', { project_id: calls.project_id, call_ids });
 
   it('removes a call with its descendants in the trace, and only those', async () => {
     await calls.start({ id: 'root', trace_id: 't' });
@@ -35,10 +30,14 @@ describe('POST /calls/delete', () => {
       await app.query(
         `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
        SELECT $1, 'link ' || n, 'chain', 'link ' || n - 1, 'op', now() FROM generate_series(1, 2000) n`,
-        [project_id],
+        [calls.project_id],
       );
       await app.query('ANALYZE calls');
-      const { text, values } = deleteQuery(project_id, ['link 1'], () => sql`'[]'::json`).toQuery();
+      const { text, values } = deleteQuery(
+        calls.project_id,
+        ['link 1'],
+        () => sql`'[]'::json`,
+      ).toQuery();
       const plan = await app.query(`EXPLAIN ${text}`, values);
       const looks = plan
         .map((line) => line['QUERY PLAN'] as string)
@@ -68,7 +67,7 @@ describe('POST /calls/delete', () => {
     const send = () =>
       app.post(
         '/calls/delete',
-        { project_id, call_ids: ['a'] },
+        { project_id: calls.project_id, call_ids: ['a'] },
         { headers: { 'idempotency-key': 'del' } },
       );
     expect([(await send()).body, (await send()).body]).toEqual([
@@ -79,7 +78,7 @@ describe('POST /calls/delete', () => {
 
   it('touches no other project', async () => {
     await calls.start({ id: 'shared' });
-    const other = `${project_id}-other`;
+    const other = `${calls.project_id}-other`;
     await app.post('/call/start', { start: aStart({ project_id: other, id: 'shared' }) });
     await remove(['shared']);
     expect(
@@ -100,7 +99,7 @@ describe('POST /calls/delete', () => {
       app.post('/call/upsert_batch', {
         batch: ids.toReversed().map((id) => ({
           mode: 'start',
-          req: { start: aStart({ project_id, id, trace_id: 't' }) },
+          req: { start: aStart({ project_id: calls.project_id, id, trace_id: 't' }) },
         })),
       });
     await write();

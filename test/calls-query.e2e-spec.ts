@@ -2,19 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Slots } from '../src/database/slots.js';
 import { callRows } from '../src/calls/calls.query.js';
 import { useApp } from './support/app.js';
-import { aProject, type Calls, callsOf } from './support/calls.js';
+import { useCalls } from './support/calls.js';
 import { unlessCluster } from './support/database.js';
 import { aStart, at } from './support/factories.js';
 
 describe('reading calls', () => {
   const app = useApp();
-
-  let project_id: string;
-  let calls: Calls;
-  beforeEach(() => {
-    project_id = aProject();
-    calls = callsOf(app, project_id);
-  });
+  const calls = useCalls(app);
 
   beforeEach(async () => {
     const items: [string, object][] = [
@@ -22,7 +16,7 @@ describe('reading calls', () => {
         'a',
         {
           trace_id: 't1',
-          op_name: `svc:///${project_id}/op/run:abc`,
+          op_name: `svc:///${calls.project_id}/op/run:abc`,
           thread_id: 'th',
           turn_id: 'a',
           svc_run_id: 'r1',
@@ -33,8 +27,8 @@ describe('reading calls', () => {
         {
           trace_id: 't1',
           parent_id: 'a',
-          op_name: `svc:///${project_id}/op/run:def`,
-          inputs: { ref: `svc:///${project_id}/object/x:1` },
+          op_name: `svc:///${calls.project_id}/op/run:def`,
+          inputs: { ref: `svc:///${calls.project_id}/object/x:1` },
         },
       ],
       [
@@ -52,10 +46,12 @@ describe('reading calls', () => {
     await app.post('/call/upsert_batch', {
       batch: items.map(([id, overrides], i) => ({
         mode: 'start',
-        req: { start: aStart({ project_id, id, started_at: at(i), ...overrides }) },
+        req: {
+          start: aStart({ project_id: calls.project_id, id, started_at: at(i), ...overrides }),
+        },
       })),
     });
-    await calls.end({ id: 'd', output: { ref: `svc:///${project_id}/object/y:2` } });
+    await calls.end({ id: 'd', output: { ref: `svc:///${calls.project_id}/object/y:2` } });
   });
 
   it.each<[object, string[]]>([
@@ -81,9 +77,11 @@ describe('reading calls', () => {
     [{ trace_ids: ['t1'], trace_roots_only: true }, ['a']],
     [{ unknown_filter: ['x'] }, ['a', 'b', 'c', 'd']],
   ])('filters by %j', async (filter, ids) => {
-    const named = JSON.parse(JSON.stringify(filter).replaceAll('PROJECT', project_id));
+    const named = JSON.parse(JSON.stringify(filter).replaceAll('PROJECT', calls.project_id));
     expect(await calls.idsOf({ filter: named })).toEqual(ids);
-    expect((await app.post('/calls/query_stats', { project_id, filter: named })).body).toEqual({
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, filter: named })).body,
+    ).toEqual({
       count: ids.length,
       has_more: false,
     });
@@ -116,11 +114,15 @@ describe('reading calls', () => {
   it('pages', async () => {
     expect(await calls.idsOf({ limit: 2, offset: 1 })).toEqual(['b', 'c']);
     expect(await calls.idsOf({ limit: 0 })).toEqual([]);
-    expect((await app.post('/calls/query_stats', { project_id, limit: 3 })).body).toEqual({
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, limit: 3 })).body,
+    ).toEqual({
       count: 3,
       has_more: true,
     });
-    expect((await app.post('/calls/query_stats', { project_id, limit: 4 })).body).toEqual({
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, limit: 4 })).body,
+    ).toEqual({
       count: 4,
       has_more: false,
     });
@@ -143,7 +145,7 @@ describe('reading calls', () => {
   });
 
   it('answers the same calls as one object', async () => {
-    const { body } = await app.post('/calls/query', { project_id, limit: 2 });
+    const { body } = await app.post('/calls/query', { project_id: calls.project_id, limit: 2 });
     expect(body.calls).toEqual(await calls.stream({ limit: 2 }));
     expect((await app.post('/calls/query', { project_id: 'acme/nothing' })).body).toEqual({
       calls: [],
@@ -153,7 +155,7 @@ describe('reading calls', () => {
   it('answers every field of a call', async () => {
     expect(await calls.read('d')).toEqual({
       id: 'd',
-      project_id,
+      project_id: calls.project_id,
       op_name: 'plain',
       display_name: 'shown',
       trace_id: 't2',
@@ -165,7 +167,7 @@ describe('reading calls', () => {
       exception: null,
       attributes: {},
       inputs: {},
-      output: { ref: `svc:///${project_id}/object/y:2` },
+      output: { ref: `svc:///${calls.project_id}/object/y:2` },
       summary: {
         svc: { status: 'success', latency_ms: expect.any(Number), trace_name: 'shown' },
       },
@@ -191,7 +193,7 @@ describe('reading calls', () => {
   it('a stream is x-ndjson for who asks for it', async () => {
     const answer = await app.post(
       '/calls/stream_query',
-      { project_id },
+      { project_id: calls.project_id },
       { headers: { accept: 'application/x-ndjson' } },
     );
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
@@ -215,7 +217,7 @@ describe('reading calls', () => {
     ['project_id', { project_id: 'x' }],
   ])('refuses a bad %s: %j', async (path, query) => {
     for (const operation of ['/calls/stream_query', '/calls/query'])
-      expect(await app.post(operation, { project_id, ...query })).toMatchObject({
+      expect(await app.post(operation, { project_id: calls.project_id, ...query })).toMatchObject({
         status: 400,
         body: { errors: [{ path }] },
       });
@@ -228,7 +230,7 @@ describe('reading calls', () => {
       },
     };
     const projectsSeen = (await calls.stream({ query: always })).map((call) => call.project_id);
-    expect(new Set(projectsSeen)).toEqual(new Set([project_id]));
+    expect(new Set(projectsSeen)).toEqual(new Set([calls.project_id]));
   });
 
   it('reads a large call on a connection that may be held for long, a small one on any', async () => {
@@ -245,7 +247,9 @@ describe('reading calls', () => {
   });
 
   it('reads null for a call that is not there', async () => {
-    expect(await app.post('/call/read', { project_id, id: 'nope' })).toMatchObject({
+    expect(
+      await app.post('/call/read', { project_id: calls.project_id, id: 'nope' }),
+    ).toMatchObject({
       status: 200,
       body: { call: null },
     });
@@ -257,10 +261,10 @@ describe('reading calls', () => {
       await app.query(
         `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
        SELECT $1, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s' FROM generate_series(1, 60000) n`,
-        [project_id],
+        [calls.project_id],
       );
       await app.query('VACUUM ANALYZE calls');
-      const query = { project_id, limit: 50, filter: { trace_roots_only: true } };
+      const query = { project_id: calls.project_id, limit: 50, filter: { trace_roots_only: true } };
       const { text, values } = callRows(query).query.toQuery();
       const plan = await app.query(`EXPLAIN ${text}`, values);
       const reads = plan.map((line) => line['QUERY PLAN'] as string);

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { makersOfCalls } from '../src/builds/lineage.query.js';
 import type { Recipe } from '../src/builds/recipe.js';
 import { unitsQuery } from '../src/builds/units.query.js';
-import { turnRootsQuery } from '../src/calls/turn-roots.query.js';
+import { threadedTracesQuery, turnRootsQuery } from '../src/calls/turn-roots.query.js';
 import { Caller } from '../src/auth/caller.js';
 import { objectsQuery } from '../src/objects/objects.query.js';
 import { nextJobs } from '../src/preview/jobs/queue.query.js';
@@ -16,6 +16,8 @@ const MODEL = '00000000-0000-7000-8000-000000000001';
 const CALLS = 4000;
 /** As many jobs, and of a few calls as many models, as PostgreSQL joined by comparing all with all. */
 const JOBS = 800;
+/** So many calls there are when a plan is made that is kept. */
+const BEFORE = [0, 1000, 5000];
 /** Rows that a statement may read or compare for each item; comparing all with all makes hundreds. */
 const MOST = 25;
 
@@ -143,6 +145,52 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       await storeCalls(JOBS, 'trace_id, inputs', `'t' || i, '{"model":"other:step1"}'`);
       const calls = Array.from({ length: JOBS }, (_, i) => `c${i + 1}`);
       expect(await rowsPerItem(JOBS, makersOfCalls(PROJECT, calls))).toBeLessThan(MOST);
+    });
+
+    /** A connection keeps plans, so those that it makes first are for tables that are small or empty. */
+    describe('plans that are kept', () => {
+      const store = (name: string, count: number) =>
+        client.query(
+          `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+         SELECT '${PROJECT}', $1 || n, $1 || n, 'p', 'op', now() FROM generate_series(1, $2) n`,
+          [name, count],
+        );
+      const allReads = async () => {
+        const { rows } = await client.query(
+          `SELECT seq_tup_read + idx_tup_fetch AS reads FROM pg_stat_xact_user_tables WHERE relname = 'calls'`,
+        );
+        return Number(rows[0].reads);
+      };
+
+      /** How many calls 100 looks read when the plan was made for `before` calls. */
+      async function readsOf(
+        before: number,
+        look: (id: string) => Promise<unknown>,
+      ): Promise<number> {
+        await store('early', before);
+        for (let i = 0; i < 10; i++) await look(`early${i}`);
+        await store('c', 1000);
+        const reads = await allReads();
+        for (let i = 1; i <= 100; i++) await look(`c${i}`);
+        return (await allReads()) - reads;
+      }
+
+      it.each(BEFORE)('find the trace of a call by its id (made for %d calls)', async (before) => {
+        const reads = await readsOf(before, (id) =>
+          client.query(`SELECT skein_trace('${PROJECT}', $1)`, [id]),
+        );
+        expect(reads).toBe(100);
+      });
+
+      it.each(BEFORE)(
+        'find the spans of a trace by the trace (made for %d calls)',
+        async (before) => {
+          const reads = await readsOf(before, (id) =>
+            client.query(threadedTracesQuery(PROJECT, [id]).toQuery()),
+          );
+          expect(reads).toBe(100);
+        },
+      );
     });
   },
 );

@@ -1,18 +1,21 @@
 import { linesOf, type TestApp } from './app.js';
 import { anEnd, aStart } from './factories.js';
 
-let projects = 0;
+export const UUID_V7 = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-/** A project that no other test of the suite uses. */
-export const aProject = () => `acme/calls-${++projects}`;
-
-export type Calls = ReturnType<typeof callsOf>;
-
-/** The operations on the calls of a project. */
-export const callsOf = (app: TestApp, project_id: string) => {
+/** The operations on the calls of a project, which is another one for each test beside the call. */
+export function useCalls(app: TestApp) {
+  let projects = 0;
+  let project_id: string;
+  beforeEach(() => {
+    project_id = `acme/calls-${++projects}`;
+  });
   const stream = async (query: object = {}) =>
     linesOf(await app.post('/calls/stream_query', { project_id, ...query }));
   return {
+    get project_id() {
+      return project_id;
+    },
     start: (overrides: object = {}) =>
       app.post('/call/start', { start: aStart({ project_id, ...overrides }) }),
     end: (overrides: object = {}) =>
@@ -22,4 +25,4 @@ export const callsOf = (app: TestApp, project_id: string) => {
     idsOf: async (query: object = {}): Promise<string[]> =>
       (await stream(query)).map(({ id }) => id),
   };
-};
+}
