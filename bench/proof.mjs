@@ -462,7 +462,7 @@ const canUnshare = spawnSync(NAMESPACES[0], [...NAMESPACES.slice(1), 'true']).st
 if (options.mode === 'intruders' && !canUnshare)
   console.log('no intruders from PID namespaces: unshare(1) is not permitted here');
 const SERVICE = [process.execPath, 'dist/src/main.js'];
-const COMMAND = [process.execPath, 'dist/src/auth/keys.cli.js', 'list'];
+const COMMAND = [process.execPath, 'dist/src/server/commands/keys.cli.js', 'list'];
 const link = `${dataDir}-link`;
 /** What is run, on which path, and whether it may reach the running service: a command does so by its socket. */
 const INTRUDERS = {

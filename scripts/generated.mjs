@@ -17,7 +17,7 @@ import { DataSource } from 'typeorm';
 
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
-const { createApp, openApiDocument } = await import('../dist/src/app.js');
+const { createApp, openApiDocument } = await import('../dist/src/server/app.js');
 const { loadConfig } = await import('../dist/src/config.js');
 const { openEmbeddedPostgres } = await import('../dist/src/postgres/embedded-postgres.js');
 

@@ -1,15 +1,15 @@
 import './process-config.js';
-import { StopRequest, type Stopped } from './stop-request.js';
+import { StopRequest, type Stopped } from './server/stop-request.js';
 
 // Settings are checked, and the handlers of signals stand, before the rest is loaded, which takes a second.
 const request = new StopRequest();
 
 try {
-  const { serve } = await request.during(import('./server.js'));
+  const { serve } = await request.during(import('./server/server.js'));
   await serve(request);
 } catch (error) {
   if (request.signal.aborted) process.exit((request.signal.reason as Stopped).exitCode);
-  const { explained } = await import('./command.js');
+  const { explained } = await import('./server/commands/command.js');
   process.stderr.write(`skein cannot start: ${explained(error)}\n`);
   process.exit(1);
 }

@@ -459,7 +459,7 @@ describe('npm run import', () => {
 
   it('is a command', async () => {
     const run = (args: string[], env = {}) =>
-      watched(process.execPath, ['dist/src/import/import.cli.js', ...args], env);
+      watched(process.execPath, ['dist/src/server/commands/import.cli.js', ...args], env);
     const where = ['--project', 'acme/import-command', '--url', app.url];
     const done = run(['phoenix', fixture('phoenix-spans.json'), ...where], {
       SKEIN_API_KEY: app.key,

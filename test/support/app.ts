@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { createApp } from '../../src/app.js';
+import { createApp } from '../../src/server/app.js';
 import { KeysService } from '../../src/auth/keys.service.js';
 import { loadConfig } from '../../src/config.js';
 import type { Role } from '../../src/auth/api-key.entity.js';

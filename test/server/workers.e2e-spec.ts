@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { openTestDatabase, type TestDatabase } from './support/database.js';
-import { aStart } from './support/factories.js';
-import { type Server, startServer } from './support/server.js';
-import { until } from './support/until.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { aStart } from '../support/factories.js';
+import { type Server, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 describe('WORKERS=3', () => {
   let database: TestDatabase;

@@ -5,10 +5,10 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { send } from './support/app.js';
-import { openTestDatabase, type TestDatabase } from './support/database.js';
-import { aFolder, run, startServer, watched } from './support/server.js';
-import { until } from './support/until.js';
+import { send } from '../support/app.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { aFolder, run, startServer, watched } from '../support/server.js';
+import { until } from '../support/until.js';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
-import { dataSourceOptions } from '../ormconfig.js';
-import { distribute } from '../src/database/distribute.js';
-import { UNLIMITED_SESSION } from '../src/database/limits.js';
-import { changingSchema, migrate } from '../src/database/migrate.js';
-import { type Answer, startApp, type TestApp } from './support/app.js';
-import { openTestDatabase, testServers, unlessCluster } from './support/database.js';
-import { aStart } from './support/factories.js';
-import { recordStatements, type Statement } from './support/statements.js';
-import { until } from './support/until.js';
+import { dataSourceOptions } from '../../ormconfig.js';
+import { distribute } from '../../src/database/distribute.js';
+import { UNLIMITED_SESSION } from '../../src/database/limits.js';
+import { changingSchema, migrate } from '../../src/database/migrate.js';
+import { type Answer, startApp, type TestApp } from '../support/app.js';
+import { openTestDatabase, testServers, unlessCluster } from '../support/database.js';
+import { aStart } from '../support/factories.js';
+import { recordStatements, type Statement } from '../support/statements.js';
+import { until } from '../support/until.js';
 
 unlessCluster('it is one').it(
   'a database without Citus is not distributed, and why is said',

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { stat } from 'node:fs/promises';
-import { command, withDatabase } from '../command.js';
-import { backup } from './backup.js';
-import { withClient } from './client.js';
-import { Progress } from './progress.js';
+import { command, withDatabase } from './command.js';
+import { backup } from '../../backup/backup.js';
+import { withClient } from '../../backup/client.js';
+import { Progress } from '../../backup/progress.js';
 
 const USAGE = `npm run backup -- FILE
 

@@ -1,4 +1,4 @@
-import { askForReload, command } from '../command.js';
+import { askForReload, command } from './command.js';
 
 // npm run reload: replaces the workers of the running service one by one, by those of the build on disk.
 await command(async () => {

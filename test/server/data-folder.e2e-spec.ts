@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { aFolder, type Run, type Server, startServer, watched } from './support/server.js';
+import { aFolder, type Run, type Server, startServer, watched } from '../support/server.js';
 
 /*
  * A data folder is a volume that two containers can have. What makes a container is made here by hand: a PID
@@ -45,13 +45,13 @@ if (!canUnshare) process.stderr.write('data-folder: skipped, unshare(1) is not p
     `is in use by process ${server.process.pid} on ${hostname()}, in another container or PID namespace`;
 
   it('a command in another PID namespace goes to it', async () => {
-    const keys = inNamespace('dist/src/auth/keys.cli.js', 'list');
+    const keys = inNamespace('dist/src/server/commands/keys.cli.js', 'list');
     expect(await keys.exit).toBe(0);
     expect(keys.output()).toContain('admin');
   });
 
   it('a command in another container is refused', async () => {
-    const keys = inContainer('dist/src/auth/keys.cli.js', 'list');
+    const keys = inContainer('dist/src/server/commands/keys.cli.js', 'list');
     expect(await keys.exit).toBe(1);
     expect(keys.output()).toContain(`/mnt ${elsewhere()}, and its database cannot be reached`);
   });

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { command } from '../command.js';
-import { isProjectId } from '../common/dto.js';
-import { addressOf } from '../config.js';
-import { config } from '../process-config.js';
-import { type Format, FORMATS, importFile } from './import.js';
-import { Service } from './service.js';
+import { command } from './command.js';
+import { isProjectId } from '../../common/dto.js';
+import { addressOf } from '../../config.js';
+import { config } from '../../process-config.js';
+import { type Format, FORMATS, importFile } from '../../import/import.js';
+import { Service } from '../../import/service.js';
 
 const USAGE = `npm run import -- langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]
 

@@ -1,6 +1,6 @@
-import { send, startApp, type TestApp, basic } from './support/app.js';
-import { aStart } from './support/factories.js';
-import { previewOf } from './support/preview.js';
+import { send, startApp, type TestApp, basic } from '../support/app.js';
+import { aStart } from '../support/factories.js';
+import { previewOf } from '../support/preview.js';
 
 /** Two apps of one process, on databases of their own, and with settings of their own. */
 let one: TestApp;
@@ -86,7 +86,7 @@ describe('apps of one process', () => {
     process.env['WIRE_DIALECT'] = 'weave';
     let weave!: TestApp;
     await jest.isolateModulesAsync(async () => {
-      weave = await (await import('./support/app.js')).startApp();
+      weave = await (await import('../support/app.js')).startApp();
     });
     const dialects = [weave, one].map(async (app) => {
       const { body } = await app.post('/calls/query', { project_id: 'acme/demo' });

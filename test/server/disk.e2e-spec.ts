@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { testServers, unlessCluster } from './support/database.js';
-import { type Answer, startApp, type TestApp } from './support/app.js';
-import { aFolder, type Server, startServer } from './support/server.js';
-import { until } from './support/until.js';
-import { aStart } from './support/factories.js';
+import { testServers, unlessCluster } from '../support/database.js';
+import { type Answer, startApp, type TestApp } from '../support/app.js';
+import { aFolder, type Server, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
+import { aStart } from '../support/factories.js';
 
 /*
  * What happens when the database cannot write. First by faults that a PostgreSQL raises for real wherever the tests run:

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { openTestDatabase, unlessCluster } from './support/database.js';
-import { aStart } from './support/factories.js';
-import { aFolder, run, startServer } from './support/server.js';
-import { until } from './support/until.js';
+import { openTestDatabase, unlessCluster } from '../support/database.js';
+import { aStart } from '../support/factories.js';
+import { aFolder, run, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const hasPgbouncer = (() => {
   try {

@@ -1,21 +1,21 @@
 import 'reflect-metadata';
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
-import { validate } from '../common/validation.js';
-import { dateOf } from '../common/dto.js';
-import { command, withDatabase } from '../command.js';
-import { addressOf } from '../config.js';
-import { config } from '../process-config.js';
-import { Database } from '../database/database.js';
-import { migrate } from '../database/migrate.js';
-import type { Actor } from '../audit/audit.query.js';
-import { KeyUses } from '../audit/key-uses.js';
-import type { ApiKey } from './api-key.entity.js';
-import { CreateKeyDto } from './keys.dto.js';
-import { FailedAttempts } from './failed-attempts.js';
-import { KeysService } from './keys.service.js';
-import { newSecret } from './secret.js';
-import { loginLink, newOperatorCode } from './sessions.service.js';
+import { validate } from '../../common/validation.js';
+import { dateOf } from '../../common/dto.js';
+import { command, withDatabase } from './command.js';
+import { addressOf } from '../../config.js';
+import { config } from '../../process-config.js';
+import { Database } from '../../database/database.js';
+import { migrate } from '../../database/migrate.js';
+import type { Actor } from '../../audit/audit.query.js';
+import { KeyUses } from '../../audit/key-uses.js';
+import type { ApiKey } from '../../auth/api-key.entity.js';
+import { CreateKeyDto } from '../../auth/keys.dto.js';
+import { FailedAttempts } from '../../auth/failed-attempts.js';
+import { KeysService } from '../../auth/keys.service.js';
+import { newSecret } from '../../auth/secret.js';
+import { loginLink, newOperatorCode } from '../../auth/sessions.service.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
 npm run keys -- list

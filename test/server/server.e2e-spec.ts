@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { isSecret, newSecret } from '../src/auth/secret.js';
-import { basic, linesOf, send } from './support/app.js';
-import { openTestDatabase, testServers } from './support/database.js';
-import { aStart } from './support/factories.js';
-import { aFolder, npmStart, run, type Server, startServer } from './support/server.js';
-import { until } from './support/until.js';
+import { isSecret, newSecret } from '../../src/auth/secret.js';
+import { basic, linesOf, send } from '../support/app.js';
+import { openTestDatabase, testServers } from '../support/database.js';
+import { aStart } from '../support/factories.js';
+import { aFolder, npmStart, run, type Server, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const isAlive = async (url: string) =>
   (await fetch(`${url}/health`).catch(() => null))?.status === 200;

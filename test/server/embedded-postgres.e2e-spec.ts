@@ -25,8 +25,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { lockFile } from '../src/postgres/data-dir-lock.js';
-import { embeddedPostgresUrl } from '../src/postgres/embedded-postgres.js';
+import { lockFile } from '../../src/postgres/data-dir-lock.js';
+import { embeddedPostgresUrl } from '../../src/postgres/embedded-postgres.js';
 
 /*
  * Real servers under real Node processes: what is promised here is about processes that die.
@@ -100,7 +100,7 @@ const hadCache = existsSync(CACHE);
 function newProject(project: string, mode: number): string {
   const folder = join(base, project);
   mkdirSync(join(folder, 'src'), { recursive: true });
-  const sources = join(__dirname, '../src/postgres');
+  const sources = join(__dirname, '../../src/postgres');
   for (const name of readdirSync(sources).filter((name) => /^[^.]+[.]ts$/.test(name))) {
     const { code } = transformFileSync(join(sources, name), {
       swcrc: false,

@@ -1,10 +1,10 @@
 import type { DataSource } from 'typeorm';
-import { InvalidSetting } from './config.js';
-import { UNLIMITED_SESSION } from './database/limits.js';
-import { FolderInUse } from './postgres/data-dir-lock.js';
-import { embeddedPostgresUrl, folderHolder } from './postgres/embedded-postgres.js';
-import { config } from './process-config.js';
-import { connect, openPostgres, type Postgres } from './server.js';
+import { InvalidSetting } from '../../config.js';
+import { UNLIMITED_SESSION } from '../../database/limits.js';
+import { FolderInUse } from '../../postgres/data-dir-lock.js';
+import { embeddedPostgresUrl, folderHolder } from '../../postgres/embedded-postgres.js';
+import { config } from '../../process-config.js';
+import { connect, openPostgres, type Postgres } from '../server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
 export async function command(work: () => Promise<void>): Promise<void> {
