@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
+import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { dataFolder, started } from './support.mjs';
 
 const { values: options } = parseArgs({

@@ -4,13 +4,13 @@
 import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
-import { loadConfig } from '../dist/src/config.js';
+import { loadConfig } from '../dist/src/platform/config/config.js';
 import { callRows } from '../dist/src/calls/calls.query.js';
 import { CallsService } from '../dist/src/calls/calls.service.js';
-import { Database } from '../dist/src/database/database.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
-import { migrate } from '../dist/src/database/migrate.js';
-import { sql } from '../dist/src/query/sql.js';
+import { Database } from '../dist/src/platform/database/database.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
+import { migrate } from '../dist/src/platform/database/migrate.js';
+import { sql } from '../dist/src/platform/query/sql.js';
 import { dataFolder } from './support.mjs';
 
 const CALLS = 100_000;

@@ -118,7 +118,7 @@ const CASES = {
 /** A service of the compiled files, with what sends to it. */
 async function serviceOf(dist) {
   const base = pathToFileURL(`${resolve(dist)}/`);
-  const { newSecret } = await import(new URL('src/auth/secret.js', base).href);
+  const { newSecret } = await import(new URL('src/platform/auth/secret.js', base).href);
   const key = newSecret();
   const dataDir = dataFolder();
   const main = new URL('src/main.js', base).href;

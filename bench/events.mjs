@@ -8,7 +8,7 @@ import http from 'node:http';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import { newSecret } from '../dist/src/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { dataFolder, started } from './support.mjs';
 
 const { values: options } = parseArgs({

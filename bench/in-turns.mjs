@@ -8,7 +8,7 @@ import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
-import { newSecret } from '../dist/src/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { cpuMeter, dataFolder, nodesOf, postmasterOf, started } from './support.mjs';
 import { callBodies, STARTED_AT } from './write-bodies.mjs';
 

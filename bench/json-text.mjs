@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 
 const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
 const { elementSpans, hasOpaqueEscapes, memberSpans, skipValue } = await import(
-  new URL('src/common/json-text.js', dist).href
+  new URL('src/platform/json/json-text.js', dist).href
 );
 const { objectDigest } = await import(new URL('src/objects/digest.js', dist).href);
 

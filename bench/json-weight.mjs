@@ -9,7 +9,7 @@ import {
   MAX_SHAPES,
   MAX_SHORT_STRINGS,
   parsedBytes,
-} from '../dist/src/common/json-weight.js';
+} from '../dist/src/platform/json/json-weight.js';
 
 const COUNT = 100_000;
 const MIB = 2 ** 20;

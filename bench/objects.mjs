@@ -9,8 +9,8 @@ import { rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { Readable } from 'node:stream';
 import pg from 'pg';
-import { newSecret } from '../dist/src/auth/secret.js';
-import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
 import {
   demoteQuery,
   lockQuery,

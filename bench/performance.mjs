@@ -9,8 +9,8 @@ import { cpus, totalmem } from 'node:os';
 import autocannon from 'autocannon';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { newSecret } from '../dist/src/auth/secret.js';
-import { embeddedPostgresUrl } from '../dist/src/postgres/embedded-postgres.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { embeddedPostgresUrl } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { cpuMeter, dataFolder, started } from './support.mjs';
 import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 

@@ -17,7 +17,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { newSecret } from '../dist/src/auth/secret.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { ask, dataFolder, nodesOf, postmasterOf } from './support.mjs';
 
 const { values: options } = parseArgs({

@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
-import { jsonArray, textArray } from '../dist/src/query/binary-array.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
+import { jsonArray, textArray } from '../dist/src/platform/query/binary-array.js';
 import { dataFolder, withSchema } from './support.mjs';
 
 const SECONDS = 3;

@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
-import { newSecret } from '../dist/src/auth/secret.js';
-import { migrate } from '../dist/src/database/migrate.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { migrate } from '../dist/src/platform/database/migrate.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 
 /** A folder for an embedded PostgreSQL, which the account that it runs as can reach. Remove it afterwards. */
 export function dataFolder() {

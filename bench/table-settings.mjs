@@ -4,7 +4,7 @@
 import { rmSync } from 'node:fs';
 import pg from 'pg';
 import { upsertQuery } from '../dist/src/calls/calls.upsert.js';
-import { openEmbeddedPostgres } from '../dist/src/postgres/embedded-postgres.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { dataFolder, withSchema } from './support.mjs';
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 40_000);

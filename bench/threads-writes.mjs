@@ -14,7 +14,7 @@ const WRITERS = 4;
 const TURNS_PER_THREAD = 10;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href);
-const { openEmbeddedPostgres } = await load('src/postgres/embedded-postgres.js');
+const { openEmbeddedPostgres } = await load('src/platform/postgres/embedded-postgres.js');
 const { upsertQuery } = await load('src/calls/calls.upsert.js');
 
 const NO_INDEXES = `DROP INDEX calls_turns_idx; DROP INDEX calls_turns_started_idx`;

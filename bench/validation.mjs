@@ -5,7 +5,7 @@ import 'reflect-metadata';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { CallStartBodyDto } from '../dist/src/calls/calls.dto.js';
-import { validate } from '../dist/src/common/validation.js';
+import { validate } from '../dist/src/platform/http/validation.js';
 
 const start = {
   project_id: 'acme/demo',

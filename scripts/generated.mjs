@@ -18,8 +18,8 @@ import { DataSource } from 'typeorm';
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
 const { createApp, openApiDocument } = await import('../dist/src/server/app.js');
-const { loadConfig } = await import('../dist/src/config.js');
-const { openEmbeddedPostgres } = await import('../dist/src/postgres/embedded-postgres.js');
+const { loadConfig } = await import('../dist/src/platform/config/config.js');
+const { openEmbeddedPostgres } = await import('../dist/src/platform/postgres/embedded-postgres.js');
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
 chmodSync(dataDir, 0o755);

@@ -1,4 +1,4 @@
-import './process-config.js';
+import './platform/config/process-config.js';
 import { StopRequest, type Stopped } from './server/stop-request.js';
 
 // Settings are checked, and the handlers of signals stand, before the rest is loaded, which takes a second.

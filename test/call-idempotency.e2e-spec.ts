@@ -1,4 +1,4 @@
-import { IdempotencySweeper } from '../src/auth/idempotency.sweeper.js';
+import { IdempotencySweeper } from '../src/platform/auth/idempotency.sweeper.js';
 import { useApp } from './support/app.js';
 import { useCalls } from './support/calls.js';
 import { aStart } from './support/factories.js';

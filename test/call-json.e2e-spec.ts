@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { elementTexts, valueAt } from '../src/common/json-text.js';
+import { elementTexts, valueAt } from '../src/platform/json/json-text.js';
 import { linesOf, useApp } from './support/app.js';
 import { useCalls } from './support/calls.js';
 import { jsonTexts } from './support/json-texts.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../src/calls/stats/call-slots.refresher.js';
-import { CallSlots1765100000000 } from '../src/database/migrations/1765100000000-call-slots.js';
+import { CallSlots1765100000000 } from '../src/platform/database/migrations/1765100000000-call-slots.js';
 import { unlessCluster } from './support/database.js';
 import { useApp } from './support/app.js';
 import { type StatsRequest, statsOf } from './support/call-stats-oracle.js';

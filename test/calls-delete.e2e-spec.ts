@@ -1,5 +1,5 @@
 import { deleteQuery } from '../src/calls/calls.query.js';
-import { sql } from '../src/query/sql.js';
+import { sql } from '../src/platform/query/sql.js';
 import { useApp } from './support/app.js';
 import { useCalls } from './support/calls.js';
 import { unlessCluster } from './support/database.js';

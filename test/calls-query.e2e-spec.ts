@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Slots } from '../src/database/slots.js';
+import { Slots } from '../src/platform/database/slots.js';
 import { callRows } from '../src/calls/calls.query.js';
 import { useApp } from './support/app.js';
 import { useCalls } from './support/calls.js';

@@ -1,6 +1,6 @@
 import { get, type IncomingMessage } from 'node:http';
-import { newOperatorCode } from '../src/auth/sessions.service.js';
-import { Database } from '../src/database/database.js';
+import { newOperatorCode } from '../src/platform/auth/sessions.service.js';
+import { Database } from '../src/platform/database/database.js';
 import { basic, send, startApp, type TestApp } from './support/app.js';
 import { aStart } from './support/factories.js';
 import { until } from './support/until.js';

@@ -6,7 +6,7 @@ import { bytesDigest } from '../src/objects/digest.js';
 import { type Answer, basic, startApp, type TestApp } from './support/app.js';
 import { until } from './support/until.js';
 import { FilesService } from '../src/objects/files.service.js';
-import { StagedUploads } from '../src/database/staged-uploads.js';
+import { StagedUploads } from '../src/platform/database/staged-uploads.js';
 
 const PROJECT = 'acme/demo';
 const MIB = 1024 * 1024;

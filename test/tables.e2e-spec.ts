@@ -1,5 +1,5 @@
 import { objectDigest, tableDigest } from '../src/objects/digest.js';
-import type { Sql } from '../src/query/sql.js';
+import type { Sql } from '../src/platform/query/sql.js';
 import { unlessCluster } from './support/database.js';
 import { startApp, type TestApp } from './support/app.js';
 import { tableRowsQuery, tableStatsQuery } from '../src/objects/tables.query.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { Threads1764300000000 } from '../src/database/migrations/1764300000000-threads.js';
+import { Threads1764300000000 } from '../src/platform/database/migrations/1764300000000-threads.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { threadsQuery } from '../src/threads/threads.query.js';
 import { unlessCluster } from './support/database.js';

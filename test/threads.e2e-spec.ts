@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import pg from 'pg';
-import { Database } from '../src/database/database.js';
+import { Database } from '../src/platform/database/database.js';
 import { threadsQuery } from '../src/threads/threads.query.js';
 import { ThreadsRefresher } from '../src/threads/threads.refresher.js';
 import { unlessCluster } from './support/database.js';

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { elementTexts, valueAt } from '../src/common/json-text.js';
+import { elementTexts, valueAt } from '../src/platform/json/json-text.js';
 import { linesOf, useApp } from './support/app.js';
 
 const FOLDER = '../shared/data/traces';

@@ -16,7 +16,7 @@ import {
 } from './support/preview.js';
 import { aFolder } from './support/server.js';
 import { until } from './support/until.js';
-import { Notices } from '../src/database/notices.js';
+import { Notices } from '../src/platform/database/notices.js';
 
 const UNKNOWN = '01a1fbc3-f5fb-72fa-bfb3-04f663804a7c';
 

@@ -12,7 +12,7 @@ import {
   previewOf,
 } from './support/preview.js';
 import { until } from './support/until.js';
-import { StagedUploads } from '../src/database/staged-uploads.js';
+import { StagedUploads } from '../src/platform/database/staged-uploads.js';
 
 const UNKNOWN = '01a1fbc3-f5fb-72fa-bfb3-04f663804a7c';
 const LIMIT = 8 * 1024 * 1024;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { newSecret } from '../../dist/src/auth/secret.js';
+import { newSecret } from '../../dist/src/platform/auth/secret.js';
 import { dataFolder, started } from '../support.mjs';
 
 const STOP_MS = 10_000;

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
-import { newOperatorCode } from '../../src/auth/sessions.service.js';
-import { Database } from '../../src/database/database.js';
+import { newOperatorCode } from '../../src/platform/auth/sessions.service.js';
+import { Database } from '../../src/platform/database/database.js';
 
 const run = promisify(execFile);
 

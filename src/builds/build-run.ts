@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../common/errors.js';
-import { Turn } from '../common/turn.js';
+import { ApiError } from '../platform/errors.js';
+import { Turn } from '../platform/time/turn.js';
 import type { Built, BuiltGroup, BuildPlan, Counts, Input, Labelled } from './builder.js';
 import { Census } from './census.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';

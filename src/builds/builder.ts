@@ -1,7 +1,7 @@
-import { byCodePoint } from '../common/by-code-point.js';
-import { groupedBy } from '../common/grouped-by.js';
+import { byCodePoint } from '../platform/json/by-code-point.js';
+import { groupedBy } from '../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
+import { Database } from '../platform/database/database.js';
 import { BuildRun } from './build-run.js';
 import type { Facts } from './census.js';
 import { dividedInto, type Split, splitOf, type Trajectory } from './groups.js';

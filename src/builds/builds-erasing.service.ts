@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
-import { ErasingsService } from '../erasing/erasings.service.js';
+import { Database } from '../platform/database/database.js';
+import { ErasingsService } from '../platform/erasing/erasings.service.js';
 import { TrainingJobsService } from '../preview/jobs/training-jobs.service.js';
 import {
   builderLock,

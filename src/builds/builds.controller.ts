@@ -1,12 +1,12 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Idempotent, IdempotentItself } from '../auth/idempotency.js';
-import { ApiJsonResponse } from '../common/api-json-response.js';
-import { heldAnswer } from '../common/body-budget.js';
-import { callerOf } from '../common/caller-of.js';
-import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
+import { BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { Idempotent, IdempotentItself } from '../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../platform/http/api-json-response.js';
+import { heldAnswer } from '../platform/http/body-budget.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { JSON_LINES, jsonArray, jsonLines } from '../platform/http/json-rows.js';
 import { BuildOutputsService } from './build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
 import {

@@ -24,8 +24,8 @@ import {
   MAX_INT,
   PageDto,
   SortBy,
-} from '../common/dto.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import type { Sort } from '../platform/query/columns.js';
 import type { Counts } from './builder.js';
 import type { Facts } from './census.js';
 import { FORMATS, type Format } from './exports.js';

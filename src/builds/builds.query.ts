@@ -1,7 +1,7 @@
-import { lock, LOCKS, lockShared } from '../database/advisory-locks.js';
-import { column, type Columns, orderBy, page, wireTime } from '../query/columns.js';
-import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
-import { WIRE } from '../common/wire.js';
+import { lock, LOCKS, lockShared } from '../platform/database/advisory-locks.js';
+import { column, type Columns, orderBy, page, wireTime } from '../platform/query/columns.js';
+import { allOf, isOneOf, sql, type Sql } from '../platform/query/sql.js';
+import { WIRE } from '../platform/http/wire.js';
 import type { BuiltGroup, Input } from './builder.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';

@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import { Idempotency } from '../auth/idempotency.js';
-import { callerOf } from '../common/caller-of.js';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import { Slots } from '../database/slots.js';
+import { Idempotency } from '../platform/auth/idempotency.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
+import { Slots } from '../platform/database/slots.js';
 import { Packer } from './build-bytes.js';
 import { Builder, BUILDER_VERSION, type Built, type BuildPlan } from './builder.js';
 import type {

@@ -1,5 +1,5 @@
 import type { Choice, Json, Recorded } from './llm-calls.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import { parsedText, type Turn, turnOf } from './turns.js';
 
 /*

@@ -1,7 +1,7 @@
-import { skipValue } from '../common/json-text.js';
-import { Turn } from '../common/turn.js';
+import { skipValue } from '../platform/json/json-text.js';
+import { Turn } from '../platform/time/turn.js';
 import type { Json } from './llm-calls.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import { parsedText, sortedJson } from './turns.js';
 
 export const FORMATS = [

@@ -1,5 +1,5 @@
-import { column, jsonAt, jsonValueAt } from '../query/columns.js';
-import { isListed, sql, type Sql } from '../query/sql.js';
+import { column, jsonAt, jsonValueAt } from '../platform/query/columns.js';
+import { isListed, sql, type Sql } from '../platform/query/sql.js';
 import { visibleIn } from '../query/visible-calls.js';
 
 /** Calls of each kind of edge that are answered. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
 import type { LineageAnswerDto, LineageQueryDto } from './builds.dto.js';
 import {
   buildsOfInputs,

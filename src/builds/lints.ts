@@ -1,4 +1,4 @@
-import { ApiError } from '../common/errors.js';
+import { ApiError } from '../platform/errors.js';
 
 /** What a recipe may have done about a lint. */
 export const LINT_DOES = ['error', 'warn', 'drop', 'ignore'] as const;

@@ -1,5 +1,5 @@
-import { textsIn } from '../common/json-text.js';
-import { parseLight } from '../common/json-weight.js';
+import { textsIn } from '../platform/json/json-text.js';
+import { parseLight } from '../platform/json/json-weight.js';
 import {
   genAiChoices,
   genAiMessages,
@@ -8,7 +8,7 @@ import {
   vercelMessages,
   vercelTools,
 } from './dialects.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import { cleaned, sortedJson, type Turn, turnOf } from './turns.js';
 
 /** A call of a model, whichever instrumentation recorded it. */

@@ -13,9 +13,9 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsDateTime, IsJsonObject, IsText, IsTextList, rule } from '../common/dto.js';
+import { IsDateTime, IsJsonObject, IsText, IsTextList, rule } from '../platform/http/dto.js';
 import { LINT_CODES, LINT_DOES, type LintCode, type LintDoes } from './lints.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;

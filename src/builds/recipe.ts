@@ -1,5 +1,5 @@
-import { assertNone, type Violation } from '../common/errors.js';
-import { unknownMembers, validate } from '../common/validation.js';
+import { assertNone, type Violation } from '../platform/errors.js';
+import { unknownMembers, validate } from '../platform/http/validation.js';
 import { lintRules, type LintRules } from './lints.js';
 import {
   RecipeBuildDto,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { parseRef } from '../common/refs.js';
+import { ApiError, invalidRequest } from '../platform/errors.js';
+import { parseRef } from '../platform/http/refs.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { type Recipe, recipeOf } from './recipe.js';
 

@@ -1,4 +1,4 @@
-import { inTurns } from '../common/turn.js';
+import { inTurns } from '../platform/time/turn.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode } from './lints.js';
 import type { Choice, LlmCall } from './llm-calls.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { afterComma, skipSpace, skipString, skipValue, type Span } from '../common/json-text.js';
-import { parseLight } from '../common/json-weight.js';
-import { isObject } from '../common/is-object.js';
+import { afterComma, skipSpace, skipString, skipValue, type Span } from '../platform/json/json-text.js';
+import { parseLight } from '../platform/json/json-weight.js';
+import { isObject } from '../platform/json/is-object.js';
 
 /*
  * Chat messages as they are compared and copied. What is copied is the text as it was stored; what is compared is what

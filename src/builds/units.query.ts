@@ -1,6 +1,6 @@
-import { refsOf } from '../common/refs.js';
-import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../query/columns.js';
-import { allOf, isListed, join, sql, type Sql } from '../query/sql.js';
+import { refsOf } from '../platform/http/refs.js';
+import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../platform/query/columns.js';
+import { allOf, isListed, join, sql, type Sql } from '../platform/query/sql.js';
 import { isTurn, visibleIn } from '../query/visible-calls.js';
 import type { Recipe } from './recipe.js';
 

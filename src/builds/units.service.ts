@@ -1,9 +1,9 @@
-import { groupedBy } from '../common/grouped-by.js';
+import { groupedBy } from '../platform/query/grouped-by.js';
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../calls/calls.service.js';
-import { inTurns } from '../common/turn.js';
-import { Database } from '../database/database.js';
+import { inTurns } from '../platform/time/turn.js';
+import { Database } from '../platform/database/database.js';
 import { type LlmCall, llmCallOf } from './llm-calls.js';
 import { PROMPT, type Recipe } from './recipe.js';
 import type { Said } from './rewards.js';

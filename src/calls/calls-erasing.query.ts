@@ -1,4 +1,4 @@
-import { allOf, isListed, sql, type Sql } from '../query/sql.js';
+import { allOf, isListed, sql, type Sql } from '../platform/query/sql.js';
 import { BYTES, familyOf } from './calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */

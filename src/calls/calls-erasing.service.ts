@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import type { Counts, ErasingRow } from '../erasing/erasings.query.js';
-import { refsOf } from '../common/refs.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
+import type { Counts, ErasingRow } from '../platform/erasing/erasings.query.js';
+import { refsOf } from '../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../erasing/feedback.query.js';
-import { ErasingsService, type NewErasure, type Step } from '../erasing/erasings.service.js';
-import { Pace } from '../erasing/pace.js';
+import { ErasingsService, type NewErasure, type Step } from '../platform/erasing/erasings.service.js';
+import { Pace } from '../platform/erasing/pace.js';
 import {
   callsErase,
   callsLock,

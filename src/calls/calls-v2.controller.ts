@@ -1,11 +1,11 @@
 import { Body, Controller, Param, Req, UseGuards } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
-import { BodyText, bodyTextOf } from '../common/body.guard.js';
-import { callerOf } from '../common/caller-of.js';
+import { BasicAuth, NoProjectField, Operation } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { Idempotency, IdempotentItself } from '../platform/auth/idempotency.js';
+import { BodyText, bodyTextOf } from '../platform/http/body.guard.js';
+import { callerOf } from '../platform/http/caller-of.js';
 import {
   CallEndBodyDto,
   CallsCompleteAnswerDto,

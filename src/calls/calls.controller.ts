@@ -1,14 +1,14 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
 import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotency, Idempotent, IdempotentItself } from '../auth/idempotency.js';
-import { ApiJsonResponse } from '../common/api-json-response.js';
-import { heldAnswer } from '../common/body-budget.js';
-import { BodyText, bodyTextOf } from '../common/body.guard.js';
-import { callerOf } from '../common/caller-of.js';
-import { JSON_LINES, jsonArray, jsonLines } from '../common/json-rows.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { Idempotency, Idempotent, IdempotentItself } from '../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../platform/http/api-json-response.js';
+import { heldAnswer } from '../platform/http/body-budget.js';
+import { BodyText, bodyTextOf } from '../platform/http/body.guard.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { JSON_LINES, jsonArray, jsonLines } from '../platform/http/json-rows.js';
 import {
   CallEndBodyDto,
   CallReadDto,

@@ -27,10 +27,10 @@ import {
   MAX_INT,
   PageDto,
   SortBy,
-} from '../common/dto.js';
-import { WIRE } from '../common/wire.js';
-import type { Position } from '../query/after.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import { WIRE } from '../platform/http/wire.js';
+import type { Position } from '../platform/query/after.js';
+import type { Sort } from '../platform/query/columns.js';
 
 const MAX_NAME = 1024;
 const MAX_EXCEPTION = 1024 * 1024;

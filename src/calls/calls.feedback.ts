@@ -1,6 +1,6 @@
-import { WIRE } from '../common/wire.js';
-import { column, jsonAt, type Prefix, storable, wireTime } from '../query/columns.js';
-import { identifier, sql } from '../query/sql.js';
+import { WIRE } from '../platform/http/wire.js';
+import { column, jsonAt, type Prefix, storable, wireTime } from '../platform/query/columns.js';
+import { identifier, sql } from '../platform/query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
 const isOfCall = (projectId: string) => sql`f.project_id = ${projectId}

@@ -1,8 +1,8 @@
-import { invalidRequest } from '../common/errors.js';
-import { WIRE } from '../common/wire.js';
+import { invalidRequest } from '../platform/errors.js';
+import { WIRE } from '../platform/http/wire.js';
 import { costsOfSummary, pricesOfCall } from '../costs/costs.service.js';
-import type { Piece } from '../database/json-row-writer.js';
-import { isAfter, partsAfter } from '../query/after.js';
+import type { Piece } from '../platform/database/json-row-writer.js';
+import { isAfter, partsAfter } from '../platform/query/after.js';
 import {
   column,
   type Columns,
@@ -14,9 +14,9 @@ import {
   resolve,
   unknownField,
   wireTime,
-} from '../query/columns.js';
-import { compile } from '../query/expression.js';
-import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
+} from '../platform/query/columns.js';
+import { compile } from '../platform/query/expression.js';
+import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../query/visible-calls.js';
 import type {
   CallReadDto,

@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { ApiError, assertNone, invalidRequest, refusal } from '../common/errors.js';
-import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../common/json-text.js';
-import { inTurns } from '../common/turn.js';
-import { assertValid, unknownMembers } from '../common/validation.js';
-import { WIRE } from '../common/wire.js';
-import { Database } from '../database/database.js';
-import { type JsonRows, JsonRowWriter } from '../database/json-row-writer.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import { ErasingsService } from '../erasing/erasings.service.js';
-import type { Sql } from '../query/sql.js';
+import { eventInsert } from '../platform/audit/audit.query.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError, assertNone, invalidRequest, refusal } from '../platform/errors.js';
+import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../platform/json/json-text.js';
+import { inTurns } from '../platform/time/turn.js';
+import { assertValid, unknownMembers } from '../platform/http/validation.js';
+import { WIRE } from '../platform/http/wire.js';
+import { Database } from '../platform/database/database.js';
+import { type JsonRows, JsonRowWriter } from '../platform/database/json-row-writer.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
+import { ErasingsService } from '../platform/erasing/erasings.service.js';
+import type { Sql } from '../platform/query/sql.js';
 import {
   CallEndDto,
   type CallReadDto,

@@ -1,5 +1,5 @@
-import { jsonArray, textArray } from '../query/binary-array.js';
-import { identifier, join, prepared, type Prepared, type Sql, sql } from '../query/sql.js';
+import { jsonArray, textArray } from '../platform/query/binary-array.js';
+import { identifier, join, prepared, type Prepared, type Sql, sql } from '../platform/query/sql.js';
 import type { CallWrite } from './calls.writer.js';
 import { withLogged } from './messages/call-messages.query.js';
 

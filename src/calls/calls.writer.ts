@@ -1,9 +1,9 @@
-import { byCodePoint } from '../common/by-code-point.js';
+import { byCodePoint } from '../platform/json/by-code-point.js';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { showNumber } from '../common/metrics.js';
-import { isRowError, isTimeout } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import { GroupCommit } from '../database/group-commit.js';
+import { showNumber } from '../platform/process/metrics.js';
+import { isRowError, isTimeout } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import { GroupCommit } from '../platform/database/group-commit.js';
 import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
 
 /** The start, the end, or both of one call. */

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { callerOf } from '../common/caller-of.js';
-import { isProjectId } from '../common/dto.js';
-import { invalidRequest } from '../common/errors.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { isProjectId } from '../platform/http/dto.js';
+import { invalidRequest } from '../platform/errors.js';
 
 export interface ProjectPath {
   entity: string;

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../query/sql.js';
+import { sql, type Sql } from '../platform/query/sql.js';
 
 /**
  * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers

@@ -1,17 +1,17 @@
 import { Controller, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
-import { Public } from '../auth/access.js';
-import { addressOf } from '../auth/failed-attempts.js';
-import { KeysService } from '../auth/keys.service.js';
+import { Public } from '../platform/auth/access.js';
+import { addressOf } from '../platform/auth/failed-attempts.js';
+import { KeysService } from '../platform/auth/keys.service.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
   sessionCookieOf,
   sessionTokenOf,
-} from '../auth/session-cookie.js';
-import { SESSION_SECONDS, SessionsService } from '../auth/sessions.service.js';
-import { ApiError } from '../common/errors.js';
+} from '../platform/auth/session-cookie.js';
+import { SESSION_SECONDS, SessionsService } from '../platform/auth/sessions.service.js';
+import { ApiError } from '../platform/errors.js';
 
 /** `Bearer <key>`, or `Code <code>` of a login link. */
 const AUTHORIZATION = /^(Bearer|Code) (\S+)$/;

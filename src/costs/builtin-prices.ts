@@ -4,7 +4,7 @@ import {
   type PriceCalculationResult,
 } from '@pydantic/genai-prices';
 import { LRUCache } from 'lru-cache';
-import { Decimal } from '../common/decimal.js';
+import { Decimal } from '../platform/json/decimal.js';
 import type { Price } from './price.js';
 
 /** Prices of the library are for a million tokens. */

@@ -1,12 +1,12 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Idempotent } from '../auth/idempotency.js';
-import { ApiJsonResponse } from '../common/api-json-response.js';
-import { BodyText } from '../common/body.guard.js';
-import { callerOf } from '../common/caller-of.js';
-import { jsonArray } from '../common/json-rows.js';
+import { BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { Idempotent } from '../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../platform/http/api-json-response.js';
+import { BodyText } from '../platform/http/body.guard.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { jsonArray } from '../platform/http/json-rows.js';
 import {
   CostExplainDto,
   CostsCreatedDto,

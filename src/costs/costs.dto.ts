@@ -9,8 +9,8 @@ import {
   IsTextList,
   PageDto,
   SortBy,
-} from '../common/dto.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import type { Sort } from '../platform/query/columns.js';
 
 /** A token for more than this is a mistake in the unit. */
 const MAX_PRICE = 1_000_000;

@@ -1,6 +1,6 @@
-import { column, type Columns, orderBy, page, select, wireTime } from '../query/columns.js';
-import { compile } from '../query/expression.js';
-import { allOf, isListed, sql, type Sql } from '../query/sql.js';
+import { column, type Columns, orderBy, page, select, wireTime } from '../platform/query/columns.js';
+import { compile } from '../platform/query/expression.js';
+import { allOf, isListed, sql, type Sql } from '../platform/query/sql.js';
 import { visibleIn } from '../query/visible-calls.js';
 import type { CostsPurgeDto, CostsQueryDto } from './costs.dto.js';
 import type { PriceName } from './price.js';

@@ -2,15 +2,15 @@ import { setImmediate } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { Decimal, printed } from '../common/decimal.js';
-import { ApiError, assertNone, invalidRequest, type Violation } from '../common/errors.js';
-import { isId } from '../common/dto.js';
-import { memberSpans, valueAt } from '../common/json-text.js';
-import { validate } from '../common/validation.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
+import { eventInsert } from '../platform/audit/audit.query.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { Decimal, printed } from '../platform/json/decimal.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../platform/errors.js';
+import { isId } from '../platform/http/dto.js';
+import { memberSpans, valueAt } from '../platform/json/json-text.js';
+import { validate } from '../platform/http/validation.js';
+import { Database } from '../platform/database/database.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
 import {
   CostDto,
   type CostExplainDto,

@@ -1,4 +1,4 @@
-import { Decimal } from '../common/decimal.js';
+import { Decimal } from '../platform/json/decimal.js';
 import { grandTotal, KINDS, type PricedUsage, recordOf, totalOf } from './price.js';
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */

@@ -1,5 +1,5 @@
-import { groupedBy } from '../common/grouped-by.js';
-import { Decimal } from '../common/decimal.js';
+import { groupedBy } from '../platform/query/grouped-by.js';
+import { Decimal } from '../platform/json/decimal.js';
 import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
 import { hasPlainName, KINDS, type Price, type PriceRecord, recordPrice } from './price.js';
 

@@ -1,8 +1,8 @@
-import { storable } from '../query/columns.js';
+import { storable } from '../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
-import { Decimal } from '../common/decimal.js';
+import { Decimal } from '../platform/json/decimal.js';
 import { readUsage, requestsOf, type Tokens, type UsageRead } from './usage.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 
 /** The price of a token of each kind in one record; null where it has none. */
 export interface Price extends Record<PriceName, Decimal | null> {

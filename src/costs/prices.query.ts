@@ -1,4 +1,4 @@
-import { sql } from '../query/sql.js';
+import { sql } from '../platform/query/sql.js';
 
 /**
  * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by

@@ -1,4 +1,4 @@
-import { sql } from '../query/sql.js';
+import { sql } from '../platform/query/sql.js';
 
 /** How much feedback one transaction erases. The call it is on is erased when none is left. */
 export const MAX_FEEDBACK = 1000;

@@ -1,5 +1,5 @@
-import { ApiError } from '../common/errors.js';
-import { OverBudget, threadFile, TimeUp, WorkerThread } from '../common/worker-thread.js';
+import { ApiError } from '../platform/errors.js';
+import { OverBudget, threadFile, TimeUp, WorkerThread } from '../platform/process/worker-thread.js';
 import type { Judged, Problem } from './annotation-schema.js';
 
 /** For compiling and running all schemas of a request. */

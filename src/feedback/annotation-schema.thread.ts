@@ -1,4 +1,4 @@
-import { answerJobs } from '../common/worker-thread.js';
+import { answerJobs } from '../platform/process/worker-thread.js';
 import { problems } from './annotation-schema.js';
 
 // The first schema takes as long as a hundred later ones, so compile one before a client's.

@@ -1,14 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
-import { IsText } from '../common/dto.js';
+import { IsText } from '../platform/http/dto.js';
 import {
   type Aggregation,
   IsAggregations,
   IsPercentiles,
   StatsAnswerDto,
   StatsWindowDto,
-} from '../common/stats.dto.js';
+} from '../platform/http/stats.dto.js';
 
 const VALUE_TYPES = ['numeric', 'boolean', 'categorical'] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];

@@ -1,6 +1,6 @@
-import type { Aggregation } from '../common/stats.dto.js';
-import { jsonAt, nameBytes, stepsOf, toNumber } from '../query/columns.js';
-import { allOf, identifier, join, sql, type Sql } from '../query/sql.js';
+import type { Aggregation } from '../platform/http/stats.dto.js';
+import { jsonAt, nameBytes, stepsOf, toNumber } from '../platform/query/columns.js';
+import { allOf, identifier, join, sql, type Sql } from '../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
 import { PAYLOAD } from './feedback.query.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { bucketStarts } from '../common/buckets.js';
-import { ApiError } from '../common/errors.js';
-import { frameOf, microseconds, windowOf } from '../common/stats-window.js';
-import { Database } from '../database/database.js';
+import { bucketStarts } from '../platform/time/buckets.js';
+import { ApiError } from '../platform/errors.js';
+import { frameOf, microseconds, windowOf } from '../platform/http/stats-window.js';
+import { Database } from '../platform/database/database.js';
 import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
 import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-stats.query.js';
 

@@ -13,10 +13,10 @@ import {
   PageDto,
   rule,
   SortBy,
-} from '../common/dto.js';
-import { parseRef, type RefKind } from '../common/refs.js';
-import { WIRE } from '../common/wire.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import { parseRef, type RefKind } from '../platform/http/refs.js';
+import { WIRE } from '../platform/http/wire.js';
+import type { Sort } from '../platform/query/columns.js';
 
 const MAX_BATCH = 1000;
 /** Bytes, so that project and ref fit into one entry of an index. */

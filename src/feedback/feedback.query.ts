@@ -1,5 +1,5 @@
-import { WIRE } from '../common/wire.js';
-import { lock, LOCKS } from '../database/advisory-locks.js';
+import { WIRE } from '../platform/http/wire.js';
+import { lock, LOCKS } from '../platform/database/advisory-locks.js';
 import {
   column,
   type Columns,
@@ -12,9 +12,9 @@ import {
   stepsOf,
   storable,
   unknownField,
-} from '../query/columns.js';
-import { compile } from '../query/expression.js';
-import { allOf, identifier, join, sql, type Sql } from '../query/sql.js';
+} from '../platform/query/columns.js';
+import { compile } from '../platform/query/expression.js';
+import { allOf, identifier, join, sql, type Sql } from '../platform/query/sql.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest, refusal } from '../common/errors.js';
+import { eventInsert } from '../platform/audit/audit.query.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError, invalidRequest, refusal } from '../platform/errors.js';
 import {
   hasOpaqueEscapes,
   MAX_DEPTH,
   memberSpans,
   skipValue,
   valueAt,
-} from '../common/json-text.js';
-import { parseRef } from '../common/refs.js';
-import { assertValid } from '../common/validation.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
+} from '../platform/json/json-text.js';
+import { parseRef } from '../platform/http/refs.js';
+import { assertValid } from '../platform/http/validation.js';
+import { Database } from '../platform/database/database.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { judge } from './annotation-judge.js';
 import type { Judged } from './annotation-schema.js';

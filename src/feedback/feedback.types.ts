@@ -1,6 +1,6 @@
-import { assertNone, type Violation } from '../common/errors.js';
-import { parseRef } from '../common/refs.js';
-import { WIRE } from '../common/wire.js';
+import { assertNone, type Violation } from '../platform/errors.js';
+import { parseRef } from '../platform/http/refs.js';
+import { WIRE } from '../platform/http/wire.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
 import { emojiOf } from './emoji.js';
 

@@ -1,8 +1,8 @@
 import { Body } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
 import { GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
 

@@ -1,5 +1,5 @@
 import { IsOptional } from 'class-validator';
-import { IsJsonObject, IsText } from '../common/dto.js';
+import { IsJsonObject, IsText } from '../platform/http/dto.js';
 
 /** Long enough for every query of the schema, too short to make one that costs anything. */
 const MAX_QUERY = 10_000;

@@ -1,6 +1,6 @@
 import { buildSchema } from 'graphql';
-import type { Caller } from '../auth/caller.js';
-import { isProjectId } from '../common/dto.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { isProjectId } from '../platform/http/dto.js';
 
 /** What SDKs ask, in the words they use. */
 export const SCHEMA = buildSchema(`

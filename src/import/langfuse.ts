@@ -1,5 +1,5 @@
-import { isObject } from '../common/is-object.js';
-import { elementSpans, memberTexts, objectText } from '../common/json-text.js';
+import { isObject } from '../platform/json/is-object.js';
+import { elementSpans, memberTexts, objectText } from '../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';

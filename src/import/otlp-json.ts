@@ -1,4 +1,4 @@
-import { elementSpans, memberTexts } from '../common/json-text.js';
+import { elementSpans, memberTexts } from '../platform/json/json-text.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';

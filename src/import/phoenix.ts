@@ -1,5 +1,5 @@
-import { isObject } from '../common/is-object.js';
-import { elementSpans, memberTexts } from '../common/json-text.js';
+import { isObject } from '../platform/json/is-object.js';
+import { elementSpans, memberTexts } from '../platform/json/json-text.js';
 import { SpansBatch } from './otlp-json.js';
 import type { FileRecord } from './records.js';
 import { Batch, type Importer, type Tally, WrongRecord } from './sending.js';

@@ -1,14 +1,14 @@
 import { Body, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BasicAuth, NoProjectField, Operation, Public, Resource } from '../auth/access.js';
-import { basicUserName } from '../auth/basic.strategy.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { assertJson, BodyText, jsonText, parseJson, readBytes } from '../common/body.guard.js';
-import { isProjectId } from '../common/dto.js';
-import { invalidRequest } from '../common/errors.js';
-import { isObject } from '../common/is-object.js';
-import { VERSION } from '../version.js';
+import { Allow, BasicAuth, NoProjectField, Operation, Public, Resource } from '../platform/auth/access.js';
+import { basicUserName } from '../platform/auth/basic.strategy.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { assertJson, BodyText, jsonText, parseJson, readBytes } from '../platform/http/body.guard.js';
+import { isProjectId } from '../platform/http/dto.js';
+import { invalidRequest } from '../platform/errors.js';
+import { isObject } from '../platform/json/is-object.js';
+import { VERSION } from '../platform/config/version.js';
 import { IngestionAnswerDto, IngestionDto } from './langfuse.dto.js';
 import { LangfuseService } from './langfuse.service.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsArray } from 'class-validator';
-import { MaxItems } from '../common/dto.js';
+import { MaxItems } from '../platform/http/dto.js';
 
 export const MAX_EVENTS = 10_000;
 

@@ -1,6 +1,6 @@
 import type { StoredCall, WholeCall } from '../calls/calls.service.js';
-import { isObject } from '../common/is-object.js';
-import { memberTexts, objectText } from '../common/json-text.js';
+import { isObject } from '../platform/json/is-object.js';
+import { memberTexts, objectText } from '../platform/json/json-text.js';
 
 /** One event of an ingestion request. */
 export interface Event {

@@ -1,4 +1,4 @@
-import { answerJobs } from '../common/worker-thread.js';
+import { answerJobs } from '../platform/process/worker-thread.js';
 import { objectDigest } from './digest.js';
 
 answerJobs(objectDigest);

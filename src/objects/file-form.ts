@@ -2,9 +2,9 @@ import { AsyncResource } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import busboy from 'busboy';
 import type { Request } from 'express';
-import { holdOf } from '../common/body-budget.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../common/inflated.js';
+import { holdOf } from '../platform/http/body-budget.js';
+import { ApiError, invalidRequest } from '../platform/errors.js';
+import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../platform/http/inflated.js';
 
 /** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };

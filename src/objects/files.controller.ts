@@ -1,8 +1,8 @@
 import { Body, Req, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';
 

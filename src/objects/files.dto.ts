@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
-import { IsProjectId, IsText } from '../common/dto.js';
+import { IsProjectId, IsText } from '../platform/http/dto.js';
 
 /** The parts of the multipart body of `/file/create`, in any order. */
 export const FileForm = () =>

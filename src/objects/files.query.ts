@@ -1,4 +1,4 @@
-import { sql } from '../query/sql.js';
+import { sql } from '../platform/query/sql.js';
 
 /** A file of one chunk at most, stored unless the project holds it. */
 export const insertSmallFileQuery = (

@@ -1,4 +1,4 @@
-import { elementSpans, memberSpans, type Span } from '../common/json-text.js';
+import { elementSpans, memberSpans, type Span } from '../platform/json/json-text.js';
 
 /** A value by its JSON text, entered step by step. What a step finds is kept for later paths. */
 export class JsonNode {

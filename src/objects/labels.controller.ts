@@ -1,11 +1,11 @@
 import { Body, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.js';
-import { jsonArray } from '../common/json-rows.js';
-import { QueryPipe } from '../common/query.pipe.js';
+import { Allow, BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { Idempotent } from '../platform/auth/idempotency.js';
+import { jsonArray } from '../platform/http/json-rows.js';
+import { QueryPipe } from '../platform/http/query.pipe.js';
 import {
   AliasesAnswerDto,
   AliasesRemoveDto,

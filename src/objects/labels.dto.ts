@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsArray, Matches } from 'class-validator';
-import { IsId, IsProjectId, IsText, MaxItems } from '../common/dto.js';
+import { IsId, IsProjectId, IsText, MaxItems } from '../platform/http/dto.js';
 import { ALIAS } from './version-word.js';
 
 /** Of a version, and in one request. */

@@ -1,4 +1,4 @@
-import { identifier, sql, type Sql } from '../query/sql.js';
+import { identifier, sql, type Sql } from '../platform/query/sql.js';
 
 /** A live version. */
 export interface Version {

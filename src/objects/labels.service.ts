@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import type { Sql } from '../query/sql.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import type { Sql } from '../platform/query/sql.js';
 import {
   type AliasesRemoveDto,
   type AliasesSetDto,

@@ -1,6 +1,6 @@
-import { ApiError } from '../common/errors.js';
-import { TooDeep } from '../common/json-text.js';
-import { threadFile, WorkerThread } from '../common/worker-thread.js';
+import { ApiError } from '../platform/errors.js';
+import { TooDeep } from '../platform/json/json-text.js';
+import { threadFile, WorkerThread } from '../platform/process/worker-thread.js';
 
 /** A value of this length takes a few milliseconds; handing it to a thread costs less beyond. */
 const LARGE = 256 * 1024;

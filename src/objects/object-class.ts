@@ -1,4 +1,4 @@
-import { storable } from '../query/columns.js';
+import { storable } from '../platform/query/columns.js';
 
 /** The classes a version is listed by, read from its value when it is published. */
 export interface ObjectClass {

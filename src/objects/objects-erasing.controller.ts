@@ -1,10 +1,10 @@
 import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
-import { callerOf } from '../common/caller-of.js';
-import { ErasedDto } from '../erasing/erasings.dto.js';
-import { ErasingsService } from '../erasing/erasings.service.js';
+import { BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { Idempotency, IdempotentItself } from '../platform/auth/idempotency.js';
+import { callerOf } from '../platform/http/caller-of.js';
+import { ErasedDto } from '../platform/erasing/erasings.dto.js';
+import { ErasingsService } from '../platform/erasing/erasings.service.js';
 import { ObjectsPurgeDto } from './objects.dto.js';
 import { ObjectsErasingService } from './objects-erasing.service.js';
 

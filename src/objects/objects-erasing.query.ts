@@ -1,4 +1,4 @@
-import { sql } from '../query/sql.js';
+import { sql } from '../platform/query/sql.js';
 
 const named = (projectId: string, objectId: string) =>
   sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
-import type { ErasingRow } from '../erasing/erasings.query.js';
-import { ErasingsService, type Step } from '../erasing/erasings.service.js';
-import { refsOf } from '../common/refs.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
+import type { ErasingRow } from '../platform/erasing/erasings.query.js';
+import { ErasingsService, type Step } from '../platform/erasing/erasings.service.js';
+import { refsOf } from '../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../erasing/feedback.query.js';
 import { labelsDelete } from './labels.query.js';
 import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';

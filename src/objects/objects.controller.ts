@@ -1,14 +1,14 @@
 import { Body, type StreamableFile, Req } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { Idempotent } from '../auth/idempotency.js';
-import { ApiJsonResponse } from '../common/api-json-response.js';
-import { heldAnswer } from '../common/body-budget.js';
-import { BodyText } from '../common/body.guard.js';
-import { jsonArray } from '../common/json-rows.js';
-import { valueAt } from '../common/json-text.js';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { Idempotent } from '../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../platform/http/api-json-response.js';
+import { heldAnswer } from '../platform/http/body-budget.js';
+import { BodyText } from '../platform/http/body.guard.js';
+import { jsonArray } from '../platform/http/json-rows.js';
+import { valueAt } from '../platform/json/json-text.js';
 import {
   ObjectAnswerDto,
   ObjectCreateBodyDto,

@@ -9,10 +9,10 @@ import {
   IsTextList,
   PageDto,
   SortBy,
-} from '../common/dto.js';
-import { WIRE } from '../common/wire.js';
-import type { Position } from '../query/after.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import { WIRE } from '../platform/http/wire.js';
+import type { Position } from '../platform/query/after.js';
+import type { Sort } from '../platform/query/columns.js';
 
 const MAX_LISTED = 1000;
 const MAX_DELETED = 100;

@@ -1,8 +1,8 @@
-import { WIRE } from '../common/wire.js';
-import { isAfter } from '../query/after.js';
-import { lock, LOCKS } from '../database/advisory-locks.js';
-import { column, type Columns, orderBy, page, select } from '../query/columns.js';
-import { allOf, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { WIRE } from '../platform/http/wire.js';
+import { isAfter } from '../platform/query/after.js';
+import { lock, LOCKS } from '../platform/database/advisory-locks.js';
+import { column, type Columns, orderBy, page, select } from '../platform/query/columns.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 import { versionWord } from './version-word.js';

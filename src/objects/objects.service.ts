@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { ApiError } from '../common/errors.js';
-import { Database } from '../database/database.js';
+import { eventInsert } from '../platform/audit/audit.query.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError } from '../platform/errors.js';
+import { Database } from '../platform/database/database.js';
 import { assertExpected, objectDigest } from './digest.js';
 import { labelsDelete } from './labels.query.js';
 import { isLarge, largeDigest } from './large-digest.js';

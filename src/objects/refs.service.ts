@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { setImmediate as breath } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
-import { isProjectId } from '../common/dto.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { parseRef } from '../common/refs.js';
-import { WIRE } from '../common/wire.js';
-import { Database } from '../database/database.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { isProjectId } from '../platform/http/dto.js';
+import { ApiError, invalidRequest } from '../platform/errors.js';
+import { parseRef } from '../platform/http/refs.js';
+import { WIRE } from '../platform/http/wire.js';
+import { Database } from '../platform/database/database.js';
 import { JsonNode } from './json-node.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';

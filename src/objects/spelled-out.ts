@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.js';
+import type { Database } from '../platform/database/database.js';
 import { meantByAliases } from './labels.query.js';
 import { versionWord } from './version-word.js';
 

@@ -1,12 +1,12 @@
 import { Body, type StreamableFile, Req } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { holdOf } from '../common/body-budget.js';
-import { BodyText } from '../common/body.guard.js';
-import { jsonArray } from '../common/json-rows.js';
-import { elementTexts, valueAt } from '../common/json-text.js';
+import { BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { holdOf } from '../platform/http/body-budget.js';
+import { BodyText } from '../platform/http/body.guard.js';
+import { jsonArray } from '../platform/http/json-rows.js';
+import { elementTexts, valueAt } from '../platform/json/json-text.js';
 import {
   TableCreatedDto,
   TableCreateDto,

@@ -1,4 +1,4 @@
-import { validate } from '../common/validation.js';
+import { validate } from '../platform/http/validation.js';
 import { MAX_ROWS, TableCreateDto, TableFromDigestsDto, TableUpdateDto } from './tables.dto.js';
 
 const tooMany = <T>(item: T): T[] => Array(MAX_ROWS + 1).fill(item);

@@ -20,8 +20,8 @@ import {
   MaxItems,
   PageDto,
   SortBy,
-} from '../common/dto.js';
-import type { Sort } from '../query/columns.js';
+} from '../platform/http/dto.js';
+import type { Sort } from '../platform/query/columns.js';
 import { ROW_DIGEST } from './row-digests.js';
 
 const MAX_LISTED = 1000;

@@ -1,5 +1,5 @@
-import { column, type Columns, orderBy } from '../query/columns.js';
-import { allOf, sql, type Sql } from '../query/sql.js';
+import { column, type Columns, orderBy } from '../platform/query/columns.js';
+import { allOf, sql, type Sql } from '../platform/query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';
 import type { TableQueryDto, TablesStatsDto } from './tables.dto.js';
 

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { hasOpaqueEscapes, valueAt } from '../common/json-text.js';
-import { inTurns, Turn } from '../common/turn.js';
-import { Database } from '../database/database.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { ApiError, invalidRequest } from '../platform/errors.js';
+import { hasOpaqueEscapes, valueAt } from '../platform/json/json-text.js';
+import { inTurns, Turn } from '../platform/time/turn.js';
+import { Database } from '../platform/database/database.js';
 import { assertExpected, objectDigest, tableDigest } from './digest.js';
 import { isLarge, largeDigest } from './large-digest.js';
 import { DIGEST_LENGTH, edited, joinedDigests, OutOfRange, type TableEdit } from './row-digests.js';

@@ -1,5 +1,5 @@
-import { isObject } from '../common/is-object.js';
-import { memberSpans, skipValue } from '../common/json-text.js';
+import { isObject } from '../platform/json/is-object.js';
+import { memberSpans, skipValue } from '../platform/json/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';
 
 /** Attributes by name, as JSON values. Of a repeated name the last value counts. */

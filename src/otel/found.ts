@@ -1,4 +1,4 @@
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import {
   type Attributes,
   attributesOf,

@@ -1,5 +1,5 @@
 import type { Said } from '../calls/messages/call-messages.service.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import { attributesOf } from './attributes.js';
 import { CONVENTIONS } from './conventions.js';
 import { findIn, MESSAGE_EVENT } from './found.js';

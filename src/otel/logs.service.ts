@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../platform/auth/caller.js';
 import {
   type CallMessages,
   CallMessagesService,
@@ -7,9 +7,9 @@ import {
   type Said,
   tooMuch,
 } from '../calls/messages/call-messages.service.js';
-import { ApiError } from '../common/errors.js';
-import { hasOpaqueEscapes } from '../common/json-text.js';
-import { Turn } from '../common/turn.js';
+import { ApiError } from '../platform/errors.js';
+import { hasOpaqueEscapes } from '../platform/json/json-text.js';
+import { Turn } from '../platform/time/turn.js';
 import { toldBy, type Told } from './log-messages.js';
 import { PART_CALLS, PART_CHARACTERS, projectsOf, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';

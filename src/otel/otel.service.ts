@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../platform/auth/caller.js';
 import { CallsService, type WholeCall } from '../calls/calls.service.js';
-import { isProjectId } from '../common/dto.js';
-import { ApiError, invalidRequest } from '../common/errors.js';
-import { Turn } from '../common/turn.js';
+import { isProjectId } from '../platform/http/dto.js';
+import { ApiError, invalidRequest } from '../platform/errors.js';
+import { Turn } from '../platform/time/turn.js';
 import { CostsService } from '../costs/costs.service.js';
 import { attributesOf } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
-import type { ApiError } from '../common/errors.js';
+import type { ApiError } from '../platform/errors.js';
 import { type ReceivedSpan, spansResponse, spansOfJson, spansOfProtobuf } from './otlp.js';
 import {
   MAX_FIELDS,

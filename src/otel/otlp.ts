@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { hasOpaqueEscapes, skipValue } from '../common/json-text.js';
-import { parseLight } from '../common/json-weight.js';
-import { Turn } from '../common/turn.js';
+import { hasOpaqueEscapes, skipValue } from '../platform/json/json-text.js';
+import { parseLight } from '../platform/json/json-weight.js';
+import { Turn } from '../platform/time/turn.js';
 import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
 import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
 

@@ -1,7 +1,7 @@
 import { type Attributes, attributesOf, type Content, parsed } from './attributes.js';
 import { USAGE_NAMES } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
-import { isObject } from '../common/is-object.js';
+import { isObject } from '../platform/json/is-object.js';
 import type { Origin, Span } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */

@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs';
-import { ApiError } from '../common/errors.js';
-import { JsonScanner, NotJson, type ScanListener } from '../common/json-scanner.js';
-import { Turn } from '../common/turn.js';
+import { ApiError } from '../platform/errors.js';
+import { JsonScanner, NotJson, type ScanListener } from '../platform/json/json-scanner.js';
+import { Turn } from '../platform/time/turn.js';
 import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-json.js';
 
 /*

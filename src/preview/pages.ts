@@ -1,4 +1,4 @@
-import { ApiError } from '../common/errors.js';
+import { ApiError } from '../platform/errors.js';
 
 /** One item of a list: its id, and itself as JSON text. */
 export interface Item {

@@ -1,5 +1,5 @@
 import { IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
-import { PROJECT_PART } from '../common/dto.js';
+import { PROJECT_PART } from '../platform/http/dto.js';
 
 /** The entity or the project of `<entity>/<project>`. */
 export const IsProjectPart = () =>

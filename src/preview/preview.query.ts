@@ -1,5 +1,5 @@
-import type { Caller } from '../auth/caller.js';
-import { sql, type Sql } from '../query/sql.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { sql, type Sql } from '../platform/query/sql.js';
 import type { ProjectPageQueryDto } from './preview.dto.js';
 
 /** A model as the service works with it. */

@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Ajv } from 'ajv';
-import { isDateTime } from '../common/dto.js';
-import type { Violation } from '../common/errors.js';
+import { isDateTime } from '../platform/http/dto.js';
+import type { Violation } from '../platform/errors.js';
 
 /*
  * The rules for bodies with trajectory groups, as JSON Schemas in the dialect of OpenAPI: they are checked and published.

@@ -1,7 +1,7 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, EitherAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
-import { ApiJsonResponse } from '../common/api-json-response.js';
+import { BasicAuth, EitherAuth, NoProjectField, Operation, Resource } from '../platform/auth/access.js';
+import { Caller, CallerParam } from '../platform/auth/caller.js';
+import { ApiJsonResponse } from '../platform/http/api-json-response.js';
 import {
   ProjectsAnswerDto,
   ProjectsQueryDto,

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
-import { IsProjectId, MAX_INT, SortBy } from '../common/dto.js';
-import type { Sort } from '../query/columns.js';
+import { IsProjectId, MAX_INT, SortBy } from '../platform/http/dto.js';
+import type { Sort } from '../platform/query/columns.js';
 
 const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
 type ProjectSort = (typeof PROJECT_SORTS)[number];

@@ -1,7 +1,7 @@
-import { LOCKS } from '../database/advisory-locks.js';
-import type { Marked } from '../database/marks-refresher.js';
-import { column, type Columns, orderBy, page, select } from '../query/columns.js';
-import { join, sql, type Sql } from '../query/sql.js';
+import { LOCKS } from '../platform/database/advisory-locks.js';
+import type { Marked } from '../platform/database/marks-refresher.js';
+import { column, type Columns, orderBy, page, select } from '../platform/query/columns.js';
+import { join, sql, type Sql } from '../platform/query/sql.js';
 import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
 
 const PROJECT: Columns = {

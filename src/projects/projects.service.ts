@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
+import { Database } from '../platform/database/database.js';
 import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
 import {
   type Added,

@@ -1,4 +1,4 @@
-import { sql } from './sql.js';
+import { sql } from '../platform/query/sql.js';
 
 /** Of the row `c` of `calls`: it has started, and is not deleted. Written as the partial indexes of the table write it. */
 const isVisible = sql`c.op_name IS NOT NULL AND c.deleted_at IS NULL`;

@@ -1,5 +1,5 @@
-import { Database } from '../database/database.js';
-import { sql } from '../query/sql.js';
+import { Database } from '../platform/database/database.js';
+import { sql } from '../platform/query/sql.js';
 
 const DAY_MS = 86_400_000;
 

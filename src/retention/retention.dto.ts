@@ -1,5 +1,5 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { IsProjectId } from '../common/dto.js';
+import { IsProjectId } from '../platform/http/dto.js';
 
 /** A century. */
 const MAX_DAYS = 36_500;

@@ -1,4 +1,4 @@
-import { sql } from '../query/sql.js';
+import { sql } from '../platform/query/sql.js';
 import type { RetentionAnswerDto } from './retention.dto.js';
 
 export const policyQuery = (projectId: string) => sql<RetentionAnswerDto>`

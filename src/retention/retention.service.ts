@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../audit/audit.query.js';
-import type { Caller } from '../auth/caller.js';
-import { Database } from '../database/database.js';
+import { eventInsert } from '../platform/audit/audit.query.js';
+import type { Caller } from '../platform/auth/caller.js';
+import { Database } from '../platform/database/database.js';
 import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
 import { policyQuery, policySet } from './retention.query.js';
 

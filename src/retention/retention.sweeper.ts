@@ -5,14 +5,14 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/calls-erasing.service.js';
-import { logger } from '../common/logger.js';
-import { CONFIG, type Config } from '../config.js';
-import { LOCKS, tryLock } from '../database/advisory-locks.js';
-import { Database } from '../database/database.js';
-import { STATEMENT_MS } from '../database/limits.js';
-import type { Counts } from '../erasing/erasings.query.js';
-import { ErasingsService, sumOf } from '../erasing/erasings.service.js';
-import { Pace } from '../erasing/pace.js';
+import { logger } from '../platform/process/logger.js';
+import { CONFIG, type Config } from '../platform/config/config.js';
+import { LOCKS, tryLock } from '../platform/database/advisory-locks.js';
+import { Database } from '../platform/database/database.js';
+import { STATEMENT_MS } from '../platform/database/limits.js';
+import type { Counts } from '../platform/erasing/erasings.query.js';
+import { ErasingsService, sumOf } from '../platform/erasing/erasings.service.js';
+import { Pace } from '../platform/erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
 import { type Due, duePolicies, walkMove, walksRestart } from './retention.query.js';
 

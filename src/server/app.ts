@@ -8,17 +8,17 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
-import { assertRoutes, routesOf } from '../auth/routes.js';
-import { edge } from '../common/edge.js';
-import { problem, PROBLEM_JSON } from '../common/error.filter.js';
-import { ApiError, ERRORS } from '../common/errors.js';
-import { PinoLoggerService } from '../common/logger.js';
-import { WIRE } from '../common/wire.js';
-import type { Config } from '../config.js';
+import { assertRoutes, routesOf } from '../platform/auth/routes.js';
+import { edge } from '../platform/http/edge.js';
+import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
+import { ApiError, ERRORS } from '../platform/errors.js';
+import { PinoLoggerService } from '../platform/process/logger.js';
+import { WIRE } from '../platform/http/wire.js';
+import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../console/console-files.js';
-import { Database } from '../database/database.js';
+import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../preview/trajectory-rules.js';
-import { VERSION } from '../version.js';
+import { VERSION } from '../platform/config/version.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;

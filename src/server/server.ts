@@ -4,25 +4,25 @@ import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { assertBootstrapKey, firstKey } from '../auth/bootstrap.js';
-import { greetingWith, keepFirstKey } from '../auth/first-key.js';
-import { ratesOf } from '../auth/rate-limits.js';
-import { loginLink, newOperatorCode } from '../auth/sessions.service.js';
-import { isConnectionError } from '../common/errors.js';
-import { logger } from '../common/logger.js';
-import { addressOf, type Config, InvalidSetting } from '../config.js';
-import { openEmbeddedPostgres } from '../postgres/embedded-postgres.js';
-import { Database } from '../database/database.js';
-import { SESSION } from '../database/limits.js';
-import { migrate } from '../database/migrate.js';
+import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
+import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
+import { ratesOf } from '../platform/auth/rate-limits.js';
+import { loginLink, newOperatorCode } from '../platform/auth/sessions.service.js';
+import { isConnectionError } from '../platform/errors.js';
+import { logger } from '../platform/process/logger.js';
+import { addressOf, type Config, InvalidSetting } from '../platform/config/config.js';
+import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
+import { Database } from '../platform/database/database.js';
+import { SESSION } from '../platform/database/limits.js';
+import { migrate } from '../platform/database/migrate.js';
 import {
   assertConnectionsSuffice,
   assertSessionsLast,
   durabilityWarning,
   serverSettings,
-} from '../database/start-checks.js';
+} from '../platform/database/start-checks.js';
 import { Listener } from './listener.js';
-import { config } from '../process-config.js';
+import { config } from '../platform/config/process-config.js';
 import { openService } from './service.js';
 import type { Stopped, StopRequest } from './stop-request.js';
 import { serveAsTold, Workers } from './workers.js';

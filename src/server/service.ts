@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DataSource } from 'typeorm';
 import { createApp } from './app.js';
-import type { Config } from '../config.js';
-import { ConnectionsService } from '../operations/connections.service.js';
-import { ReadinessService } from '../operations/readiness.service.js';
+import type { Config } from '../platform/config/config.js';
+import { ConnectionsService } from '../platform/operations/connections.service.js';
+import { ReadinessService } from '../platform/operations/readiness.service.js';
 
 /** What answers requests: the app of this process, or the workers that share its port. Its methods are called in this order. */
 export interface Service {

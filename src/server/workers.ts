@@ -2,9 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
-import { logger } from '../common/logger.js';
-import { answer, answerWorkers } from '../common/primary.js';
-import { config } from '../process-config.js';
+import { logger } from '../platform/process/logger.js';
+import { answer, answerWorkers } from '../platform/process/primary.js';
+import { config } from '../platform/config/process-config.js';
 import type { ReplaceableService, Service } from './service.js';
 
 /** A worker that dies is replaced after this time, so that one that cannot start does not spin. */

@@ -1,8 +1,8 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
 import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../auth/access.js';
-import { JSON_LINES, jsonLines } from '../common/json-rows.js';
+import { BasicAuth, Operation, Resource } from '../platform/auth/access.js';
+import { JSON_LINES, jsonLines } from '../platform/http/json-rows.js';
 import { ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
 

@@ -1,8 +1,8 @@
 import { Type } from 'class-transformer';
 import { IsOptional, ValidateNested } from 'class-validator';
-import { IsAfter, IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../common/dto.js';
-import type { Position } from '../query/after.js';
-import type { Sort } from '../query/columns.js';
+import { IsAfter, IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../platform/http/dto.js';
+import type { Position } from '../platform/query/after.js';
+import type { Sort } from '../platform/query/columns.js';
 
 const MAX_LISTED = 1000;
 

@@ -1,8 +1,8 @@
-import { LOCKS } from '../database/advisory-locks.js';
-import type { Marked } from '../database/marks-refresher.js';
-import { isAfter, partsAfter } from '../query/after.js';
-import { column, type Columns, orderBy, page, pageLimit, select } from '../query/columns.js';
-import { allOf, isListed, isOneOf, join, sql, type Sql } from '../query/sql.js';
+import { LOCKS } from '../platform/database/advisory-locks.js';
+import type { Marked } from '../platform/database/marks-refresher.js';
+import { isAfter, partsAfter } from '../platform/query/after.js';
+import { column, type Columns, orderBy, page, pageLimit, select } from '../platform/query/columns.js';
+import { allOf, isListed, isOneOf, join, sql, type Sql } from '../platform/query/sql.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../query/visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
 

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { Database } from '../database/database.js';
+import { Database } from '../platform/database/database.js';
 import type { ThreadsQueryDto } from './threads.dto.js';
 import { threadsQuery } from './threads.query.js';
 

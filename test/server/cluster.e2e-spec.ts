@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { DataSource, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
-import { distribute } from '../../src/database/distribute.js';
-import { UNLIMITED_SESSION } from '../../src/database/limits.js';
-import { changingSchema, migrate } from '../../src/database/migrate.js';
+import { distribute } from '../../src/platform/database/distribute.js';
+import { UNLIMITED_SESSION } from '../../src/platform/database/limits.js';
+import { changingSchema, migrate } from '../../src/platform/database/migrate.js';
 import { type Answer, startApp, type TestApp } from '../support/app.js';
 import { openTestDatabase, testServers, unlessCluster } from '../support/database.js';
 import { aStart } from '../support/factories.js';

@@ -25,8 +25,8 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { lockFile } from '../../src/postgres/data-dir-lock.js';
-import { embeddedPostgresUrl } from '../../src/postgres/embedded-postgres.js';
+import { lockFile } from '../../src/platform/postgres/data-dir-lock.js';
+import { embeddedPostgresUrl } from '../../src/platform/postgres/embedded-postgres.js';
 
 /*
  * Real servers under real Node processes: what is promised here is about processes that die.

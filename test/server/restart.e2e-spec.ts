@@ -85,7 +85,7 @@ describe('a reload', () => {
     cpSync('dist', join(folder.path, 'dist'), { recursive: true });
     cpSync('package.json', join(folder.path, 'package.json'));
     symlinkSync(resolve('node_modules'), join(folder.path, 'node_modules'));
-    const version = join(folder.path, 'dist/src/version.js');
+    const version = join(folder.path, 'dist/src/platform/config/version.js');
     const env = { DATA_DIR: join(folder.path, 'data'), WORKERS: '2' };
     const server = watched(process.execPath, [join(folder.path, 'dist/src/main.js')], env);
     await until(() => server.output().includes('listens on'));

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { isSecret, newSecret } from '../../src/auth/secret.js';
+import { isSecret, newSecret } from '../../src/platform/auth/secret.js';
 import { basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, testServers } from '../support/database.js';
 import { aStart } from '../support/factories.js';

@@ -3,9 +3,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { createApp } from '../../src/server/app.js';
-import { KeysService } from '../../src/auth/keys.service.js';
-import { loadConfig } from '../../src/config.js';
-import type { Role } from '../../src/auth/api-key.entity.js';
+import { KeysService } from '../../src/platform/auth/keys.service.js';
+import { loadConfig } from '../../src/platform/config/config.js';
+import type { Role } from '../../src/platform/auth/api-key.entity.js';
 import { openTestDatabase } from './database.js';
 
 export interface Answer {

@@ -1,5 +1,5 @@
-import { Decimal } from '../../src/common/decimal.js';
-import { storable } from '../../src/query/columns.js';
+import { Decimal } from '../../src/platform/json/decimal.js';
+import { storable } from '../../src/platform/query/columns.js';
 
 type Metric = { metric: string; aggregations?: string[]; percentiles?: number[] };
 

@@ -69,7 +69,7 @@ async function joinNodes([coordinator, ...workers]) {
 }
 
 async function startServer() {
-  const { openEmbeddedPostgres } = await import('../../dist/src/postgres/embedded-postgres.js');
+  const { openEmbeddedPostgres } = await import('../../dist/src/platform/postgres/embedded-postgres.js');
   const dataDir = mkdtempSync(join(tmpdir(), 'skein-test-'));
   chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
   const server = await openEmbeddedPostgres({ dataDir, flags: FAST });
@@ -84,9 +84,9 @@ async function startServer() {
 
 async function migrateTemplate(url, isCluster) {
   const { dataSourceOptions } = await import('../../dist/ormconfig.js');
-  const { changingSchema, migrate } = await import('../../dist/src/database/migrate.js');
-  const { distribute } = await import('../../dist/src/database/distribute.js');
-  const { UNLIMITED_SESSION } = await import('../../dist/src/database/limits.js');
+  const { changingSchema, migrate } = await import('../../dist/src/platform/database/migrate.js');
+  const { distribute } = await import('../../dist/src/platform/database/distribute.js');
+  const { UNLIMITED_SESSION } = await import('../../dist/src/platform/database/limits.js');
   const dataSource = await new DataSource(dataSourceOptions(url, UNLIMITED_SESSION)).initialize();
   await migrate(dataSource);
   if (isCluster) await changingSchema(dataSource, distribute);

@@ -1,5 +1,5 @@
-import type { Role } from '../../src/auth/api-key.entity.js';
-import { type Kind, KINDS } from '../../src/database/changes.js';
+import type { Role } from '../../src/platform/auth/api-key.entity.js';
+import { type Kind, KINDS } from '../../src/platform/database/changes.js';
 import type { TestApp } from './app.js';
 import { at, anEnd, aStart } from './factories.js';
 import {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newSecret } from '../../src/auth/secret.js';
+import { newSecret } from '../../src/platform/auth/secret.js';
 import { type Answer, basic, send } from './app.js';
 import { until } from './until.js';
 

@@ -1,6 +1,6 @@
 // What a caller is believed, and what a repeated request does.
 import { randomUUID } from 'node:crypto';
-import { newSecret } from '../../../dist/src/auth/secret.js';
+import { newSecret } from '../../../dist/src/platform/auth/secret.js';
 import { aStart, FORM, many, multipart, PROJECT, times } from '../client.mjs';
 
 const object = (object_id, val) => ({ obj: { project_id: PROJECT, object_id, val } });

@@ -1,8 +1,8 @@
 import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../../auth/access.js';
-import { Idempotent } from '../../auth/idempotency.js';
-import { callerOf } from '../../common/caller-of.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { callerOf } from '../../platform/http/caller-of.js';
 import {
   CallIndexAnswerDto,
   CallIndexDto,

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional } from 'class-validator';
-import { IsProjectId, IsText } from '../../common/dto.js';
-import { MAX_NAME } from '../../query/columns.js';
+import { IsProjectId, IsText } from '../../platform/http/dto.js';
+import { MAX_NAME } from '../../platform/query/columns.js';
 
 const KINDS = ['text', 'number', 'substring'] as const;
 export type IndexKind = (typeof KINDS)[number];

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { isConnectionError, toApiError } from '../../common/errors.js';
-import { logger } from '../../common/logger.js';
-import { LOCKS, trySessionLock } from '../../database/advisory-locks.js';
-import { type Aside, Database } from '../../database/database.js';
-import { Schedule } from '../../database/schedule.js';
+import { isConnectionError, toApiError } from '../../platform/errors.js';
+import { logger } from '../../platform/process/logger.js';
+import { LOCKS, trySessionLock } from '../../platform/database/advisory-locks.js';
+import { type Aside, Database } from '../../platform/database/database.js';
+import { Schedule } from '../../platform/database/schedule.js';
 import {
   createStatement,
   differenceQuery,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { WIRE } from '../../common/wire.js';
+import { WIRE } from '../../platform/http/wire.js';
 import {
   column,
   type Columns,
@@ -10,9 +10,9 @@ import {
   storable,
   toNumber,
   wireTime,
-} from '../../query/columns.js';
-import { textKey } from '../../query/operands.js';
-import { join, sql, type Sql } from '../../query/sql.js';
+} from '../../platform/query/columns.js';
+import { textKey } from '../../platform/query/operands.js';
+import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
 
 /** The prefix that only the names of these indexes have. */

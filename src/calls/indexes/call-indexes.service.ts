@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../../audit/audit.query.js';
-import type { Caller } from '../../auth/caller.js';
-import { ApiError } from '../../common/errors.js';
-import { lock, LOCKS } from '../../database/advisory-locks.js';
-import { Database } from '../../database/database.js';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
+import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import { Database } from '../../platform/database/database.js';
 import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
 import { CallIndexesKeeper } from './call-indexes.keeper.js';
 import {

@@ -1,5 +1,5 @@
-import { textArray } from '../../query/binary-array.js';
-import { constant, isListed, type Sql, sql } from '../../query/sql.js';
+import { textArray } from '../../platform/query/binary-array.js';
+import { constant, isListed, type Sql, sql } from '../../platform/query/sql.js';
 
 /** Messages that log records may give one call, and bytes of them. */
 export const MAX_MESSAGES = 2000;

@@ -1,9 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { ApiError, isRowError, isTimeout, toApiError } from '../../common/errors.js';
-import { Database } from '../../database/database.js';
-import { GroupCommit } from '../../database/group-commit.js';
-import { STATEMENT_MS } from '../../database/limits.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError, isRowError, isTimeout, toApiError } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import { GroupCommit } from '../../platform/database/group-commit.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { callKey } from '../calls.writer.js';
 import {
   awaitedTrim,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database.js';
+import { Database } from '../../platform/database/database.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import type { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { callsStatsQuery } from '../calls.query.js';

@@ -1,6 +1,6 @@
-import { LOCKS } from '../../database/advisory-locks.js';
-import type { Marked } from '../../database/marks-refresher.js';
-import { sql, type Sql } from '../../query/sql.js';
+import { LOCKS } from '../../platform/database/advisory-locks.js';
+import type { Marked } from '../../platform/database/marks-refresher.js';
+import { sql, type Sql } from '../../platform/query/sql.js';
 import { BYTES } from '../calls.query.js';
 import { visibleIn } from '../../query/visible-calls.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../database/database.js';
-import { MarksRefresher } from '../../database/marks-refresher.js';
-import { Schedule } from '../../database/schedule.js';
+import { Database } from '../../platform/database/database.js';
+import { MarksRefresher } from '../../platform/database/marks-refresher.js';
+import { Schedule } from '../../platform/database/schedule.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,

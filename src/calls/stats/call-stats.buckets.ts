@@ -1,6 +1,6 @@
-import { Decimal, printed } from '../../common/decimal.js';
-import { microseconds } from '../../common/stats-window.js';
-import { inTurns } from '../../common/turn.js';
+import { Decimal, printed } from '../../platform/json/decimal.js';
+import { microseconds } from '../../platform/http/stats-window.js';
+import { inTurns } from '../../platform/time/turn.js';
 import type { CostsService } from '../../costs/costs.service.js';
 import type { CallMetric, UsageMetric } from './call-stats.dto.js';
 import type { CallRow, SpreadRow, UsageRow } from './call-stats.query.js';

@@ -8,15 +8,15 @@ import {
   IsOptional,
   ValidateNested,
 } from 'class-validator';
-import { IsJsonObject } from '../../common/dto.js';
+import { IsJsonObject } from '../../platform/http/dto.js';
 import {
   type Aggregation,
   IsAggregations,
   IsPercentiles,
   StatsAnswerDto,
   StatsWindowDto,
-} from '../../common/stats.dto.js';
-import { WIRE } from '../../common/wire.js';
+} from '../../platform/http/stats.dto.js';
+import { WIRE } from '../../platform/http/wire.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;

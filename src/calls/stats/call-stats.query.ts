@@ -1,7 +1,7 @@
-import { identifier, join, Parameter, sql, type Sql } from '../../query/sql.js';
+import { identifier, join, Parameter, sql, type Sql } from '../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../../query/visible-calls.js';
 import { STATUS } from '../calls.query.js';
-import { WIRE } from '../../common/wire.js';
+import { WIRE } from '../../platform/http/wire.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { Sorted } from './latencies.js';

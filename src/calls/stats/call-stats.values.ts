@@ -1,6 +1,6 @@
-import { Decimal } from '../../common/decimal.js';
-import { ApiError } from '../../common/errors.js';
-import type { Aggregation } from '../../common/stats.dto.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { ApiError } from '../../platform/errors.js';
+import type { Aggregation } from '../../platform/http/stats.dto.js';
 
 /** The known values of a bucket; null where unknown. */
 export interface Values {

@@ -1,8 +1,8 @@
 import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { BasicAuth, Operation, Resource } from '../../auth/access.js';
-import { ApiJsonResponse } from '../../common/api-json-response.js';
-import { heldAnswer } from '../../common/body-budget.js';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../platform/http/body-budget.js';
 import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
 import { CallUsageService } from './call-usage.service.js';
 

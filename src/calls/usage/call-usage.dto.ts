@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsBoolean, IsInt, IsOptional, Max, Min, ValidateNested } from 'class-validator';
-import { IsJsonObject, IsProjectId, IsTextList, MAX_INT } from '../../common/dto.js';
+import { IsJsonObject, IsProjectId, IsTextList, MAX_INT } from '../../platform/http/dto.js';
 import { CallsFilterDto } from '../calls.dto.js';
 
 /** Calls whose usage is read for one answer, whatever `limit` says: they are held together. */

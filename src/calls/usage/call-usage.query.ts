@@ -1,6 +1,6 @@
 import { pricesOfCall } from '../../costs/costs.service.js';
-import { wireTime } from '../../query/columns.js';
-import { allOf, sql, type Sql } from '../../query/sql.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../query/visible-calls.js';
 import { familyOf, isMatch } from '../calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { printed } from '../../common/decimal.js';
-import { ApiError } from '../../common/errors.js';
+import { printed } from '../../platform/json/decimal.js';
+import { ApiError } from '../../platform/errors.js';
 import { CostsService, type Priceable, type Spending } from '../../costs/costs.service.js';
-import { Database } from '../../database/database.js';
-import type { Sql } from '../../query/sql.js';
+import { Database } from '../../platform/database/database.js';
+import type { Sql } from '../../platform/query/sql.js';
 import {
   type CallsUsageDto,
   MAX_USAGE_CALLS,

@@ -1,4 +1,4 @@
-import { Decimal } from '../../common/decimal.js';
+import { Decimal } from '../../platform/json/decimal.js';
 import type { Spending } from '../../costs/costs.service.js';
 import { rolledUp, type Spender, TooManyEntries } from './rollup.js';
 

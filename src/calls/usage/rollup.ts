@@ -1,5 +1,5 @@
-import type { Decimal } from '../../common/decimal.js';
-import { Turn } from '../../common/turn.js';
+import type { Decimal } from '../../platform/json/decimal.js';
+import { Turn } from '../../platform/time/turn.js';
 import type { Spending } from '../../costs/costs.service.js';
 
 /** A call, and its own spending by model. */

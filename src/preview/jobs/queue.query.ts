@@ -1,7 +1,7 @@
-import type { Caller } from '../../auth/caller.js';
-import type { Config } from '../../config.js';
-import { wireTime } from '../../query/columns.js';
-import { allOf, join, sql, type Sql } from '../../query/sql.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import type { Config } from '../../platform/config/config.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { Status } from './training-job.entity.js';
 import { isReached } from '../preview.query.js';
 

@@ -3,15 +3,15 @@ import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../auth/caller.js';
-import { ApiError, assertNone, invalidRequest, type Violation } from '../../common/errors.js';
-import { CONFIG, type Config } from '../../config.js';
-import { LOCKS, tryLock } from '../../database/advisory-locks.js';
-import { Database } from '../../database/database.js';
-import { Notices } from '../../database/notices.js';
-import { Schedule } from '../../database/schedule.js';
-import { storable } from '../../query/columns.js';
-import { type Sql } from '../../query/sql.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { LOCKS, tryLock } from '../../platform/database/advisory-locks.js';
+import { Database } from '../../platform/database/database.js';
+import { Notices } from '../../platform/database/notices.js';
+import { Schedule } from '../../platform/database/schedule.js';
+import { storable } from '../../platform/query/columns.js';
+import { type Sql } from '../../platform/query/sql.js';
 import { idOf, noSuch } from '../pages.js';
 import {
   cancel,

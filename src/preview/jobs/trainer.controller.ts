@@ -11,8 +11,8 @@ import {
 } from '@nestjs/common';
 import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
-import { Caller, CallerParam } from '../../auth/caller.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
   ClaimDto,

@@ -14,7 +14,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { IsId, IsIdList, IsJsonObject, IsText } from '../../common/dto.js';
+import { IsId, IsIdList, IsJsonObject, IsText } from '../../platform/http/dto.js';
 
 /** Longest wait of a claim, in seconds. */
 const MAX_WAIT_S = 30;

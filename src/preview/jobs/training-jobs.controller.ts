@@ -1,13 +1,13 @@
 import { Body, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
 import { ApiBody, ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
-import { Caller, CallerParam } from '../../auth/caller.js';
-import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
-import { ApiJsonResponse } from '../../common/api-json-response.js';
-import { JSON_LINES, jsonLines } from '../../common/json-rows.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { JSON_LINES, jsonLines } from '../../platform/http/json-rows.js';
 import { EMPTY_PAGE } from '../pages.js';
-import { QueryPipe } from '../../common/query.pipe.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
 import {
   TrainingJobCreatedDto,
   TrainingJobDto,

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
-import { MAX_INT, PageDto, SortBy } from '../../common/dto.js';
-import type { Sort } from '../../query/columns.js';
+import { MAX_INT, PageDto, SortBy } from '../../platform/http/dto.js';
+import type { Sort } from '../../platform/query/columns.js';
 import { type Status, STATUSES } from './training-job.entity.js';
 import { ProjectPageQueryDto } from '../preview.dto.js';
 import { SPLIT } from '../trajectory-rules.js';

@@ -1,9 +1,9 @@
 import { Body, Delete, Get, Param, Query, Req } from '@nestjs/common';
 import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../auth/access.js';
-import { Caller, CallerParam } from '../../auth/caller.js';
-import { Idempotent, IdempotentItself } from '../../auth/idempotency.js';
+import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
@@ -16,8 +16,8 @@ import {
 import { ModelsService } from './models.service.js';
 import { EMPTY_PAGE } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
-import { ApiJsonResponse } from '../../common/api-json-response.js';
-import { QueryPipe } from '../../common/query.pipe.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
 
 @NoProjectField('a model belongs to one, which ModelsService checks')
 @Resource('preview: models', BearerAuth(), 'v1/preview/models')

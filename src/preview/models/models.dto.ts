@@ -9,7 +9,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { IsId, MAX_INT } from '../../common/dto.js';
+import { IsId, MAX_INT } from '../../platform/http/dto.js';
 import { IsProjectPart, PageQueryDto, ProjectPageQueryDto } from '../preview.dto.js';
 
 export class ModelCreateDto {

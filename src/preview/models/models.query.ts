@@ -1,5 +1,5 @@
-import type { Caller } from '../../auth/caller.js';
-import { allOf, sql, type Sql } from '../../query/sql.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
 import { type Item, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached, latestStep, MODEL, ModelRow, OF_MODEL } from '../preview.query.js';

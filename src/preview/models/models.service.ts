@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../../audit/audit.query.js';
-import type { Caller } from '../../auth/caller.js';
-import { ApiError, invalidRequest } from '../../common/errors.js';
-import { Database } from '../../database/database.js';
-import { STATEMENT_MS } from '../../database/limits.js';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { Checkpoint } from './checkpoint.entity.js';
 import type {
   CheckpointsDeletedDto,

@@ -1,5 +1,5 @@
-import { ByteBuffer } from '../../common/byte-buffer.js';
-import { ApiError } from '../../common/errors.js';
+import { ByteBuffer } from '../../platform/json/byte-buffer.js';
+import { ApiError } from '../../platform/errors.js';
 
 const COMMA = 0x2c;
 const SPACE = 0x20;

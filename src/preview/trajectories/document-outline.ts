@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../common/errors.js';
+import { invalidRequest } from '../../platform/errors.js';
 
 /** The containers that are gone into, which is the way to the logprobs, by the key or the list that leads to them. */
 const INSIDE = {

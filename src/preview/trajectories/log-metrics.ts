@@ -1,4 +1,4 @@
-import { storable } from '../../query/columns.js';
+import { storable } from '../../platform/query/columns.js';
 import type { Group, Numbers, Trajectory } from '../trajectory-rules.js';
 
 /** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
-import { ApiError, invalidRequest, type Violation } from '../../common/errors.js';
-import { JsonScanner, NotJson, type ScanListener } from '../../common/json-scanner.js';
-import { hasOpaqueEscapes } from '../../common/json-text.js';
-import { parseLight } from '../../common/json-weight.js';
-import { Utf8Check } from '../../common/utf8-check.js';
+import { ApiError, invalidRequest, type Violation } from '../../platform/errors.js';
+import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
+import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
+import { parseLight } from '../../platform/json/json-weight.js';
+import { Utf8Check } from '../../platform/json/utf8-check.js';
 import { DEFAULTS, type Group, type Trajectory, violationOf } from '../trajectory-rules.js';
 import { BodyCutter } from './body-chunks.js';
 import { CapturedText } from './captured-text.js';

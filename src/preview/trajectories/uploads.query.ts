@@ -1,4 +1,4 @@
-import { join, sql, type Sql } from '../../query/sql.js';
+import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
 
 export interface StoredChunk {

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { stat } from 'node:fs/promises';
 import { command, withDatabase } from './command.js';
-import { backup } from '../../backup/backup.js';
-import { withClient } from '../../backup/client.js';
-import { Progress } from '../../backup/progress.js';
+import { backup } from '../../platform/backup/backup.js';
+import { withClient } from '../../platform/backup/client.js';
+import { Progress } from '../../platform/backup/progress.js';
 
 const USAGE = `npm run backup -- FILE
 

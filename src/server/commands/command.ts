@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
-import { InvalidSetting } from '../../config.js';
-import { UNLIMITED_SESSION } from '../../database/limits.js';
-import { FolderInUse } from '../../postgres/data-dir-lock.js';
-import { embeddedPostgresUrl, folderHolder } from '../../postgres/embedded-postgres.js';
-import { config } from '../../process-config.js';
+import { InvalidSetting } from '../../platform/config/config.js';
+import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
+import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
+import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
+import { config } from '../../platform/config/process-config.js';
 import { connect, openPostgres, type Postgres } from '../server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */

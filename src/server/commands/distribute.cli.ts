@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { command, withDatabase } from './command.js';
-import { distribute } from '../../database/distribute.js';
-import { changingSchema, migrate } from '../../database/migrate.js';
+import { distribute } from '../../platform/database/distribute.js';
+import { changingSchema, migrate } from '../../platform/database/migrate.js';
 
 // npm run distribute: spreads the tables over the nodes of a Citus cluster, by project.
 await command(() =>

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { command } from './command.js';
-import { isProjectId } from '../../common/dto.js';
-import { addressOf } from '../../config.js';
-import { config } from '../../process-config.js';
+import { isProjectId } from '../../platform/http/dto.js';
+import { addressOf } from '../../platform/config/config.js';
+import { config } from '../../platform/config/process-config.js';
 import { type Format, FORMATS, importFile } from '../../import/import.js';
 import { Service } from '../../import/service.js';
 

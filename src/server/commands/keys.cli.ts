@@ -1,21 +1,21 @@
 import 'reflect-metadata';
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
-import { validate } from '../../common/validation.js';
-import { dateOf } from '../../common/dto.js';
+import { validate } from '../../platform/http/validation.js';
+import { dateOf } from '../../platform/http/dto.js';
 import { command, withDatabase } from './command.js';
-import { addressOf } from '../../config.js';
-import { config } from '../../process-config.js';
-import { Database } from '../../database/database.js';
-import { migrate } from '../../database/migrate.js';
-import type { Actor } from '../../audit/audit.query.js';
-import { KeyUses } from '../../audit/key-uses.js';
-import type { ApiKey } from '../../auth/api-key.entity.js';
-import { CreateKeyDto } from '../../auth/keys.dto.js';
-import { FailedAttempts } from '../../auth/failed-attempts.js';
-import { KeysService } from '../../auth/keys.service.js';
-import { newSecret } from '../../auth/secret.js';
-import { loginLink, newOperatorCode } from '../../auth/sessions.service.js';
+import { addressOf } from '../../platform/config/config.js';
+import { config } from '../../platform/config/process-config.js';
+import { Database } from '../../platform/database/database.js';
+import { migrate } from '../../platform/database/migrate.js';
+import type { Actor } from '../../platform/audit/audit.query.js';
+import { KeyUses } from '../../platform/audit/key-uses.js';
+import type { ApiKey } from '../../platform/auth/api-key.entity.js';
+import { CreateKeyDto } from '../../platform/auth/keys.dto.js';
+import { FailedAttempts } from '../../platform/auth/failed-attempts.js';
+import { KeysService } from '../../platform/auth/keys.service.js';
+import { newSecret } from '../../platform/auth/secret.js';
+import { loginLink, newOperatorCode } from '../../platform/auth/sessions.service.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
 npm run keys -- list

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { command, withDatabase } from './command.js';
-import { migrate } from '../../database/migrate.js';
+import { migrate } from '../../platform/database/migrate.js';
 
 // npm run migrate: brings the schema to the newest migration, as a start does too.
 await command(() =>

@@ -1,10 +1,10 @@
 import 'reflect-metadata';
 import { command, withDatabase } from './command.js';
-import { migrate } from '../../database/migrate.js';
-import { withClient } from '../../backup/client.js';
-import { Progress } from '../../backup/progress.js';
-import { openBackup, restore } from '../../backup/restore.js';
-import { prepareSchema } from '../../backup/schema.js';
+import { migrate } from '../../platform/database/migrate.js';
+import { withClient } from '../../platform/backup/client.js';
+import { Progress } from '../../platform/backup/progress.js';
+import { openBackup, restore } from '../../platform/backup/restore.js';
+import { prepareSchema } from '../../platform/backup/schema.js';
 
 const USAGE = `npm run restore -- FILE
 

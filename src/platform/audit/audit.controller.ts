@@ -1,0 +1,21 @@
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
+import { callerOf } from '../http/caller-of.js';
+import { jsonArray } from '../http/json-rows.js';
+import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
+import { AuditService } from './audit.service.js';
+
+@NoProjectField('answers what the scopes of the key reach')
+@Resource('audit', BasicAuth(), 'audit')
+export class AuditController {
+  constructor(private readonly audit: AuditService) {}
+
+  /** Who made, revoked and used keys, deleted or purged, and set retention, as far as the key's scopes reach. */
+  @Operation('query', 'admin')
+  @ApiOkResponse({ type: AuditEventsDto })
+  async query(@Body() query: AuditQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.audit.query(query, callerOf(request).scopes), request, 'events');
+  }
+}

@@ -1,0 +1,40 @@
+import type { DataSource } from 'typeorm';
+import { type Config, InvalidSetting } from '../config/config.js';
+import { KeyUses } from '../audit/key-uses.js';
+import { LOCKS, withLock } from '../database/advisory-locks.js';
+import { Database } from '../database/database.js';
+import { FailedAttempts } from './failed-attempts.js';
+import { KeysService } from './keys.service.js';
+import { isSecret, newSecret } from './secret.js';
+
+/** @throws InvalidSetting when the key given does not have the shape of one. */
+export function assertBootstrapKey(given: string | undefined): void {
+  if (given !== undefined && !isSecret(given))
+    throw new InvalidSetting(
+      'BOOTSTRAP_API_KEY must be a key: skn_, 30 letters or digits and their 6 check characters',
+    );
+}
+
+/**
+ * Gives an empty database its admin key: `BOOTSTRAP_API_KEY`, or a new one, which `show` is called with before it is
+ * made: what cannot be shown is not made.
+ */
+export async function firstKey(
+  dataSource: DataSource,
+  config: Config,
+  show: (secret: string) => void,
+): Promise<void> {
+  const given = config.bootstrapApiKey;
+  const database = new Database(dataSource, config);
+  const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
+  await withLock(dataSource, LOCKS.firstKey, async () => {
+    if (await keys.hasAny()) return;
+    const secret = given ?? newSecret();
+    if (given === undefined) show(secret);
+    await keys.create(
+      { userName: 'admin', role: 'admin', scopes: ['*'] },
+      { keyId: null, userName: 'first start' },
+      secret,
+    );
+  });
+}

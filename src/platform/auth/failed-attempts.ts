@@ -1,0 +1,84 @@
+import { isIP, isIPv6, SocketAddress } from 'node:net';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { ApiError } from '../errors.js';
+import { Rate } from './rate.js';
+
+export const ATTEMPTS = 20;
+/** Secrets from addresses over the limit are looked up in groups: how often, and how many at a time. */
+const TOGETHER_MS = 250;
+const MAX_TOGETHER = 1000;
+
+const attempts = new Rate('attempts', ATTEMPTS);
+
+/** Answers which of the secrets, given as hashes, are keys. */
+export type LookUp<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
+
+/**
+ * Limits failed authentications of an address. An attempt is counted before its secret is looked up, and given back when
+ * it was a key. Past the limit secrets wait for each other and share one statement each 250 ms, at most 1000 of them: a
+ * good key behind such an address is found with them, and guesses cost the database four statements a second.
+ */
+@Injectable()
+export class FailedAttempts {
+  /** @throws ApiError `rate_limited` when the address has no attempt left. */
+  async count(address: string): Promise<void> {
+    const ms = await attempts.take(address);
+    if (ms > 0) throw tooMany(ms);
+  }
+
+  /** The key of a secret that is not known yet. @throws ApiError `rate_limited` */
+  async find<Key>(secretHash: string, address: string, lookUp: LookUp<Key>) {
+    const ms = await attempts.take(address);
+    const keys = ms > 0 ? await this.together(secretHash, lookUp) : await lookUp([secretHash]);
+    const key = keys.get(secretHash);
+    if (key && ms === 0) await attempts.add(address, -1);
+    if (!key && ms > 0) throw tooMany(ms);
+    return key;
+  }
+
+  private waiting = new Set<string>();
+  private next: Promise<Map<string, unknown>> | null = null;
+
+  private async together<Key>(secretHash: string, lookUp: LookUp<Key>): Promise<Map<string, Key>> {
+    if (this.waiting.size >= MAX_TOGETHER) throw tooMany(TOGETHER_MS);
+    this.waiting.add(secretHash);
+    this.next ??= new Promise((resolve) => setTimeout(resolve, TOGETHER_MS)).then(() => {
+      const hashes = [...this.waiting];
+      this.waiting = new Set();
+      this.next = null;
+      return lookUp(hashes);
+    });
+    return this.next as Promise<Map<string, Key>>;
+  }
+}
+
+const tooMany = (ms: number) =>
+  new ApiError(
+    'rate_limited',
+    `more than ${ATTEMPTS} failed authentications from this address within a minute`,
+    {
+      headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
+    },
+  );
+
+/** The address that is counted: for IPv6 its /64, the least that one customer is given. */
+export function addressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
+  // a proxy may pass on any text as an address
+  return isIP(ip) ? network(ip) : network(socket.remoteAddress ?? '');
+}
+
+function network(ip: string): string {
+  if (!isIPv6(ip)) return ip;
+  const { address } = new SocketAddress({ address: ip.replace(/%.*/, ''), family: 'ipv6' });
+  const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];
+  if (mapped) return mapped;
+  const [head = '', tail] = address.split('::');
+  const groups = (part: string | undefined) => (part ? part.split(':') : []);
+  const zeros = Math.max(0, 8 - groups(head).length - groups(tail).length);
+  const all =
+    tail === undefined
+      ? groups(head)
+      : [...groups(head), ...Array<string>(zeros).fill('0'), ...groups(tail)];
+  return `${all.slice(0, 4).join(':')}::/64`;
+}

@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import {
+  applyDecorators,
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  SetMetadata,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { callerOf } from '../http/caller-of.js';
+import { ApiError, unavailable } from '../errors.js';
+import { isId } from '../http/dto.js';
+import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
+import { sql } from '../query/sql.js';
+import type { Caller } from './caller.js';
+import { seal, unseal } from './seal.js';
+import { sessionTokenOf } from './session-cookie.js';
+
+interface Options {
+  /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
+  unless?: (body: never) => boolean;
+  /** The answer holds a secret: it is stored encrypted with the caller's key. */
+  isSecret?: boolean;
+}
+
+const OPTIONS = 'idempotent';
+
+/** The API's description says that the route takes an `Idempotency-Key`. */
+const IdempotencyHeader = () =>
+  ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description:
+      'The same key with the same body gets the first answer again for 24 hours; with another body, 409.',
+    schema: { type: 'string', maxLength: 256 },
+  });
+
+/** The route takes an `Idempotency-Key`, and its handler runs once for each key. */
+export const Idempotent = (options: Options = {}) =>
+  applyDecorators(SetMetadata(OPTIONS, options), UseInterceptors(Idempotency), IdempotencyHeader());
+
+/**
+ * The same for a handler that calls `Idempotency.once` or `answerOnce` itself, because it reads the body itself, or
+ * because it is busy: Nest would run the interceptor for requests without a key too.
+ */
+export const IdempotentItself = IdempotencyHeader;
+
+/**
+ * Runs a handler under the request's `Idempotency-Key`, if it has one. The key, the write and its answer are committed in
+ * one transaction, so a resend gets the first answer and the write never happens twice.
+ */
+@Injectable()
+export class Idempotency implements NestInterceptor {
+  constructor(private readonly database: Database) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
+    if (idempotencyKey(request) === undefined) return next.handle();
+    const options: Options = Reflect.getMetadata(OPTIONS, context.getHandler());
+    if (options.unless?.(request.body as never)) return next.handle();
+    return from(this.once(request, () => lastValueFrom(next.handle()), options));
+  }
+
+  /**
+   * Runs the write of a request, whose body is validated, under its key if it has one. A harmless one costs no key.
+   * `transaction` opens the one that the key is committed in.
+   */
+  async once<T>(
+    request: Request,
+    write: () => Promise<T>,
+    {
+      isHarmless = false,
+      isSecret = false,
+      transaction,
+    }: { isHarmless?: boolean; isSecret?: boolean; transaction?: Transaction<T> } = {},
+  ): Promise<T> {
+    const key = idempotencyKey(request);
+    if (key === undefined || isHarmless) return write();
+    const keyed: KeyedWrite = {
+      key,
+      project: request.projects?.[0] ?? '',
+      caller: callerOf(request),
+      hash: createHash('sha256')
+        .update(`${request.originalUrl}\n${request.bodyText ?? ''}`)
+        .digest(),
+      ...(isSecret && { secret: passwordOf(request) }),
+    };
+    return answerOnce(this.database, keyed, write, transaction);
+  }
+}
+
+/** The header `Idempotency-Key`; undefined when there is none. */
+export function idempotencyKey(request: Request): string | undefined {
+  const key = request.headers['idempotency-key'];
+  if (key !== undefined && !isId(key))
+    throw new ApiError(
+      'invalid_request',
+      'the header Idempotency-Key must have 1 to 256 characters',
+    );
+  return key;
+}
+
+/** The key that a caller with the scheme Basic sent, or the token of its session. */
+function passwordOf(request: Request): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) return sessionTokenOf(request)!;
+  return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
+}
+
+/** A write under an idempotency key. */
+export interface KeyedWrite {
+  key: string;
+  project: string;
+  caller: Caller;
+  /** SHA-256 of address and body. */
+  hash: Buffer;
+  /** Seals the answer that is kept. */
+  secret?: string;
+}
+
+/** A write that is under way in this process, and how many requests wait for its answer. */
+interface UnderWay {
+  hash: Buffer;
+  answer: Promise<unknown>;
+  waiting: number;
+}
+
+const underWay = new Map<string, UnderWay>();
+
+/** How many requests may wait for one write, and how long; others are answered 503. */
+const MAX_WAITING = 256;
+const WAIT_MS = 5000;
+/** How long a request waits for the write of another process. It holds a connection meanwhile. */
+const CLAIM_MS = 2000;
+
+const stillUnderWay = (cause?: unknown) =>
+  unavailable('another request with this Idempotency-Key is under way', cause);
+
+/**
+ * Runs the write in one transaction with its key, or returns the first answer. A resend that comes while the write is
+ * under way in this process waits in memory and takes its answer, or its failure: it needs no connection. The
+ * transaction may wait for locks and queues that an ordinary write meets without a connection, so it takes a slot: one
+ * API key cannot keep all connections waiting.
+ */
+export async function answerOnce<T>(
+  database: Database,
+  write: KeyedWrite,
+  work: () => Promise<T>,
+  transaction: Transaction<T> = (run) => database.long(run, STATEMENT_MS.write),
+): Promise<T> {
+  const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
+  const first = underWay.get(name);
+  if (first) return answerOf(first, write) as Promise<T>;
+  const keyed = () => keyedWrite(database, write, work);
+  const answer = database.runFor(
+    () => write.caller.keyId,
+    () => transaction(keyed),
+  );
+  underWay.set(name, { hash: write.hash, answer, waiting: 0 });
+  try {
+    return await answer;
+  } finally {
+    underWay.delete(name);
+  }
+}
+
+async function answerOf(first: UnderWay, { hash, caller }: KeyedWrite): Promise<unknown> {
+  if (!first.hash.equals(hash)) throw otherBody();
+  if (first.waiting >= MAX_WAITING) throw stillUnderWay();
+  first.waiting++;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(stillUnderWay()), WAIT_MS);
+  });
+  try {
+    const answer = await Promise.race([first.answer, late]);
+    await caller.assertValid();
+    return answer;
+  } finally {
+    first.waiting--;
+    clearTimeout(timer);
+  }
+}
+
+type Transaction<T> = (run: () => Promise<T>) => Promise<T>;
+
+async function keyedWrite<T>(
+  database: Database,
+  { key, project, caller, hash, secret }: KeyedWrite,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isThisOne = sql`project_id = ${project} AND api_key_id = ${caller.keyId} AND key = ${key}`;
+  const [{ before } = {}] = await database.query<{ before: string }>(sql`
+      SELECT current_setting('statement_timeout') AS before,
+        set_config('statement_timeout', ${String(CLAIM_MS)}, true)`);
+  // A second request with the key, of another process, waits here until the first one's transaction has ended.
+  const claimed = await database
+    .query(
+      sql`
+      INSERT INTO idempotency_keys AS known (project_id, api_key_id, key, body_hash)
+      VALUES (${project}, ${caller.keyId}, ${key}, ${hash})
+      ON CONFLICT (project_id, api_key_id, key) DO UPDATE
+        SET body_hash = excluded.body_hash, response = NULL, created_at = excluded.created_at
+        WHERE excluded.created_at - known.created_at > interval '24 hours'
+      RETURNING 1`,
+    )
+    .catch((error: { code?: unknown }) => {
+      throw error.code === QUERY_CANCELED ? stillUnderWay(error) : error;
+    });
+  await caller.assertValid();
+  if (claimed.length === 0) {
+    const [first] = await database.query<{ body_hash: Buffer; response: never }>(
+      sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
+    );
+    if (!first?.body_hash.equals(hash)) throw otherBody();
+    return (secret ? JSON.parse(unseal(first.response, secret)) : first.response) as T;
+  }
+  await database.query(sql`SELECT set_config('statement_timeout', ${before}, true)`);
+  const answer = await work();
+  const text = JSON.stringify(answer);
+  const kept = secret ? JSON.stringify(seal(text, secret)) : text;
+  await database.query(
+    sql`UPDATE idempotency_keys SET response = ${kept}::json WHERE ${isThisOne}`,
+  );
+  return answer;
+}
+
+/** The SQLSTATE of a statement that `statement_timeout` ended. */
+const QUERY_CANCELED = '57014';
+
+const otherBody = () => new ApiError('conflict', 'the Idempotency-Key was used with another body');

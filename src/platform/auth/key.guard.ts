@@ -1,0 +1,105 @@
+import { type ExecutionContext, Inject, Injectable, mixin, type Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { AuthGuard, type IAuthGuard } from '@nestjs/passport';
+import type { Request } from 'express';
+import { ApiError } from '../errors.js';
+import type { Role } from './api-key.entity.js';
+import { ROLE } from './access.guard.js';
+import type { Caller } from './caller.js';
+import { BasicStrategy } from './basic.strategy.js';
+import { BearerStrategy } from './bearer.strategy.js';
+import { addressOf } from './failed-attempts.js';
+import { KeysService } from './keys.service.js';
+import { RateLimits } from './rate-limits.js';
+import { isFromConsole, SESSION_CHALLENGE, sessionTokenOf } from './session-cookie.js';
+
+type Scheme = 'basic' | 'bearer';
+
+/** How a scheme carries a key. */
+const WANTED: Record<Scheme, string> = {
+  basic: 'Basic, with the key as the password',
+  bearer: 'Bearer, with the key as the token',
+};
+
+const noSession = () =>
+  new ApiError('unauthenticated', 'there is no session, or it has ended', {
+    headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
+  });
+
+/**
+ * The Passport guard of a scheme, or of several. It answers 401 with the scheme's challenge when there is no valid key
+ * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
+ * is too low for the route's `@Allow()`. A request of the console without the header Authorization is that of its session.
+ */
+export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard> {
+  // A connection is trusted by the same guard only: another one may not accept this scheme.
+  const prefix = `${String(schemes)} `;
+  const wanted = schemes.map((scheme) => WANTED[scheme]).join(', or ');
+  const noKey = () =>
+    new ApiError('unauthenticated', `the header Authorization must hold a valid key: ${wanted}`, {
+      headers: { 'WWW-Authenticate': challenge },
+    });
+  @Injectable()
+  class KeyGuard extends AuthGuard() {
+    @Inject() private readonly reflector!: Reflector;
+    @Inject() private readonly keys!: KeysService;
+    @Inject() private readonly limits!: RateLimits;
+
+    /**
+     * Passport is handed the strategies of this app: those that it knows by a name are the process's. It writes onto what
+     * it is handed, so each request has copies, as it makes them itself of those that it knows.
+     */
+    constructor(basic: BasicStrategy, bearer: BearerStrategy) {
+      const own = { basic, bearer };
+      super({
+        get defaultStrategy() {
+          return schemes.map((scheme) => Object.create(own[scheme]));
+        },
+      });
+    }
+
+    override async canActivate(context: ExecutionContext): Promise<boolean> {
+      const request = context.switchToHttp().getRequest<Request>();
+      const { authorization } = request.headers;
+      if (authorization)
+        request.user = await this.keys.callerOn(
+          request.socket,
+          prefix + authorization,
+          async () => {
+            await super.canActivate(context);
+            return request.user;
+          },
+        );
+      else request.user = await this.callerOfSession(request);
+      const caller = request.user;
+      if (!caller) throw isFromConsole(request) ? noSession() : noKey();
+      if (this.limits.areOn) await this.limits.admit(request, caller);
+      const role = this.reflector.getAllAndOverride<Role>(ROLE, [
+        context.getHandler(),
+        context.getClass(),
+      ]);
+      if (!caller.mayActAs(role))
+        throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
+      return true;
+    }
+
+    /** A session of the console stands for its key, whatever the scheme. */
+    private async callerOfSession(request: Request): Promise<Caller | undefined> {
+      const token = sessionTokenOf(request);
+      if (token === undefined) return undefined;
+      const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
+      return this.keys.callerOn(
+        request.socket,
+        `session ${token}`,
+        async () => (await this.keys.verifySession(token, from)) ?? undefined,
+      );
+    }
+
+    /** Errors (the database is away) pass; everything else that is no caller is judged above. */
+    override handleRequest<T>(error: unknown, user: T): T {
+      if (error) throw error;
+      return (user || undefined) as T;
+    }
+  }
+  return mixin(KeyGuard);
+}

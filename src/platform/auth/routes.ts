@@ -1,0 +1,105 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { GUARDS_METADATA, METHOD_METADATA } from '@nestjs/common/constants.js';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { BodyGuard } from '../http/body.guard.js';
+import { type DtoParameter, dtoParameters } from '../http/handler-dtos.js';
+import { assertRules, namesProject } from '../http/validation.js';
+import { BasicGuard, BearerGuard, EitherGuard, NO_PROJECT_FIELD, PUBLIC } from './access.js';
+import { AccessGuard, ROLE } from './access.guard.js';
+import type { Role } from './api-key.entity.js';
+
+/** A handler of a controller, and what it declares. */
+export interface Route {
+  /** `CallsController.read` */
+  name: string;
+  isPublic: boolean;
+  guards: unknown[];
+  role: Role | undefined;
+  parameters: DtoParameter[];
+  /** Why no checked field names the project. */
+  noProjectField: string | undefined;
+}
+
+/** The routes of all controllers that modules of the app have. */
+export function routesOf(app: INestApplicationContext): Route[] {
+  const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
+    ...module.controllers.values(),
+  ]);
+  return controllers.flatMap(({ metatype }) => routesOfController(metatype as Function));
+}
+
+export function routesOfController(controller: Function): Route[] {
+  const handlers = new MetadataScanner()
+    .getAllMethodNames(controller.prototype)
+    .map((name): Function => controller.prototype[name]);
+  return handlers.flatMap((handler) => {
+    if (Reflect.getMetadata(METHOD_METADATA, handler) === undefined) return []; // no route
+    const declared = (key: string) =>
+      Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
+    return {
+      name: `${controller.name}.${handler.name}`,
+      isPublic: declared(PUBLIC) ?? false,
+      guards: [controller, handler].flatMap(
+        (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
+      ),
+      role: declared(ROLE),
+      parameters: dtoParameters(controller, handler),
+      noProjectField: declared(NO_PROJECT_FIELD),
+    };
+  });
+}
+
+/**
+ * The service does not start with a route that would let somebody in, or let something pass, unseen.
+ * @throws Error that says of each such route what to do.
+ */
+export function assertRoutes(routes: Route[]): void {
+  const faults = routes.flatMap((route) =>
+    [...accessFaults(route), ...bodyFaults(route)].map((fault) => `${route.name} ${fault}`),
+  );
+  if (faults.length > 0) throw new Error(`routes are not safe to serve:\n${faults.join('\n')}`);
+}
+
+const AUTHENTICATING: unknown[] = [BasicGuard, BearerGuard, EitherGuard];
+
+function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
+  if (isPublic)
+    return parameters.length > 0
+      ? ['is @Public(), so no guard would look at its @Body() or @Query(): declare who may call it']
+      : [];
+  const faults: string[] = [];
+  const [first, second, third] = guards;
+  if (!AUTHENTICATING.includes(first) || second !== BodyGuard || third !== AccessGuard)
+    faults.push('needs @BasicAuth(), @BearerAuth() or @EitherAuth() as the first of its guards');
+  if (!role) faults.push(`needs @Allow('<role>')`);
+  return faults;
+}
+
+function bodyFaults({ isPublic, parameters, noProjectField }: Route): string[] {
+  const faults = parameters.flatMap((parameter) => faultOf(parameter) ?? []);
+  for (const isBody of [true, false])
+    if (parameters.filter((parameter) => parameter.isBody === isBody).length > 1)
+      faults.push(`has two parameters ${decoratorOf(isBody)}: declare one class for both`);
+  if (faults.length > 0 || isPublic) return faults;
+  const isNamed = parameters.some(({ dto }) => namesProject(dto));
+  if (!isNamed && !noProjectField)
+    faults.push(
+      'names no project: mark the field that does with @IsProjectId(), without @IsOptional(); where there is none, say ' +
+        'who checks the project, or why there is no project, with @NoProjectField(…)',
+    );
+  if (isNamed && noProjectField) faults.push('names a project, so @NoProjectField(…) is not true');
+  return faults;
+}
+
+const decoratorOf = (isBody: boolean) => (isBody ? '@Body()' : '@Query(QueryPipe)');
+
+function faultOf({ dto, isBody, isPart }: DtoParameter): string | undefined {
+  const decorator = decoratorOf(isBody);
+  if (isPart) return `takes a part of what is sent: take all of it, as ${decorator} of a DTO class`;
+  try {
+    assertRules(dto);
+    return undefined;
+  } catch (error) {
+    return `has a ${decorator} that cannot be checked: ${(error as Error).message}`;
+  }
+}

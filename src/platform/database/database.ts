@@ -1,0 +1,309 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Pool, PoolClient } from 'pg';
+import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { Prepared, Sql } from '../query/sql.js';
+import { CONFIG, type Config } from '../config/config.js';
+import { Changes, type Kind, noteIn, type Noted } from './changes.js';
+import { type Rows, RowStream, TextRows } from './row-stream.js';
+import { RowTap } from './row-tap.js';
+import { type Slot, Slots, tooManyLong } from './slots.js';
+
+/** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
+const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
+
+/** The state that the statements of an asynchronous context share. */
+interface Scope {
+  /** Whose work it is. */
+  key: () => string;
+  client?: PoolClient;
+  /** What the transaction changes. */
+  noted?: Noted;
+  /** Set where the connection may be held for long, and for how long a statement may run there. */
+  slot?: Slot;
+  statementMs?: number;
+  isUrgent?: boolean | undefined;
+}
+
+/** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
+export interface Aside {
+  run: (statement: string) => Promise<void>;
+  query: <Row>(query: Sql<Row>) => Promise<Row[]>;
+}
+
+const OURS = () => '';
+
+/**
+ * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
+ * to the transaction's connection, and so does a `repository` that was asked for there.
+ *
+ * Work that may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by
+ * key, and the rest is kept for short statements.
+ */
+@Injectable()
+export class Database {
+  private readonly scopes = new AsyncLocalStorage<Scope>();
+  private readonly slots: Slots;
+  readonly changes = new Changes((statement) => this.connections.query(statement.toQuery()));
+  /** The end of the queue for each lock that is wanted. */
+  private readonly queues = new Map<string, Promise<unknown>>();
+
+  /** How long a statement of a long read may take, a batch of a stream too. */
+  readonly readMs: number;
+  /** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
+  readonly maxRowBytes: number;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes }: Config,
+  ) {
+    this.readMs = readTimeoutSeconds * 1000;
+    this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
+    const { poolSize } = dataSource.options as { poolSize: number };
+    this.slots = new Slots(poolSize - keptOf(poolSize));
+  }
+
+  private get connections(): Pool {
+    return (this.dataSource.driver as PostgresDriver).master as Pool;
+  }
+
+  /** The state and options of the pool. It takes no statements, whose values might not be bound. */
+  get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'> {
+    return this.connections;
+  }
+
+  /** How many connections are held for long, and how many requests wait to hold one. */
+  get longCounts(): { held: number; waiting: number } {
+    return { held: this.slots.heldCount, waiting: this.slots.waitingCount };
+  }
+
+  get inTransaction(): boolean {
+    return this.scope?.client !== undefined;
+  }
+
+  private get scope(): Scope | undefined {
+    return this.scopes.getStore();
+  }
+
+  /** Runs `work` for a key, which need not be known before the first slot is taken. Without one it is the service's own. */
+  runFor<T>(key: () => string, work: () => T): T {
+    return this.scopes.run({ key, isUrgent: this.scope?.isUrgent }, work);
+  }
+
+  /**
+   * Transactions that begin within `work` may write although the database begins them as read-only, as it does while its
+   * disk is nearly full: for what makes room, and for what is small and must not wait. Statements outside of a transaction
+   * may not.
+   */
+  urgently<T>(work: () => T): T {
+    return this.scopes.run({ key: this.key, ...this.scope, isUrgent: true }, work);
+  }
+
+  /** Whose work this asynchronous context is: for callbacks of other contexts, which pass it to `runFor`. */
+  get key(): () => string {
+    return this.scope?.key ?? OURS;
+  }
+
+  /**
+   * Tells those who watch a project, in every process, that something of the kind was written: when the transaction has
+   * committed, or else now.
+   */
+  note(projectId: string, kind: Kind): void {
+    const noted = this.scope?.noted;
+    if (noted) noteIn(noted, projectId, kind);
+    else this.changes.note(projectId, kind);
+  }
+
+  async query<Row>(query: Sql<Row> | Prepared<Row>): Promise<Row[]> {
+    return (await this.ask('toQuery' in query ? query.toQuery() : query)).rows as Row[];
+  }
+
+  /** How many rows a statement wrote. */
+  async write(query: Sql): Promise<number> {
+    return (await this.ask(query.toQuery())).rowCount ?? 0;
+  }
+
+  private ask(query: { text: string; values: unknown[] }) {
+    return (this.scope?.client ?? this.connections).query(query);
+  }
+
+  /** For one row by its key; everything else is a `query`. The key of a project's row has its `project_id`. */
+  repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
+    const client = this.scope?.client;
+    if (!client) return this.dataSource.getRepository(entity);
+    const runner = this.dataSource.createQueryRunner();
+    Object.assign(runner, { databaseConnection: client, isTransactionActive: true });
+    return runner.manager.getRepository(entity);
+  }
+
+  /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
+  async rows<T>(query: Sql, rows: Rows<T>): Promise<T> {
+    const client = await this.connections.connect();
+    let failure: Error | undefined;
+    const fail = (error: unknown) => {
+      failure ??= error as Error;
+      void client.end();
+    };
+    const tap = new RowTap(client, {
+      maxRowBytes: this.maxRowBytes,
+      onRow: (bytes, start, end) => {
+        try {
+          rows.add(bytes, start, end);
+        } catch (error) {
+          fail(error);
+        }
+      },
+      onTooLarge: fail,
+    });
+    try {
+      await client.query(query.toQuery());
+      tap.close();
+      return rows.take();
+    } catch (error) {
+      throw (failure ??= error as Error);
+    } finally {
+      client.release(failure);
+    }
+  }
+
+  /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
+  async transaction<T>(work: () => Promise<T>): Promise<T> {
+    return this.inTransaction ? work() : this.begin({ key: this.key }, '', work);
+  }
+
+  /**
+   * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this
+   * process that want the same lock queue up here first, so that a busy one takes one connection and not the pool;
+   * work that holds one already (a request with an Idempotency-Key) goes straight to the lock.
+   */
+  async alone<T>(lock: Sql, work: () => Promise<T>): Promise<T> {
+    const locked = () =>
+      this.transaction(async () => {
+        await this.query(lock);
+        return work();
+      });
+    if (this.inTransaction) return locked();
+    const name = JSON.stringify(lock.toQuery());
+    const turn = (this.queues.get(name) ?? Promise.resolve()).then(locked);
+    const end = turn.catch(() => {});
+    this.queues.set(name, end);
+    try {
+      return await turn;
+    } finally {
+      if (this.queues.get(name) === end) this.queues.delete(name);
+    }
+  }
+
+  /**
+   * Runs `work`, in a transaction, on a connection that may be held for long; each of its statements may take
+   * `statementMs`. In a transaction that is open already it does not wait for a slot, since others may wait for that
+   * connection.
+   * @throws Busy when too much of this kind is under way
+   */
+  async long<T>(work: () => Promise<T>, statementMs = this.readMs): Promise<T> {
+    const { key, scope } = this;
+    if (scope?.slot) return this.lengthen(scope, statementMs, work);
+    const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
+    const limit = `SET LOCAL statement_timeout = ${statementMs}`;
+    try {
+      if (!scope?.client) return await this.begin({ key, slot, statementMs }, limit, work);
+      await scope.client.query(limit);
+      return await this.scopes.run({ ...scope, slot, statementMs }, work);
+    } finally {
+      this.slots.free(slot);
+    }
+  }
+
+  /**
+   * Runs the service's own work that cannot be in a transaction, on a connection that is closed afterwards with all
+   * its settings. Ends with an error when the signal is aborted.
+   * @throws Busy when too much is under way that may hold a connection for long
+   */
+  async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.slots.with(OURS(), async () => {
+      const client = await this.connections.connect();
+      const cut = () => void client.end();
+      signal.addEventListener('abort', cut);
+      try {
+        signal.throwIfAborted();
+        await work({
+          run: async (statement) => void (await client.query(statement)),
+          query: async (query) => (await client.query(query.toQuery())).rows as never[],
+        });
+      } finally {
+        signal.removeEventListener('abort', cut);
+        client.release(true);
+      }
+    });
+  }
+
+  /** Work inside work that has a slot: the longer limit of the two holds. */
+  private async lengthen<T>(scope: Scope, statementMs: number, work: () => Promise<T>): Promise<T> {
+    if (statementMs <= scope.statementMs!) return work();
+    await scope.client!.query(`SET LOCAL statement_timeout = ${statementMs}`);
+    return this.scopes.run({ ...scope, statementMs }, work);
+  }
+
+  private slotNow(key: string): Slot {
+    const slot = this.slots.takeNow(key);
+    if (!slot) throw tooManyLong();
+    return slot;
+  }
+
+  private async begin<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
+    const isUrgent = this.scope?.isUrgent ?? false;
+    const client = await this.connections.connect();
+    const noted: Noted = new Map();
+    let failure: Error | undefined;
+    try {
+      await client.query(`BEGIN ${isUrgent ? 'READ WRITE' : ''}; ${first}`);
+      const result = await this.scopes.run({ ...scope, isUrgent, client, noted }, work);
+      await client.query('COMMIT');
+      for (const [projectId, kinds] of noted)
+        for (const kind of kinds) this.changes.note(projectId, kind);
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').catch((lost: Error) => (failure = lost));
+      throw error;
+    } finally {
+      client.release(failure);
+    }
+  }
+
+  /** Runs `work` so that its failure undoes only what it did, and the transaction around it stays usable. */
+  async savepoint<T>(work: () => Promise<T>): Promise<T> {
+    const client = this.scope?.client;
+    if (!client) throw new Error('a savepoint needs a transaction');
+    await client.query('SAVEPOINT work');
+    try {
+      const result = await work();
+      await client.query('RELEASE SAVEPOINT work');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK TO SAVEPOINT work');
+      throw error;
+    }
+  }
+
+  /**
+   * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
+   * else they are put together. Read through a cursor: memory does not grow with the result. A stream holds its
+   * connection until its reader has read, like `long`, and is cut when its reader is too slow for the others.
+   * @throws Busy when too much of this kind is under way
+   */
+  async stream(
+    query: Sql,
+    { rows = new TextRows(), maxBatch }: { rows?: Rows<unknown>; maxBatch?: number } = {},
+  ): Promise<RowStream> {
+    const slot = await this.slots.take(this.key());
+    try {
+      const client = await this.connections.connect();
+      const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch, limits: this });
+      return stream.once('close', () => this.slots.free(slot));
+    } catch (error) {
+      this.slots.free(slot);
+      throw error;
+    }
+  }
+}

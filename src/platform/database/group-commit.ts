@@ -1,0 +1,226 @@
+import { Busy } from '../refusals.js';
+
+interface Waiting<Row> {
+  row: Row;
+  bytes: number;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** Whose a row is. */
+interface Owner {
+  key: string;
+  project: string;
+}
+
+interface Batch<Row> {
+  rows: Waiting<Row>[];
+  bytes: number;
+}
+
+interface Limits {
+  /** Rows and bytes of one write. */
+  maxRows: number;
+  maxBytes: number;
+  /** Writes under way at once. */
+  maxWrites: number;
+  /** Rows and bytes that may wait; beyond them `add` throws `Busy`. */
+  maxWaitingRows: number;
+  maxWaitingBytes: number;
+}
+
+const MIB = 1024 * 1024;
+
+/* One write at a time leaves Node waiting for the commit, four keep it busy. Why 100 rows: docs/adr/0004-write-path.md. */
+const LIMITS: Limits = {
+  maxRows: 100,
+  maxBytes: 8 * MIB,
+  maxWrites: 4,
+  maxWaitingRows: 40_000,
+  maxWaitingBytes: 64 * MIB,
+};
+
+/** What one key has waiting. */
+interface Share {
+  /** The project that has waited longest comes first. */
+  projects: Set<string>;
+  rows: number;
+  bytes: number;
+}
+
+/** A key may take this part of what may wait. */
+const PART_OF_KEY = 1 / 2;
+
+/**
+ * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
+ * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
+ * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Keys take
+ * turns, and the projects of a key do: another key waits for one write of each key, however many projects that names.
+ * A write with room takes rows that other keys have for its project. Neither a key nor a project has the last of the
+ * writes that may be under way, so that slow ones (of large rows, with many indexes) leave one to others. `add` settles when its row is committed, or
+ * refused; what waits is bounded in rows and bytes, and a key has half of both.
+ */
+export class GroupCommit<Row> {
+  /** By project and by key. */
+  private readonly waiting = new Map<string, Map<string, Waiting<Row>[]>>();
+  /** By key, the one that has waited longest first. */
+  private readonly shares = new Map<string, Share>();
+  private readonly total = { rows: 0, bytes: 0 };
+  private writes = 0;
+  /** Writes under way by key and by project, which has a slash. */
+  private readonly writesOf = new Map<string, number>();
+  private isScheduled = false;
+  private readonly idleListeners: (() => void)[] = [];
+  private readonly limits: Limits;
+
+  constructor(
+    private readonly write: (rows: Row[]) => Promise<void>,
+    /** Whether the error may be due to some of the rows, so that the others are tried without them. */
+    private readonly isRowError: (error: unknown) => boolean,
+    limits: Partial<Limits> = {},
+  ) {
+    this.limits = { ...LIMITS, ...limits };
+  }
+
+  get waitingRows(): number {
+    return this.total.rows;
+  }
+
+  /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
+  add(row: Row, { key, project }: Owner, bytes: number): Promise<void> {
+    const share = this.shares.get(key) ?? { projects: new Set(), rows: 0, bytes: 0 };
+    if (this.isOver(this.total, bytes, 1) || this.isOver(share, bytes, PART_OF_KEY))
+      return Promise.reject(new Busy('too many writes wait for the database'));
+    return new Promise((resolve, reject) => {
+      const keys = entryOf(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
+      entryOf(keys, key, () => []).push({ row, bytes, resolve, reject });
+      this.shares.set(key, share);
+      share.projects.add(project);
+      for (const wait of [this.total, share]) {
+        wait.rows++;
+        wait.bytes += bytes;
+      }
+      this.schedule();
+    });
+  }
+
+  private isOver(wait: { rows: number; bytes: number }, bytes: number, part: number): boolean {
+    const { maxWaitingRows, maxWaitingBytes } = this.limits;
+    return (
+      wait.rows > 0 &&
+      (wait.rows >= maxWaitingRows * part || wait.bytes + bytes > maxWaitingBytes * part)
+    );
+  }
+
+  /** Resolves when everything added so far is settled; call it on shutdown. */
+  async idle(): Promise<void> {
+    if (this.total.rows === 0 && this.writes === 0) return;
+    await new Promise<void>((resolve) => this.idleListeners.push(resolve));
+  }
+
+  /** Requests read in the same turn of the event loop share the first batch. */
+  private schedule(): void {
+    if (this.isScheduled || this.writes >= this.limits.maxWrites) return;
+    this.isScheduled = true;
+    setImmediate(() => {
+      this.isScheduled = false;
+      while (this.writes < this.limits.maxWrites) {
+        const owner = this.next();
+        if (!owner) break;
+        void this.startWrite(owner);
+      }
+    });
+  }
+
+  private async startWrite(owner: Owner): Promise<void> {
+    this.count(owner, 1);
+    await this.commit(this.nextBatch(owner));
+    this.count(owner, -1);
+    if (this.total.rows > 0) this.schedule();
+    else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
+  }
+
+  private count({ key, project }: Owner, change: 1 | -1): void {
+    this.writes += change;
+    for (const name of [key, project]) {
+      const count = (this.writesOf.get(name) ?? 0) + change;
+      if (count === 0) this.writesOf.delete(name);
+      else this.writesOf.set(name, count);
+    }
+  }
+
+  /** The key that has waited longest, and its project that has, of those that may have one more write. */
+  private next(): Owner | undefined {
+    const most = Math.max(1, this.limits.maxWrites - 1);
+    const mayWrite = (name: string) => (this.writesOf.get(name) ?? 0) < most;
+    for (const [key, { projects }] of this.shares)
+      if (mayWrite(key))
+        for (const project of projects) if (mayWrite(project)) return { key, project };
+    return undefined;
+  }
+
+  /** Rows of the key, then of the others, for the project. */
+  private nextBatch({ key, project }: Owner): Waiting<Row>[] {
+    const share = this.shares.get(key)!;
+    const batch: Batch<Row> = { rows: [], bytes: 0 };
+    const keys = this.waiting.get(project)!;
+    this.take(key, project, batch);
+    for (const other of keys.keys()) {
+      if (batch.rows.length >= this.limits.maxRows) break;
+      if (other !== key) this.take(other, project, batch);
+    }
+    if (share.projects.delete(project)) share.projects.add(project); // to the end of the line
+    if (this.shares.delete(key)) this.shares.set(key, share);
+    return batch.rows;
+  }
+
+  /** Moves rows of the key and project to the batch while they fit. A batch takes its first row always. */
+  private take(key: string, project: string, batch: Batch<Row>): void {
+    const keys = this.waiting.get(project)!;
+    const queue = keys.get(key)!;
+    const { maxRows, maxBytes } = this.limits;
+    let count = 0;
+    let bytes = 0;
+    for (const waiting of queue) {
+      const isFull =
+        batch.rows.length + count >= maxRows || batch.bytes + bytes + waiting.bytes > maxBytes;
+      if (isFull && batch.rows.length + count > 0) break;
+      count++;
+      bytes += waiting.bytes;
+    }
+    batch.rows.push(...queue.splice(0, count));
+    batch.bytes += bytes;
+    const share = this.shares.get(key)!;
+    for (const wait of [this.total, share]) {
+      wait.rows -= count;
+      wait.bytes -= bytes;
+    }
+    if (queue.length > 0) return;
+    keys.delete(key);
+    if (keys.size === 0) this.waiting.delete(project);
+    share.projects.delete(project);
+    if (share.projects.size === 0) this.shares.delete(key);
+  }
+
+  private async commit(batch: Waiting<Row>[]): Promise<void> {
+    try {
+      await this.write(batch.map(({ row }) => row));
+      for (const { resolve } of batch) resolve();
+    } catch (error) {
+      if (batch.length > 1 && this.isRowError(error)) {
+        // One bad row must not fail its neighbours: halve until it stands alone.
+        const half = batch.length >> 1;
+        await this.commit(batch.slice(0, half));
+        await this.commit(batch.slice(half));
+      } else {
+        for (const { reject } of batch) reject(error); // one bad row, or a server that is gone for all of them
+      }
+    }
+  }
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, made: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, (value = made()));
+  return value;
+}

@@ -1,0 +1,159 @@
+import { Readable } from 'node:stream';
+import type { PoolClient } from 'pg';
+import Cursor from 'pg-cursor';
+import { Busy } from '../refusals.js';
+import { STATEMENT_MS } from './limits.js';
+import { RowTap } from './row-tap.js';
+import type { Slot } from './slots.js';
+
+const BATCH_BYTES = 512 * 1024;
+/** Nothing is known of the sizes yet: a row may be as large as a body. */
+const FIRST_BATCH = 1;
+const MAX_BATCH = 512;
+/** A reader that takes no batch for this long counts as gone. */
+export const STALLED_AFTER_MS = 60_000;
+
+/** Makes batches of rows. */
+export interface Rows<Batch> {
+  /** A row in the protocol's form: an int16 that counts the values; each is its length (-1 for null) and its bytes. */
+  add(bytes: Buffer, start: number, end: number): void;
+  /** What was added since the last time. */
+  take(): Batch;
+}
+
+/** The first value of each row, a text. */
+export class TextRows implements Rows<string[]> {
+  private texts: string[] = [];
+
+  add(bytes: Buffer, start: number): void {
+    const from = start + 6;
+    this.texts.push(bytes.toString('utf8', from, from + bytes.readInt32BE(start + 2)));
+  }
+
+  take(): string[] {
+    const { texts } = this;
+    this.texts = [];
+    return texts;
+  }
+}
+
+interface Streaming {
+  slot: Slot;
+  maxBatch: number | undefined;
+  limits: { readMs: number; maxRowBytes: number };
+}
+
+/**
+ * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
+ * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would
+ * judge badly.
+ *
+ * The connection goes back to the pool when the last row has been read. When the reader leaves earlier, or an error
+ * occurs, it is closed: PostgreSQL then stops the query at once. The same happens when a batch, its reader, or the
+ * whole stream takes too long.
+ */
+export class RowStream extends Readable {
+  private readonly cursor: Cursor;
+  private readonly tap: RowTap;
+  private rowsPerBatch = FIRST_BATCH;
+  private received = 0;
+  private largest = 1;
+  private isExhausted = false;
+  private readonly maxBatch: number;
+  private readonly slot: Slot;
+  private readonly readMs: number;
+  /** Time limits of the current turn, and of the whole stream. */
+  private turn?: NodeJS.Timeout;
+  private readonly end: NodeJS.Timeout;
+
+  constructor(
+    private readonly client: PoolClient,
+    { text, values }: { text: string; values: unknown[] },
+    private readonly rows: Rows<unknown>,
+    { slot, maxBatch = MAX_BATCH, limits }: Streaming,
+  ) {
+    super({ objectMode: true, highWaterMark: 1 });
+    this.maxBatch = maxBatch;
+    this.slot = slot;
+    slot.cut = () => this.destroy(new Busy('the reader is too slow, and others wait'));
+    this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
+    client.once('end', this.lost);
+    // PostgreSQL counts the reader's time too, so the session's limit would be the stream's.
+    client.query(BEGIN).catch((error: Error) => this.destroy(error));
+    this.readMs = limits.readMs;
+    this.tap = new RowTap(client, {
+      maxRowBytes: limits.maxRowBytes,
+      onRow: this.add,
+      onTooLarge: (error) => this.destroy(error),
+    });
+    this.cursor = client.query(new Cursor(text, values));
+  }
+
+  /** The cursor says nothing when the connection ends between its last row and the server's "ready". */
+  private readonly lost = () => this.destroy(new Error('Connection terminated unexpectedly'));
+
+  private readonly add = (bytes: Buffer, start: number, end: number): void => {
+    if (this.destroyed) return;
+    this.received++;
+    this.largest = Math.max(this.largest, end - start);
+    try {
+      this.rows.add(bytes, start, end);
+    } catch (error) {
+      this.destroy(error as Error); // a row that no string can hold
+    }
+  };
+
+  override _read(): void {
+    this.slot.idleSince = null;
+    this.within(this.readMs, () => tookTooLong('a batch of the stream'));
+    this.received = 0;
+    this.largest = 1;
+    this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {
+      if (error) this.destroy(error);
+      else if (!this.destroyed) this.deliver();
+    });
+  }
+
+  private deliver(): void {
+    this.isExhausted = this.received < this.rowsPerBatch;
+    if (this.received > 0) {
+      this.rowsPerBatch = Math.max(
+        1,
+        Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / this.largest)),
+      );
+      this.slot.idleSince = performance.now();
+      this.within(STALLED_AFTER_MS, () => new Error('the reader has stalled'));
+      this.push(this.rows.take());
+    }
+    if (this.isExhausted) this.push(null);
+  }
+
+  private within(ms: number, error: () => Error): void {
+    clearTimeout(this.turn);
+    this.turn = setTimeout(() => this.destroy(error()), ms);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.turn);
+    clearTimeout(this.end);
+    // A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row.
+    if (error || !this.isExhausted) this.release(error ?? true);
+    else {
+      this.tap.close();
+      this.client.query('COMMIT').then(
+        () => this.release(),
+        (lost: Error) => this.release(lost),
+      );
+    }
+    done(error);
+  }
+
+  private release(error?: Error | boolean): void {
+    this.client.removeListener('end', this.lost);
+    this.client.release(error);
+  }
+}
+
+const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`;
+
+const tookTooLong = (what: string) => new Busy(`${what} took longer than it may`);

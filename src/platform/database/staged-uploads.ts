@@ -1,0 +1,162 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { identifier, join, sql, type Sql } from '../query/sql.js';
+import { Busy } from '../refusals.js';
+import { Database } from './database.js';
+import { STATEMENT_MS } from './limits.js';
+import { Schedule } from './schedule.js';
+
+/** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
+const NO_PROJECT = '';
+
+/** An upload that was not touched for this long has lost its process. */
+const STALE = sql`interval '1 hour'`;
+const SWEEP_EVERY_MS = 60_000;
+
+/** Where uploads are staged, and the column that names the upload. */
+const STAGED = { file_chunks: 'upload_id', body_chunks: 'batch_id', trajectories: 'batch_id' };
+
+interface Place {
+  table: Sql;
+  upload: Sql;
+  /** All but the project. */
+  columns: Sql;
+}
+
+/**
+ * Large bodies on their way into the database. They are stored while they come, in short transactions that each touch
+ * the row of the upload, so that a slow client holds no connection. Staged data is invisible until `keep` hands it
+ * over in the caller's transaction; `discard` removes it; leftovers of a dead process are swept by any other.
+ */
+@Injectable()
+export class StagedUploads {
+  private readonly places: readonly Place[];
+
+  constructor(
+    private readonly database: Database,
+    dataSource: DataSource,
+    schedule: Schedule,
+  ) {
+    this.places = placesIn(dataSource);
+    schedule.every(SWEEP_EVERY_MS, 'uploads', () => this.sweep());
+  }
+
+  /** Begins an upload for the key of the asynchronous context. Nothing is stored yet. */
+  begin(): StagedUpload {
+    return new StagedUpload(this.database, this.places);
+  }
+
+  /** Removes uploads that processes left behind when they died. */
+  async sweep(): Promise<void> {
+    const stale = await this.database.query(
+      sql<{ project_id: string; id: string }>`
+        SELECT project_id, id FROM uploads WHERE touched_at < now() - ${STALE} LIMIT 100`,
+    );
+    for (const { project_id, id } of stale)
+      await new StagedUpload(this.database, this.places, id, project_id).remove();
+  }
+}
+
+/** One upload; `projectId` may change until the first part is stored. */
+export class StagedUpload {
+  private readonly logger = new Logger('uploads');
+  /** Its parts may be stored by callbacks of other contexts. */
+  private readonly key: () => string;
+  isBegun = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly places: readonly Place[],
+    readonly id = uuidv7(),
+    public projectId = NO_PROJECT,
+  ) {
+    this.key = database.key;
+  }
+
+  /** Runs what stores a part, under `projectId` and `id`. @throws Busy when the upload was swept */
+  async store(part: () => Promise<void>): Promise<void> {
+    const isFirst = !this.isBegun;
+    this.isBegun = true;
+    await this.long(async () => {
+      // A crash of the server may lose parts, as it loses the upload: only the commit that keeps it waits for the disk.
+      await this.database.query(sql`SET LOCAL synchronous_commit = off`);
+      const touched = await this.database.query(this.touched(isFirst));
+      if (touched.length === 0) throw tookTooLong();
+      await part();
+    }, STATEMENT_MS.write);
+  }
+
+  /** Hands over what is staged, in the transaction of the caller, to a project. @throws Busy when it was swept */
+  async keep(projectId: string): Promise<void> {
+    const { id, projectId: staged, database } = this;
+    if (!(await this.end())) throw tookTooLong();
+    if (staged === projectId) return;
+    // not an UPDATE: a row of another project may lie on another node
+    for (const { table, upload, columns } of this.places)
+      await database.query(sql`
+        INSERT INTO ${table} (project_id, ${columns}) SELECT ${projectId}, ${columns} FROM ${table}
+        WHERE project_id = ${staged} AND ${upload} = ${id}`);
+    await this.removeParts();
+  }
+
+  /** Removes what is staged and was not kept. It is left to `sweep` when the database is away. */
+  async discard(): Promise<void> {
+    if (!this.isBegun) return;
+    try {
+      await this.remove();
+    } catch (error) {
+      this.logger.warn(`an upload stays staged: ${(error as Error).message}`);
+    }
+  }
+
+  /** Removes the upload unless it was kept or removed already. */
+  async remove(): Promise<void> {
+    await this.database.urgently(() =>
+      this.long(async () => {
+        if (await this.end()) await this.removeParts();
+      }, STATEMENT_MS.bulk),
+    );
+  }
+
+  private async end(): Promise<boolean> {
+    const { projectId, id } = this;
+    const ended = await this.database.query(
+      sql`DELETE FROM uploads WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`,
+    );
+    return ended.length > 0;
+  }
+
+  private async removeParts(): Promise<void> {
+    for (const { table, upload } of this.places)
+      await this.database.query(
+        sql`DELETE FROM ${table} WHERE project_id = ${this.projectId} AND ${upload} = ${this.id}`,
+      );
+  }
+
+  private long(work: () => Promise<void>, statementMs: number): Promise<void> {
+    const { database } = this;
+    if (database.inTransaction) return database.long(work, statementMs);
+    return database.runFor(this.key, () => database.long(work, statementMs));
+  }
+
+  private touched(isFirst: boolean): Sql {
+    const { projectId, id } = this;
+    return isFirst
+      ? sql`INSERT INTO uploads (project_id, id) VALUES (${projectId}, ${id}) RETURNING 1`
+      : sql`UPDATE uploads SET touched_at = now() WHERE project_id = ${projectId} AND id = ${id} RETURNING 1`;
+  }
+}
+
+/** The tables take every column along, whatever is added to them. */
+const placesIn = (dataSource: DataSource): Place[] =>
+  Object.entries(STAGED).map(([table, upload]) => {
+    const names = dataSource.getMetadata(table).columns.map(({ databaseName }) => databaseName);
+    return {
+      table: identifier(table),
+      upload: identifier(upload),
+      columns: join(names.filter((name) => name !== 'project_id').map(identifier)),
+    };
+  });
+
+const tookTooLong = () => new Busy('receiving the body took too long');

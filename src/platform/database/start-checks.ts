@@ -1,0 +1,84 @@
+import type { Pool, PoolClient } from 'pg';
+import { InvalidSetting } from '../config/config.js';
+
+/**
+ * What is kept with a session (time limits, the lock of migrations, prepared statements, LISTEN) is lost behind a pooler
+ * that gives each transaction another one. Two of our connections then meet the same backend, or one meets several.
+ * @throws InvalidSetting
+ */
+export async function assertSessionsLast(pool: Pool): Promise<void> {
+  const clients = [await pool.connect()];
+  try {
+    const first = await backendOf(clients[0]!);
+    clients.push(await pool.connect());
+    const [one, other] = clients as [PoolClient, PoolClient];
+    await other.query('BEGIN');
+    const isShared = (await backendOf(other)) === first;
+    await other.query('COMMIT');
+    // A pooler hands out the backend that became free last, or each in turn.
+    const later = [await backendOf(one), await backendOf(one), await backendOf(one)];
+    if (isShared || later.some((backend) => backend !== first)) throw new InvalidSetting(POOLER);
+  } finally {
+    for (const client of clients) client.release();
+  }
+}
+
+const POOLER =
+  'DATABASE_URL leads to a pooler that gives each transaction another session (of PgBouncer: pool_mode=transaction); ' +
+  'Skein needs sessions of its own: use pool_mode=session, or the address of PostgreSQL itself';
+
+async function backendOf(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return rows[0]!.pid;
+}
+
+/** Settings of the server, by name. */
+type ServerSettings = Partial<Record<string, string>>;
+
+const NAMES = [
+  'max_connections',
+  'superuser_reserved_connections',
+  'reserved_connections', // from version 16 on
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+];
+
+export async function serverSettings(pool: Pool): Promise<ServerSettings> {
+  const { rows } = await pool.query<{ name: string; setting: string }>(
+    'SELECT name, setting FROM pg_settings WHERE name = ANY($1)',
+    [NAMES],
+  );
+  return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]));
+}
+
+/** Of the process that starts workers: it checks, migrates and makes the first key while they connect. */
+const PRIMARY_CONNECTIONS = 2;
+
+/** @throws InvalidSetting when the processes may open more connections than the server allows. */
+export function assertConnectionsSuffice(
+  settings: ServerSettings,
+  { workers, databasePoolSize }: { workers: number; databasePoolSize: number },
+): void {
+  const numberOf = (name: string) => Number(settings[name] ?? 0);
+  const free =
+    numberOf('max_connections') -
+    numberOf('superuser_reserved_connections') -
+    numberOf('reserved_connections');
+  // One more of each process listens for jobs.
+  const needed = workers * (databasePoolSize + 1) + (workers > 1 ? PRIMARY_CONNECTIONS : 0);
+  if (needed > free)
+    throw new InvalidSetting(
+      `WORKERS ${workers} and DATABASE_POOL_SIZE ${databasePoolSize} need ${needed} connections, ` +
+        `but the database allows ${free} (max_connections without the reserved ones)`,
+    );
+}
+
+/** Why a write that was acknowledged may be lost with the server; null when it cannot. */
+export function durabilityWarning(settings: ServerSettings): string | null {
+  const off = ['synchronous_commit', 'fsync', 'full_page_writes'].filter(
+    (name) => settings[name] === 'off',
+  );
+  if (off.length === 0) return null;
+  return `the database may lose writes that were acknowledged: ${off.join(', ')} = off`;
+}

@@ -1,0 +1,36 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../auth/access.js';
+import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
+import { callerOf } from '../http/caller-of.js';
+import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
+import { ErasingsService } from './erasings.service.js';
+import { ProjectErasing } from './project-erasing.js';
+
+@Resource('erasing', BasicAuth(), 'project')
+export class ErasingsController {
+  constructor(
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases a project with all that it holds. What takes longer than some seconds goes on in the background: the same
+   * request with the same Idempotency-Key says how far it is.
+   */
+  @Operation('delete', 'admin')
+  @IdempotentItself()
+  async deleteProject(
+    @Body() { project_id: projectId }: ProjectDeleteDto,
+    @Req() request: Request,
+  ): Promise<ErasedDto> {
+    const erasure = {
+      projectId,
+      kind: ProjectErasing.kind,
+      request: {},
+      event: { action: 'project.delete' as const, target: projectId },
+    };
+    const begin = () => this.erasings.begin(erasure, callerOf(request));
+    return this.erasings.run(projectId, () => this.idempotency.once(request, begin));
+  }
+}

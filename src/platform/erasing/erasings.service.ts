@@ -1,0 +1,225 @@
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { type Action, eventInsert } from '../audit/audit.query.js';
+import type { Caller } from '../auth/caller.js';
+import { logger } from '../process/logger.js';
+import { showCounter } from '../process/metrics.js';
+import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
+import { Schedule } from '../database/schedule.js';
+import { join, sql, type Sql } from '../query/sql.js';
+import { CallsVacuum } from './calls-vacuum.js';
+import type { ErasedDto } from './erasings.dto.js';
+import {
+  type Counts,
+  endedErasingsDelete,
+  erasingEnd,
+  erasingInsert,
+  erasingLock,
+  erasingMove,
+  erasingPutOff,
+  type ErasingRow,
+  erasingState,
+  leftErasings,
+} from './erasings.query.js';
+import { Pace } from './pace.js';
+
+/** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
+const ANSWER_AFTER_MS = 5000;
+/** Between two looks for erasings whose process died. */
+const TAKE_OVER_EVERY_MS = 5000;
+
+/** The result of a batch, and where the next one begins: null when nothing is left. */
+export interface Step {
+  cursor: object | null;
+  counts: Counts;
+}
+
+/** What another feature makes of calls. */
+export interface Maker {
+  /** Taken by who deletes or erases calls. */
+  lock: (projectId: string) => Sql;
+  /** Ids of what was made of calls, whose ids `calls` selects. */
+  made: (projectId: string, calls: Sql) => Sql;
+  /** Forgets it, in the transaction of the caller. */
+  forget: (projectId: string, made: readonly string[]) => Promise<void>;
+}
+
+/** Ids of what each maker made. */
+interface Made {
+  made: string[][];
+}
+
+/** What is to be erased. */
+export interface NewErasure {
+  projectId: string;
+  kind: string;
+  request: object;
+  targets?: readonly string[] | null;
+  /** What the audit says of it. */
+  event: { action: Action; target?: string; detail?: object };
+}
+
+/**
+ * Erases in small batches, each a short transaction. An erasing is a row with what to erase and a cursor; each batch
+ * locks the row, does one step of its kind, and moves the cursor in the same transaction. So nothing is lost or done
+ * twice when the process dies, and any process that finds the row continues.
+ */
+@Injectable()
+export class ErasingsService {
+  private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
+  private readonly makers: Maker[] = [];
+  private readonly erased = showCounter(
+    'skein_erased_rows_total',
+    'Rows erased for good, by what they were and what erased them.',
+    ['what', 'by'],
+  );
+
+  constructor(
+    private readonly database: Database,
+    private readonly pace: Pace,
+    private readonly vacuum: CallsVacuum,
+    schedule: Schedule,
+  ) {
+    schedule.every(TAKE_OVER_EVERY_MS, 'erasings', () => this.takeOver());
+  }
+
+  /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
+  register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
+    this.steps.set(kind, step);
+  }
+
+  /** Says what another feature makes of calls: it is forgotten with them, in the transaction that deletes or erases them. */
+  onForget(maker: Maker): void {
+    this.makers.push(maker);
+  }
+
+  /** Forgets what was made of calls, in the transaction of the caller. */
+  async forget(projectId: string, calls: readonly string[]): Promise<void> {
+    if (calls.length === 0) return;
+    await this.forgetWith(projectId, async (madeOf) => {
+      const [row] = await this.database.query(
+        sql<Made>`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+      );
+      return row!;
+    });
+  }
+
+  /**
+   * Forgets what was made of calls that `erase` deletes with one statement, however many these are: the statement answers
+   * as `made` what the expression says that it is given, of the ids that a query selects.
+   */
+  async forgetWith<T extends Made>(
+    projectId: string,
+    erase: (madeOf: (calls: Sql) => Sql) => Promise<T>,
+  ): Promise<T> {
+    for (const { lock } of this.makers) await this.database.query(lock(projectId));
+    const row = await erase(
+      (calls) =>
+        sql`json_build_array(${join(
+          this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
+        )})`,
+    );
+    for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
+    return row;
+  }
+
+  /** Counts what was erased, in `/metrics` too. */
+  count(by: 'request' | 'retention', counts: Counts): void {
+    this.vacuum.noteErased(counts['calls'] ?? 0);
+    for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
+  }
+
+  /** Stores what to erase and on whose behalf. Erases nothing yet. */
+  async begin(
+    { projectId, event, targets = null, ...rest }: NewErasure,
+    by: Caller,
+  ): Promise<string> {
+    const id = uuidv7();
+    await this.database.transaction(async () => {
+      await this.database.query(erasingInsert({ ...rest, projectId, id, targets, by }));
+      const detail = { erasing_id: id, ...event.detail };
+      await this.database.query(eventInsert({ ...event, by, projectId, detail }));
+    });
+    return id;
+  }
+
+  /**
+   * Writes down an erasing by `begin`, which answers its id, and erases for some seconds, then says how far it is; what is
+   * left is done in the background. All of it goes on while the disk is nearly full.
+   */
+  run(projectId: string, begin: () => Promise<string>): Promise<ErasedDto> {
+    return this.database.urgently(async () => this.erase(projectId, await begin()));
+  }
+
+  private async erase(projectId: string, id: string): Promise<ErasedDto> {
+    const deadline = performance.now() + ANSWER_AFTER_MS;
+    let isDone = false;
+    while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
+    if (!isDone) void this.goOn(projectId, id);
+    const [state] = await this.database.query(erasingState(projectId, id));
+    return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
+  }
+
+  /** Takes over erasings that nobody has in hand, and forgets those that ended a day ago. */
+  takeOver(): Promise<void> {
+    return this.database.urgently(() => this.takeLeft());
+  }
+
+  private async takeLeft(): Promise<void> {
+    const left = await this.database.query(leftErasings());
+    for (const { project_id, id } of left) await this.goOn(project_id, id);
+    await this.database.transaction(() => this.database.query(endedErasingsDelete()));
+  }
+
+  /** Erases to the end, or until the process ends. One that fails is tried again later. */
+  private async goOn(projectId: string, id: string): Promise<void> {
+    try {
+      while (!(await this.batch(projectId, id)));
+    } catch (error) {
+      if (this.pace.signal.aborted) return;
+      logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
+      const putOff = () => this.database.query(erasingPutOff(projectId, id));
+      await this.database.transaction(putOff).catch(() => {});
+    }
+  }
+
+  /** True when the erasing has ended. */
+  private async batch(projectId: string, id: string): Promise<boolean> {
+    const done = await this.pace.run(() =>
+      this.database.long(() => this.step(projectId, id), STATEMENT_MS.bulk),
+    );
+    if (done) this.count('request', done.counts);
+    return !done?.cursor;
+  }
+
+  private async step(projectId: string, id: string): Promise<Step | null> {
+    const [erasing] = await this.database.query(erasingLock(projectId, id));
+    if (!erasing) return null;
+    const step = this.steps.get(erasing.kind);
+    if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);
+    const done = await step(erasing);
+    const counts = sumOf(erasing.counts, done.counts);
+    if (done.cursor) await this.database.query(erasingMove(projectId, id, done.cursor, counts));
+    else await this.end(erasing, counts);
+    return done;
+  }
+
+  private async end(erasing: ErasingRow, counts: Counts): Promise<void> {
+    const { project_id: projectId, id, key_id, user_name } = erasing;
+    await this.database.query(erasingEnd(projectId, id, counts));
+    const by = { keyId: key_id, userName: user_name };
+    const detail = { num_erased: counts };
+    await this.database.query(
+      eventInsert({ action: 'erasing.end', by, projectId, target: id, detail }),
+    );
+  }
+}
+
+/** Both counts, added up. */
+export function sumOf(one: Counts, other: Counts): Counts {
+  const sum = { ...one };
+  for (const [what, rows] of Object.entries(other))
+    if (rows > 0) sum[what] = (sum[what] ?? 0) + rows;
+  return sum;
+}

@@ -1,0 +1,272 @@
+import { HttpException } from '@nestjs/common';
+import { InvalidQuery } from './query/columns.js';
+import { TooDeep } from './json/json-text.js';
+import { Busy, RowTooLarge } from './refusals.js';
+
+/**
+ * Every code a client can receive, with its status, the short text that never changes, and what to do about it.
+ * `docs/errors.md` says the same and more; a test keeps the two equal.
+ */
+export const ERRORS = {
+  invalid_json: {
+    status: 400,
+    title: 'The body is not JSON',
+    todo: 'Mend the body; a resend of the same bytes fails again.',
+  },
+  invalid_request: {
+    status: 400,
+    title: 'The request is not valid',
+    todo: 'Mend the fields named.',
+  },
+  lint_failed: {
+    status: 400,
+    title: 'The build has errors',
+    todo: 'Mend what is recorded or the recipe, or name the codes in `accept`.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Credentials are missing or not valid',
+    todo: 'Send a valid key.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'The key does not allow this',
+    todo: 'Use another key, or have an admin issue one.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing here',
+    todo: 'Check the name.',
+  },
+  conflict: {
+    status: 409,
+    title: 'The request contradicts what is stored',
+    todo: 'Do not send the same again; look at what is stored.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long to arrive',
+    todo: 'Send it again over a faster connection, compressed, or in smaller parts.',
+  },
+  too_large: {
+    status: 413,
+    title: 'Something is over its limit',
+    todo: 'Send less at once: split a batch.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body has a form that is not understood',
+    todo: 'Set the headers.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The headers are over their limit',
+    todo: 'Send fewer or shorter headers, or a shorter query string.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    todo: 'Send the same again after `Retry-After` seconds.',
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    todo: 'Report it with the `request_id`.',
+  },
+  unavailable: {
+    status: 503,
+    title: 'The service cannot answer now',
+    todo: 'Send the same again after `Retry-After` seconds: starts and ends are upserts, other writes are safe under an `Idempotency-Key`.',
+  },
+} as const;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Path of the page of errors. The `type` of a problem document is this path with the code as its fragment. */
+export const ERRORS_PATH = 'errors';
+
+/** The page itself. It loads nothing else. */
+export const ERRORS_PAGE = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Errors of Skein</title>
+<h1>Errors</h1>
+${Object.entries(ERRORS)
+  .map(
+    ([code, { status, title, todo }]) =>
+      `<h2 id="${code}"><code>${code}</code> (${status})</h2>\n<p>${title}.</p>\n<p>${todo.replaceAll(/`(.+?)`/g, '<code>$1</code>')}</p>`,
+  )
+  .join('\n')}
+</html>
+`;
+
+/** One refused value: where it stands (`start.project_id`, `batch[3].mode`; empty for the body itself) and why. */
+export interface Violation {
+  path: string;
+  message: string;
+}
+
+interface Details {
+  errors?: Violation[];
+  headers?: Record<string, string>;
+  /** Further members of the problem document. */
+  extra?: Record<string, unknown>;
+  cause?: unknown;
+}
+
+/** Thrown by services when the request, not the service, is at fault. The message goes to the client as `detail`. */
+export class ApiError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: Details = {},
+  ) {
+    super(message, { cause: details.cause });
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** A refusal of one or more fields; the first one is spelled out in `detail`. */
+export function invalidRequest(errors: Violation[]): ApiError {
+  const [first] = errors;
+  const detail = first ? `${first.path} ${first.message}`.trim() : 'the request is not valid';
+  return new ApiError('invalid_request', detail, { errors });
+}
+
+/** @throws ApiError when there are any */
+export function assertNone(violations: Violation[]): void {
+  if (violations.length > 0) throw invalidRequest(violations);
+}
+
+/** What a batch answers in the place of an item that is refused. */
+export function refusal(error: unknown): { error: { code: string; detail: string } } {
+  const { code, message } = toApiError(error);
+  return { error: { code, detail: message } };
+}
+
+/** Seconds after which a client may try again when the database is away or a queue is full. */
+const RETRY_AFTER_S = '1';
+
+export const unavailable = (message: string, cause?: unknown) =>
+  new ApiError('unavailable', message, { headers: { 'Retry-After': RETRY_AFTER_S }, cause });
+
+/** The single place where anything thrown becomes what the client sees. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof HttpException) return fromNest(error);
+  if (error instanceof InvalidQuery)
+    return invalidRequest([{ path: error.path, message: error.problem }]);
+  if (error instanceof Busy) return unavailable(error.message);
+  if (error instanceof RowTooLarge) return new ApiError('too_large', error.message);
+  if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
+  return fromForeign(error);
+}
+
+/** Nest's message for an unknown route. */
+const NO_ROUTE = /^Cannot ([A-Z]+) (\/[^?]*)/;
+
+function fromNest(error: HttpException): ApiError {
+  const [, method, path] = NO_ROUTE.exec(error.message) ?? [];
+  if (path === undefined) return fromStatus(error.getStatus(), error.message);
+  const detail = `${method} ${path.slice(0, 200)} is not offered by this service: /openapi.json lists what is`;
+  return new ApiError('not_found', detail);
+}
+
+/** What Express, the driver or PostgreSQL throw. */
+function fromForeign(error: unknown): ApiError {
+  const { code, status, message } = (error ?? {}) as ForeignError;
+  if (message?.startsWith('timeout exceeded when trying to connect'))
+    return unavailable(
+      'the database cannot be reached, or all connections to it are in use',
+      error,
+    );
+  if (isConnectionError(error)) return unavailable('the database cannot be reached', error);
+  if (code === 'ERR_STRING_TOO_LONG')
+    return new ApiError('too_large', 'the answer has a row of over 512 MiB', { cause: error });
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code)) return fromSqlState(code, error);
+  if (typeof status === 'number' && status < 500) return fromStatus(status, message ?? '');
+  return new ApiError('internal', INTERNAL, { cause: error });
+}
+
+interface ForeignError {
+  code?: unknown;
+  status?: number;
+  message?: string;
+}
+
+const INTERNAL = 'the service failed; the request id names the entry in its log';
+
+/** True when the connection to PostgreSQL failed, so that the outcome of the statement is unknown. */
+export function isConnectionError(error: unknown): boolean {
+  const { code, message, severity } = (error ?? {}) as Record<string, unknown>;
+  return (
+    severity === 'FATAL' || // the server ended the session, or did not begin it
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'ENOTFOUND'].includes(
+      String(code),
+    ) ||
+    /^Connection terminated|^timeout exceeded when trying to connect|^Client has encountered a connection error|^Cannot use a pool after calling end|^Query read timeout/.test(
+      String(message),
+    )
+  );
+}
+
+function fromStatus(status: number, message: string): ApiError {
+  const codes = Object.keys(ERRORS) as ErrorCode[];
+  const code =
+    status === 400
+      ? 'invalid_request'
+      : (codes.find((name) => ERRORS[name].status === status) ??
+        (status < 500 ? 'invalid_request' : 'internal'));
+  return new ApiError(code, code === 'internal' ? INTERNAL : message);
+}
+
+const NO_WRITES =
+  'the database takes no writes now: its disk is nearly full, or it was set to be read-only';
+
+/** What is wrong with the database itself, by SQLSTATE; the first match counts. */
+const TROUBLE: [RegExp, string][] = [
+  [/^25006$/, NO_WRITES],
+  [/^53100$/, 'the disk of the database is full: it needs room before it can go on'],
+  [/^53200$/, 'the database has no memory left for this'],
+  [/^58030$/, 'the database cannot read or write its disk'],
+  [/^57P/, 'the database is starting, stopping or recovering'],
+  [/^(08|53|40)/, 'the database is not available'],
+];
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function fromSqlState(state: string, cause: unknown): ApiError {
+  if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
+  if (isRowError({ code: state }))
+    return new ApiError('invalid_request', 'a value cannot be stored', { cause });
+  if (isTimeout({ code: state }))
+    return unavailable('the database took longer over a statement than it may', cause);
+  const trouble = TROUBLE.find(([states]) => states.test(state));
+  if (trouble) return unavailable(trouble[1], cause);
+  // PostgreSQL reports a read-only file system as missing permission
+  if (state === '42501' && /Read-only file system/.test((cause as Error).message))
+    return unavailable(NO_WRITES, cause);
+  // Citus has no code of its own for a node that is lost in the middle of a statement
+  if (state === 'XX000' && LOST_NODE.test((cause as Error).message))
+    return unavailable('a node of the database is not available', cause);
+  return new ApiError('internal', INTERNAL, { cause });
+}
+
+const LOST_NODE =
+  /^(failure on connection marked as essential|could not commit transaction for shard)/;
+
+/** True when PostgreSQL cut a statement that ran, or waited for a lock, for too long. */
+export function isTimeout(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === '57014' || code === '55P03';
+}
+
+/** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
+export function isRowError(error: unknown): boolean {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return (
+    typeof code === 'string' && (code.startsWith('22') || code === '54001' || code === '54000')
+  );
+}

@@ -1,0 +1,36 @@
+import { Get, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import type { Response } from 'express';
+import { Allow, EitherAuth, Resource } from '../auth/access.js';
+import { Caller, CallerParam } from '../auth/caller.js';
+import { QueryPipe } from '../http/query.pipe.js';
+import { EVENT_STREAM } from './event-stream.js';
+import { EventsQueryDto } from './events.dto.js';
+import { EventsService } from './events.service.js';
+
+@Resource('events', EitherAuth(), 'events')
+export class EventsController {
+  constructor(private readonly events: EventsService) {}
+
+  /**
+   * Server-sent events: a `tick` says which kinds of things have changed in the project, at most every 250 ms. The first
+   * one, and one each minute, names all kinds, since some may have been missed.
+   */
+  @Get()
+  @Allow('reader')
+  @ApiProduces(EVENT_STREAM)
+  @ApiOkResponse({
+    content: {
+      [EVENT_STREAM]: {
+        schema: { type: 'string', example: 'event: tick\ndata: {"kinds":["calls"]}\n\n' },
+      },
+    },
+  })
+  watch(
+    @Query(QueryPipe) { project_id }: EventsQueryDto,
+    @CallerParam() caller: Caller,
+    @Res() response: Response,
+  ): Promise<void> {
+    return this.events.watch(project_id, caller, response);
+  }
+}

@@ -1,0 +1,194 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import {
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+} from '@nestjs/common';
+import type { Request } from 'express';
+import { holdOf } from './body-budget.js';
+import { BodyBytes, freeBytes } from './body-bytes.js';
+import { ApiError } from '../errors.js';
+import { dtoParameters } from './handler-dtos.js';
+import {
+  declaredBytes,
+  encodingOf,
+  HELD_RATE,
+  inflaterBytes,
+  readInflated,
+  tooLarge,
+} from './inflated.js';
+import { JsonScanner, NotJson } from '../json/json-scanner.js';
+import { parsedBytes } from '../json/json-weight.js';
+import { Turn } from '../time/turn.js';
+import { notUtf8 } from '../json/utf8-check.js';
+import { assertValid, type Dto, validate } from './validation.js';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The inflated body as it was sent, where `BodyGuard` has read it; `body` is its parsed copy. */
+    bodyText?: string;
+    /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
+    projects?: string[];
+  }
+}
+
+/** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */
+export function bodyTextOf({ bodyText }: Request): string {
+  if (bodyText === undefined) throw new Error('the handler takes no @Body(), so no body was read');
+  return bodyText;
+}
+
+/** `bodyTextOf` the request. */
+export const BodyText = createParamDecorator((_: unknown, context: ExecutionContext): string =>
+  bodyTextOf(context.switchToHttp().getRequest<Request>()),
+);
+
+/**
+ * Reads, inflates, parses and validates the body of a route by the DTO of its `@Body()` parameter, and notes the
+ * projects that body and query name. It is a guard that runs after authentication: a caller without a key cannot make
+ * the service read a body, and the memory for a body is charged to its key. A DTO without rules is an error: nothing
+ * passes unchecked.
+ */
+@Injectable()
+export class BodyGuard implements CanActivate {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const { body, query } = dtosOf(context);
+    const request = context.switchToHttp().getRequest<Request>();
+    if (query) request.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
+    if (!body) return true;
+    assertJson(request);
+    request.bodyText = await jsonText(request, await readBytes(request));
+    request.body = parseJson(request.bodyText);
+    const projects = assertValid(body, request.body);
+    request.projects = request.projects ? [...request.projects, ...projects] : projects;
+    return true;
+  }
+}
+
+/** The DTOs of handlers, which are looked for once. */
+const known = new WeakMap<object, { body: Dto | undefined; query: Dto | undefined }>();
+
+function dtosOf(context: ExecutionContext) {
+  const handler = context.getHandler();
+  let dtos = known.get(handler);
+  if (!dtos) {
+    const parameters = dtoParameters(context.getClass(), handler);
+    const dtoOf = (isBody: boolean) =>
+      parameters.find((parameter) => parameter.isBody === isBody)?.dto;
+    known.set(handler, (dtos = { body: dtoOf(true), query: dtoOf(false) }));
+  }
+  return dtos;
+}
+
+/** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
+export function assertJson(request: Request, wanted = 'application/json'): void {
+  const [type, charset] = mediaTypeOf(request);
+  if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
+    throw new ApiError(
+      'unsupported_media_type',
+      `the header Content-Type must be ${wanted}, in UTF-8`,
+    );
+}
+
+/** Memory while a body is read: its bytes, and the chunks they came in, which V8 collects later. */
+const RAW_WEIGHT = 2;
+
+/** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops there. */
+export async function readBytes(request: Request): Promise<Buffer> {
+  const limit = request.bodies.maxBytes;
+  const encoding = encodingOf(request);
+  const declared = declaredBytes(request, encoding);
+  if (declared !== undefined && declared > limit) throw tooLarge(limit);
+  const hold = holdOf(request);
+  const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
+  if (waiting) await waiting;
+  // Most bodies came with their head, in one packet. Node may not have seen their end yet.
+  if (request.readableLength === declared) {
+    const bytes = (request.read() as Buffer | null) ?? NOTHING;
+    request.resume();
+    return bytes;
+  }
+  const body = new BodyBytes(limit);
+  let heldBytes = declared ?? 0;
+  try {
+    await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
+      body.add(chunk);
+      if (body.length <= heldBytes) return undefined;
+      const more = body.length - heldBytes + HELD_AHEAD;
+      heldBytes += more;
+      return hold.add(more * RAW_WEIGHT);
+    });
+    return body.joined();
+  } catch (error) {
+    freeBytes(body.joined());
+    throw error;
+  }
+}
+
+/** A body of unknown length reserves this many bytes at a time, so that small chunks do not each ask for memory. */
+const HELD_AHEAD = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** Turns the bytes of a JSON body into text, and reserves the memory of its parsed copy. */
+export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
+  const hold = holdOf(request);
+  const turn = new Turn();
+  let bytesPerCharacter = 1;
+  let text: string;
+  try {
+    assertUtf8(bytes);
+    const isPlain = isAscii(bytes);
+    if (!isPlain) bytesPerCharacter = 2;
+    const waiting = hold.add(bytes.length * bytesPerCharacter);
+    if (waiting) await waiting;
+    text = bytes.toString(isPlain ? 'latin1' : 'utf8'); // ASCII is the same text in both, latin1 needs no decoding
+  } finally {
+    freeBytes(bytes);
+  }
+  const parsing = hold.add(parsedBytes(text, bytesPerCharacter));
+  if (parsing) await parsing;
+  if (turn.isOver) await turn.next(); // parsing may take as long again
+  return text;
+}
+
+/** @throws ApiError `invalid_json` when the body is empty or not UTF-8. */
+export function assertUtf8(bytes: Buffer): void {
+  if (bytes.length === 0) throw new ApiError('invalid_json', 'the body is empty');
+  if (!isUtf8(bytes)) throw notUtf8();
+}
+
+/** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
+export function mediaTypeOf(request: Request): [type: string, charset: string] {
+  const header = request.headers['content-type'] ?? '';
+  const [type = '', ...parameters] = header.toLowerCase().split(';');
+  const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);
+  return [
+    type.trim(),
+    charset.find((name) => name !== undefined)?.replace(/^utf8$/, 'utf-8') ?? 'utf-8',
+  ];
+}
+
+/** `JSON.parse`, with the refusal that a client sees. */
+export function parseJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
+  try {
+    return JSON.parse(text, reviver);
+  } catch {
+    throw new ApiError('invalid_json', `the body is not valid JSON${placeIn(text)}`);
+  }
+}
+
+/** Finding the place takes about as long as parsing, so the search ends here. */
+const SEARCHED_LENGTH = 1024 * 1024;
+
+/** Where a text stops being JSON. The messages of `JSON.parse` rarely say so, and repeat what stands there. */
+function placeIn(text: string): string {
+  try {
+    const scanner = new JsonScanner({ valueStart() {}, valueEnd() {}, key() {} });
+    scanner.write(Buffer.from(text.slice(0, SEARCHED_LENGTH)));
+    if (text.length <= SEARCHED_LENGTH) scanner.end();
+  } catch (error) {
+    if (error instanceof NotJson) return `, at byte ${error.at}`;
+  }
+  return '';
+}

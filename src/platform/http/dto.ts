@@ -1,0 +1,285 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  Allow,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  ValidateBy,
+  ValidateNested,
+  type ValidationArguments,
+  ArrayMaxSize,
+} from 'class-validator';
+import { DATE_TIME } from '../query/functions.js';
+import { ApiError } from '../errors.js';
+import { PROJECT_RULE } from './validation.js';
+
+/** Largest value of `limit`, `offset` and other counts: PostgreSQL's `int4`. */
+export const MAX_INT = 2_147_483_647;
+
+/** The entity, or the project, of `<entity>/<project>`. */
+export const PROJECT_PART = '[A-Za-z0-9_.-]{1,128}';
+
+const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
+
+/** One rule with a fixed message; `each` checks every element of an array. */
+export function rule(
+  name: string,
+  message: string,
+  isValid: (value: unknown, at?: ValidationArguments) => boolean,
+  each = false,
+) {
+  return ValidateBy(
+    { name, validator: { validate: isValid, defaultMessage: () => message } },
+    { each },
+  );
+}
+
+/** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */
+export const IsProjectId = () =>
+  applyDecorators(
+    rule(
+      PROJECT_RULE,
+      'must have the shape <entity>/<project>, each 1 to 128 letters, digits, "_", "." or "-"',
+      isProjectId,
+    ),
+    ApiProperty({ example: 'acme/demo', pattern: PROJECT_ID.source }),
+  );
+
+export const isProjectId = (value: unknown): value is string =>
+  typeof value === 'string' && PROJECT_ID.test(value);
+
+/** Text of at most `max` characters that PostgreSQL can hold: no `\u0000`, no half of a surrogate pair. */
+export const IsText = (max: number, { each = false, min = 0 } = {}) =>
+  applyDecorators(
+    rule(
+      'isText',
+      min > 0
+        ? `must be a string of ${min} to ${max} characters without \\u0000`
+        : `must be a string of at most ${max} characters without \\u0000`,
+      (value) =>
+        typeof value === 'string' &&
+        value.length >= min &&
+        fits(value, max) &&
+        !value.includes('\0') &&
+        isWellFormed(value),
+      each,
+    ),
+    ApiProperty({
+      type: 'string',
+      isArray: each,
+      ...(each ? {} : { maxLength: max, ...(min > 0 && { minLength: min }) }),
+    }),
+  );
+
+/** Characters are code points; most texts are settled by their length in UTF-16 units. */
+const fits = (text: string, max: number) =>
+  text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
+
+/** `\p{Cs}` in a Unicode pattern matches lone surrogates only. */
+const isWellFormed = (text: string) => !/\p{Cs}/u.test(text);
+
+const ID_LENGTH = 256;
+
+/** An id chosen by the client: any non-empty text up to 256 characters without control characters. */
+export const IsId = ({ each = false } = {}) =>
+  applyDecorators(
+    rule(
+      'isId',
+      `must be a non-empty string of at most ${ID_LENGTH} characters without control characters`,
+      isId,
+      each,
+    ),
+    ApiProperty({
+      type: 'string',
+      isArray: each,
+      ...(each ? {} : { minLength: 1, maxLength: ID_LENGTH }),
+    }),
+  );
+
+/** At most `maxItems` texts, each of at most `max` characters. */
+export const IsTextList = (maxItems: number, max: number, { min = 0 } = {}) =>
+  applyDecorators(IsList(maxItems), IsText(max, { each: true, min }));
+
+/** At most `maxItems` ids. */
+export const IsIdList = (maxItems: number) =>
+  applyDecorators(IsList(maxItems), IsId({ each: true }));
+
+const IsList = (maxItems: number) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMaxSize(maxItems),
+    ApiProperty({ type: 'string', isArray: true, maxItems }),
+  );
+
+/** An id of another thing, or an empty text for none: `thread_id`, `turn_id`. */
+export const IsOptionalId = () =>
+  applyDecorators(
+    IsOptional(),
+    rule(
+      'isOptionalId',
+      `must be a string of at most ${ID_LENGTH} characters without control characters`,
+      (value) => value === '' || isId(value),
+    ),
+    ApiPropertyOptional({ type: 'string', maxLength: ID_LENGTH }),
+  );
+
+export const isId = (value: unknown): value is string =>
+  typeof value === 'string' && fits(value, ID_LENGTH) && /^[^\p{Cc}\p{Cs}]+$/u.test(value);
+
+/** ISO 8601 date-time of the years 1 to 9999, with or without offset (none = UTC), as PostgreSQL reads it too. */
+export const IsDateTime = () =>
+  applyDecorators(
+    rule(
+      'isDateTime',
+      'must be an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z',
+      isDateTime,
+    ),
+    ApiProperty({ type: 'string', format: 'date-time' }),
+  );
+
+/** The grammar of the query language. T and Z may be small too. */
+const PATTERN = new RegExp(DATE_TIME, 'i');
+
+export function isDateTime(value: unknown): value is string {
+  if (typeof value !== 'string' || !PATTERN.test(value)) return false;
+  const year = Number(value.slice(0, 4));
+  return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
+}
+
+/** An offset may move an instant out of the four-digit years. */
+const isYearOfFour = (year: number) => year >= 1 && year <= 9999;
+
+/** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
+export function dateOf(text: string): Date {
+  const [, day, time = 'T00:00', offset = 'Z'] =
+    /^(.{10})([Tt ].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
+  const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];
+  return new Date(`${day}T${time.slice(1)}${sign ? `${sign}${hours}:${minutes}` : 'Z'}`);
+}
+
+/**
+ * At most this many items; place it before rules that check each item. A longer list is refused as too large, not as
+ * malformed. @throws ApiError `too_large`
+ */
+export const MaxItems = (max: number) =>
+  ValidateBy({
+    name: 'maxItems',
+    constraints: [max],
+    validator: {
+      validate(list, { property } = {} as ValidationArguments) {
+        if (Array.isArray(list) && list.length > max)
+          throw new ApiError(
+            'too_large',
+            `${property} holds ${list.length} items, over the limit of ${max}`,
+          );
+        return true;
+      },
+    },
+  });
+
+/** Any JSON value: no rule, on purpose. */
+export const AnyJson = Allow;
+
+/** Free-form JSON object: kept as the text it was sent as, never copied. */
+export const IsJsonObject = () =>
+  applyDecorators(
+    rule(
+      'isJsonObject',
+      'must be a JSON object',
+      (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    ),
+    ApiProperty({ type: 'object', additionalProperties: true }),
+  );
+
+/** An optional field under a computed name (`[WIRE.runId]`): the OpenAPI plugin sees only names that are spelled out. */
+export const IsOptionalWire = () =>
+  applyDecorators(IsOptional(), ApiPropertyOptional({ nullable: true }));
+
+const MAX_SORTS = 32;
+
+/** `sort_by`, restricted to the fields one operation allows; without them, the field is judged by its query. */
+export function SortBy(fields?: readonly string[]) {
+  class SortDto {
+    @(fields ? IsIn(fields) : IsString()) field!: string;
+    @IsIn(['asc', 'desc']) direction!: 'asc' | 'desc';
+  }
+  return applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(MAX_SORTS),
+    ValidateNested({ each: true }),
+    Type(() => SortDto),
+    ApiPropertyOptional({
+      nullable: true,
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'direction'],
+        properties: {
+          field: fields ? { type: 'string', enum: [...fields] } : { type: 'string' },
+          direction: { type: 'string', enum: ['asc', 'desc'] },
+        },
+      },
+    }),
+  );
+}
+
+/** The OpenAPI plugin does not look into this file. */
+const IsCount = () =>
+  applyDecorators(
+    IsOptional(),
+    IsInt(),
+    Min(0),
+    Max(MAX_INT),
+    ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: MAX_INT, nullable: true }),
+  );
+
+/** The fields that break ties in an order: two at most. */
+const MAX_POSITION = MAX_SORTS + 2;
+
+/**
+ * The position of the last row the caller has: its values of the sorted fields, then of the tie-breakers. `isAfter`
+ * checks them and makes the condition.
+ */
+export const IsAfter = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(MAX_POSITION),
+    rule(
+      'isWithoutOffset',
+      'must not be given together with offset',
+      (_, at) => !(at!.object as PageDto).offset,
+    ),
+    rule(
+      'isScalar',
+      'must be a string, a finite number, a boolean or null',
+      (value) =>
+        value === null ||
+        typeof value === 'string' ||
+        typeof value === 'boolean' ||
+        Number.isFinite(value),
+      true,
+    ),
+    ApiPropertyOptional({
+      nullable: true,
+      type: 'array',
+      maxItems: MAX_POSITION,
+      items: {
+        nullable: true,
+        oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }],
+      },
+    }),
+  );
+
+/** `limit` and `offset`: whole numbers from 0, absent or null for none. */
+export class PageDto {
+  @IsCount() limit?: number | null;
+  @IsCount() offset?: number | null;
+}

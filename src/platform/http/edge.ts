@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+import { Histogram } from 'prom-client';
+import type { Config } from '../config/config.js';
+import { BodyBudget, endHold } from './body-budget.js';
+import { letGoBy } from './inflated.js';
+import { logger } from '../process/logger.js';
+import { metrics, showNumber } from '../process/metrics.js';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The caller's `x-request-id` if it is valid, else a new one. */
+    id: string;
+  }
+}
+
+const durations = new Histogram({
+  name: 'skein_http_request_duration_seconds',
+  help: 'Time from the head of a request to the end of its answer.',
+  labelNames: ['method', 'route', 'status'],
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  registers: [metrics],
+});
+
+const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
+
+const lastAnswersBegin = new AbortController();
+/** Aborted when the process begins to stop. Endless streams end then. */
+export const lastAnswers: AbortSignal = lastAnswersBegin.signal;
+
+/** Closes each connection after its next answer: the process is about to stop. */
+export function closeWithAnswers(): void {
+  lastAnswersBegin.abort();
+}
+
+/**
+ * The first middleware: gives the request its id, and what the app allows bodies. After the answer it measures and logs the
+ * request, releases its memory, and drains what is left of its body.
+ */
+export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logRequests }: Config) {
+  const budget = new BodyBudget(bodyBudgetBytes);
+  const bodies = { budget, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutSeconds * 1000 };
+  showNumber(
+    'skein_body_bytes',
+    'Memory that the request bodies under way hold of BODY_BUDGET_BYTES.',
+    () => budget.held,
+  );
+  /** `LOG_REQUESTS` shows request lines without the rest of `debug`. */
+  const level = logRequests ? 'info' : 'debug';
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const sent = request.headers['x-request-id'];
+    request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+    request.bodies = bodies;
+    response.setHeader('x-request-id', request.id);
+    response.setHeader('x-content-type-options', 'nosniff');
+    if (lastAnswers.aborted) response.setHeader('connection', 'close');
+    const started = performance.now();
+    response.once('close', () => {
+      endHold(request, response);
+      if (!request.complete) letGoBy(request);
+      const seconds = (performance.now() - started) / 1000;
+      const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
+      const { method } = request;
+      const status = response.writableFinished ? response.statusCode : 'cut';
+      durations.observe({ method, route, status }, seconds);
+      logger[level]({
+        request_id: request.id,
+        method,
+        route,
+        status,
+        duration_ms: seconds * 1000,
+      });
+    });
+    next();
+  };
+}

@@ -1,0 +1,51 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { noteDiskRefusal } from './disk-refusals.js';
+import { ApiError, ERRORS, ERRORS_PATH, toApiError } from '../errors.js';
+
+export const PROBLEM_JSON = 'application/problem+json';
+
+/** Answers everything thrown as RFC 9457 problem details. A 5xx is logged once, with its cause; a 4xx is not. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger('errors');
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<Request>();
+    const response = http.getResponse<Response>();
+    if (response.destroyed) {
+      response.end(); // the client has gone; this only marks the handler as done
+      return;
+    }
+    noteDiskRefusal(thrown);
+    const error = toApiError(thrown);
+    // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
+    const cause = thrown instanceof ApiError ? error.cause : thrown;
+    if (error.status >= 500 && cause)
+      this.logger.error({ request_id: request.id, path: request.path, err: cause });
+    if (response.headersSent) {
+      response.destroy(); // a cut stream must not look complete
+      return;
+    }
+    response
+      .status(error.status)
+      .set({ ...error.details.headers, 'Content-Type': PROBLEM_JSON })
+      .send(JSON.stringify(problem(error, request.id)));
+  }
+}
+
+/** The RFC 9457 document of an error. */
+export function problem(error: ApiError, requestId: string) {
+  const { code, message, status, details } = error;
+  return {
+    type: `/${ERRORS_PATH}#${code}`,
+    title: ERRORS[code].title,
+    status,
+    detail: message,
+    code,
+    ...details.extra,
+    ...(details.errors && { errors: details.errors }),
+    request_id: requestId,
+  };
+}

@@ -1,0 +1,39 @@
+import { WIRE_DIALECTS } from '../config/config.js';
+import { PROJECT_PART } from './dto.js';
+import { WIRE } from './wire.js';
+
+export type RefKind = 'object' | 'op' | 'call' | 'agent_span';
+
+/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]` `…/call/<id>`, or `…/agent_span/<id>`. */
+export interface Ref {
+  projectId: string;
+  kind: RefKind;
+  /** Name of the object or op, or the id of the call or span. */
+  name: string;
+  /** A digest, `latest`, `v<n>`, or an alias, which may contain single spaces. Null for a call or span. */
+  digest: string | null;
+  /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
+  path: string[];
+}
+
+const REF = new RegExp(
+  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span)/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  'u',
+);
+
+/** Null when the text is not a ref of the scheme in force. Existence is not checked. */
+export function parseRef(text: unknown): Ref | null {
+  const match = typeof text === 'string' ? REF.exec(text) : null;
+  if (!match) return null;
+  const [, projectId, kind, name, digest, path, idKind, id, idPath] = match;
+  const steps = (path ?? idPath ?? '').split('/').slice(1);
+  return id === undefined
+    ? { projectId: projectId!, kind: kind as RefKind, name: name!, digest: digest!, path: steps }
+    : { projectId: projectId!, kind: idKind as RefKind, name: id, digest: null, path: steps };
+}
+
+/** Refs to items of a project in either dialect: the one in force may have been another one when they were stored. */
+export const refsOf = (projectId: string, kinds: RefKind[], names: readonly string[]): string[] =>
+  WIRE_DIALECTS.flatMap((scheme) =>
+    kinds.flatMap((kind) => names.map((name) => `${scheme}:///${projectId}/${kind}/${name}`)),
+  );

@@ -1,0 +1,34 @@
+import { granularityOf } from '../time/buckets.js';
+import { dateOf } from './dto.js';
+import { invalidRequest } from '../errors.js';
+import type { StatsWindowDto } from './stats.dto.js';
+
+/** A window as it is understood. */
+export interface StatsWindow {
+  from: Date;
+  to: Date;
+  /** `to` with the digits that it was sent with. */
+  end: string;
+  granularity: number;
+  timezone: string;
+}
+
+/** @throws ApiError `invalid_request` */
+export function windowOf({ start, ...asked }: StatsWindowDto): StatsWindow {
+  const end = asked.end ?? new Date().toISOString();
+  const [from, to] = [dateOf(start), dateOf(end)];
+  if (to <= from) throw invalidRequest([{ path: 'end', message: 'must be after start' }]);
+  const granularity = granularityOf(asked.granularity, from, to);
+  return { from, to, end, granularity, timezone: asked.timezone ?? 'UTC' };
+}
+
+/** How an answer begins. */
+export const frameOf = ({ from, to, granularity, timezone }: StatsWindow) => ({
+  start: microseconds(from),
+  end: microseconds(to),
+  granularity,
+  timezone,
+});
+
+/** As PostgreSQL prints an instant of milliseconds. */
+export const microseconds = (at: Date) => at.toISOString().replace('Z', '000Z');

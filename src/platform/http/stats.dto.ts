@@ -1,0 +1,65 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  Max,
+  Min,
+} from 'class-validator';
+import { isZone } from '../time/buckets.js';
+import { IsDateTime, IsProjectId, MAX_INT, rule } from './dto.js';
+
+const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'count_true', 'count_false'] as const;
+export type Aggregation = (typeof AGGREGATIONS)[number];
+
+export const IsAggregations = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(AGGREGATIONS.length),
+    IsIn(AGGREGATIONS, { each: true }),
+    ApiProperty({ enum: AGGREGATIONS, isArray: true, required: false, nullable: true }),
+  );
+
+export const IsPercentiles = () =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(20),
+    IsNumber({}, { each: true }),
+    Min(0, { each: true }),
+    Max(100, { each: true }),
+    ApiProperty({ type: 'number', isArray: true, required: false, nullable: true }),
+  );
+
+const IsZone = () =>
+  applyDecorators(
+    rule('isZone', 'must be the name of a time zone such as Europe/Berlin', isZone),
+    ApiProperty({ type: 'string', example: 'Europe/Berlin', required: false, nullable: true }),
+  );
+
+/** What statistics over time are asked for. */
+export class StatsWindowDto {
+  @IsProjectId() project_id!: string;
+  /** Inclusive. */
+  @IsDateTime() start!: string;
+  /** Exclusive; now when absent. */
+  @IsOptional() @IsDateTime() end?: string | null;
+  /** Seconds of a bucket, chosen by the length of the window when absent, and raised to stay within 10,000 buckets. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) granularity?: number | null;
+  /** Buckets are aligned to its clocks; UTC when absent. */
+  @IsOptional() @IsZone() timezone?: string | null;
+}
+
+export class StatsAnswerDto {
+  /** As it was understood, in UTC. */
+  start!: string;
+  end!: string;
+  /** Seconds. */
+  granularity!: number;
+  timezone!: string;
+}

@@ -1,0 +1,288 @@
+import { getMetadataStorage, IS_OPTIONAL, type ValidationArguments } from 'class-validator';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
+import { assertNone, type Violation } from '../errors.js';
+import { isObject } from '../json/is-object.js';
+
+/** A DTO class: its class-validator decorators are the only source of the rules. */
+export type Dto<T = object> = new () => T;
+
+/** More than this many refused fields are not listed. */
+const MAX_VIOLATIONS = 20;
+
+/** Name of the class-validator rule that marks a field as the project the request is about. */
+export const PROJECT_RULE = 'isProjectId';
+
+/** What a value breaks: the message, and where below the property. */
+type Rule = (value: unknown, object: object) => Violation | undefined;
+
+interface Property {
+  name: string;
+  isProject: boolean;
+  /** `@IsOptional()`: null and undefined break no rule. */
+  isOptional: boolean;
+  /** A further condition for the rules to apply: `@ValidateIf()`. */
+  conditions: ((object: object, value: unknown) => boolean)[];
+  rules: Rule[];
+  nested: { rules: Rules; each: boolean } | undefined;
+}
+
+type Rules = readonly Property[];
+
+/** The result of a check: the refused fields, and the projects named in fields marked `@IsProjectId()`. */
+export interface Checked {
+  violations: Violation[];
+  projects: string[];
+}
+
+/**
+ * Runs the class-validator rules of a DTO on a parsed body, as it is: no instance is made, nothing is copied or
+ * dropped, so free-form JSON keeps every key, and only own keys are read. The decorators are read once a class and
+ * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
+ * prints both. Each property reports the first rule it breaks.
+ */
+export function validate(dto: Dto, body: unknown, path = ''): Checked {
+  const seen: Checked = { violations: [], projects: [] };
+  check(rulesOf(dto), body, path, seen);
+  return seen;
+}
+
+/** The projects that a body of the DTO names. @throws ApiError `invalid_request` */
+export function assertValid(dto: Dto, body: unknown, path = ''): string[] {
+  const { violations, projects } = validate(dto, body, path);
+  assertNone(violations);
+  return projects;
+}
+
+/** Members of an object that its DTO does not have, as violations. */
+export function unknownMembers(dto: Dto, object: object, path: string): Violation[] {
+  const names = new Set(rulesOf(dto).map(({ name }) => name));
+  const unknown = Object.keys(object).filter((name) => !names.has(name));
+  return unknown.slice(0, MAX_VIOLATIONS).map((name) => ({
+    path: `${path}.${name.slice(0, 64)}`,
+    message: 'is unknown',
+  }));
+}
+
+function check(rules: Rules, value: unknown, path: string, seen: Checked): void {
+  if (!isObject(value)) {
+    seen.violations.push({ path, message: 'must be an object' });
+    return;
+  }
+  for (const property of rules) {
+    if (seen.violations.length >= MAX_VIOLATIONS) return;
+    checkProperty(property, value, path, seen);
+  }
+}
+
+function checkProperty(
+  { name, isProject, isOptional, conditions, rules, nested }: Property,
+  object: Record<string, unknown>,
+  parent: string,
+  seen: Checked,
+): void {
+  const value = ownValue(object, name);
+  if (isOptional && (value === undefined || value === null)) return;
+  for (const applies of conditions) if (!applies(object, value)) return;
+  if (value === undefined) {
+    seen.violations.push({ path: under(parent, name), message: 'is required' });
+    return;
+  }
+  for (const rule of rules) {
+    const violation = rule(value, object);
+    if (violation) {
+      const { path, message } = violation;
+      seen.violations.push({ path: under(parent, name) + path, message });
+      return;
+    }
+  }
+  if (isProject) seen.projects.push(value as string);
+  if (nested) checkNested(nested, value, under(parent, name), seen);
+}
+
+/** Checks for presence first: most members are absent. */
+function ownValue(object: Record<string, unknown>, name: string): unknown {
+  const found = object[name];
+  return found === undefined || Object.hasOwn(object, name) ? found : undefined;
+}
+
+const under = (parent: string, name: string) => (parent ? `${parent}.${name}` : name);
+
+function checkNested(
+  { rules, each }: NonNullable<Property['nested']>,
+  value: unknown,
+  path: string,
+  seen: Checked,
+): void {
+  if (!each) check(rules, value, path, seen);
+  else if (!Array.isArray(value)) seen.violations.push({ path, message: 'must be an array' });
+  else
+    for (let i = 0; i < value.length && seen.violations.length < MAX_VIOLATIONS; i++)
+      check(rules, value[i], `${path}[${i}]`, seen);
+}
+
+/**
+ * Reads the rules of a DTO and of its nested DTOs.
+ * @throws Error that says what to do about a property without a rule, or a rule that cannot run.
+ */
+export function assertRules(dto: Dto): void {
+  rulesOf(dto);
+}
+
+/** Whether the rules require a project, in a field marked `@IsProjectId()`. */
+export function namesProject(dto: Dto): boolean {
+  return isNaming(rulesOf(dto));
+}
+
+const isNaming = (rules: Rules): boolean =>
+  rules.some(
+    ({ isProject, isOptional, conditions, nested }) =>
+      !isOptional &&
+      conditions.length === 0 &&
+      (isProject || (nested && !nested.each && isNaming(nested.rules))),
+  );
+
+const compiled = new Map<Dto, Rules>();
+
+function rulesOf(dto: Dto): Rules {
+  let rules = compiled.get(dto);
+  if (!rules) {
+    const properties: Property[] = [];
+    compiled.set(dto, properties); // before the nested ones, so that a class may hold itself
+    try {
+      properties.push(...compile(dto));
+    } catch (error) {
+      compiled.delete(dto);
+      throw error;
+    }
+    rules = properties;
+  }
+  return rules;
+}
+
+type Metadata = ReturnType<
+  ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']
+>[number];
+
+function compile(dto: Dto): Property[] {
+  assertOwnClass(dto);
+  const storage = getMetadataStorage();
+  const byProperty = storage.groupByPropertyName(
+    storage.getTargetValidationMetadatas(dto, '', true, false),
+  );
+  const properties = Object.entries(byProperty).map(([name, metadata]) =>
+    compileProperty(dto, name, metadata),
+  );
+  // fields are own keys of an instance, whether they have a decorator or not
+  for (const name of new Set([...Object.keys(new dto()), ...Object.keys(byProperty)]))
+    if (!byProperty[name]?.some(({ type }) => RULES.includes(type)))
+      throw new Error(
+        `${dto.name}.${name} has no rule, so that anything would pass: give it one, @AnyJson() where anything may`,
+      );
+  return properties;
+}
+
+/** TypeScript replaces a class that does not exist at run time by one of JavaScript's own. */
+function assertOwnClass(dto: Dto | undefined): void {
+  if (typeof dto !== 'function' || /\[native code\]/.test(Function.prototype.toString.call(dto)))
+    throw new Error(
+      `its type is ${dto?.name} at run time, which has no rules: declare it as a DTO class, imported without "type"`,
+    );
+}
+
+function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property {
+  const unknown = metadata.find(({ type }) => ![...RULES, CONDITIONAL].includes(type));
+  if (unknown) throw cannotRun(dto, name, `of the type ${unknown.type}`);
+  const nested = metadata.find(({ type }) => type === NESTED);
+  return {
+    name,
+    isProject: metadata.some((rule) => rule.name === PROJECT_RULE),
+    isOptional: metadata.some((rule) => rule.name === IS_OPTIONAL),
+    conditions: metadata
+      .filter(({ type, name: rule }) => type === CONDITIONAL && rule !== IS_OPTIONAL)
+      .map(({ constraints }) => constraints[0]),
+    // decorators run from the last to the first, those of a decorator of ours from the first to the last
+    rules: metadata
+      .toReversed()
+      .toSorted((a, b) => rank(a) - rank(b))
+      .flatMap((rule) => (rule.type === CUSTOM ? compileRule(dto, rule) : [])),
+    nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
+  };
+}
+
+/** The types of class-validator's metadata that are run here. */
+const NESTED = 'nestedValidation';
+const CONDITIONAL = 'conditionalValidation';
+const CUSTOM = 'customValidation';
+/** `@AnyJson()` is the rule that anything passes. */
+const RULES = [NESTED, CUSTOM, 'whitelistValidation'];
+
+const cannotRun = (dto: Dto, property: string, why: string) =>
+  new Error(
+    `${dto.name}.${property} has a rule that cannot run, ${why}; rules answer at once, whatever the value: see common/dto.ts`,
+  );
+
+/** The type of a value is judged before its size, and a list as a whole before its items. */
+const rank = ({ each, name }: Metadata) => (each ? 2 : /^is[A-Z]/.test(name ?? '') ? 0 : 1);
+
+function compileRule(dto: Dto, metadata: Metadata): Rule[] {
+  const { constraints, each, propertyName: property, message } = metadata;
+  const found = getMetadataStorage().getTargetValidatorConstraints(metadata.constraintCls);
+  if (found.length === 0) throw cannotRun(dto, property, 'whose class is no constraint');
+  return found.map(({ instance }) => {
+    const rule: Rule = (value, object) => {
+      const args: ValidationArguments = {
+        value,
+        constraints,
+        object,
+        targetName: dto.name,
+        property,
+      };
+      const isValid: unknown = instance.validate(value, args);
+      if (isValid === true) return undefined;
+      if (isValid !== false) throw new Error('the rule answers no boolean at once');
+      const text = message ?? instance.defaultMessage?.(args) ?? 'is not valid';
+      const template = typeof text === 'function' ? text(args) : text;
+      return { path: '', message: wording(template, constraints) };
+    };
+    assertRuns(rule, (why) => cannotRun(dto, property, why));
+    return each ? eachOf(rule) : rule;
+  });
+}
+
+/** One value of each kind of JSON. */
+const SAMPLES = [null, false, 0, '', [], {}];
+
+/** Finds rules that cannot run before a client meets them. */
+function assertRuns(rule: Rule, fault: (why: string) => Error): void {
+  for (const value of SAMPLES)
+    try {
+      rule(value, {});
+    } catch (error) {
+      throw fault(`on ${JSON.stringify(value)}: ${(error as Error).message}`);
+    }
+}
+
+const eachOf =
+  (rule: Rule): Rule =>
+  (values, object) => {
+    if (!Array.isArray(values)) return { path: '', message: 'must be an array' };
+    for (let i = 0; i < values.length; i++) {
+      const violation = rule(values[i], object);
+      if (violation) return { path: `[${i}]`, message: violation.message };
+    }
+    return undefined;
+  };
+
+/** class-validator's message without the property's name, which stands in `path`. The value is never repeated. */
+function wording(template: string, constraints: unknown[] = []): string {
+  return template
+    .replace(/^(each value in )?\$property /, '')
+    .replaceAll('$property', 'it')
+    .replace(/\$constraint(\d+)/g, (_, n) => [constraints[Number(n) - 1]].flat().join(', '));
+}
+
+function nestedDto(dto: Dto, property: string): Dto {
+  const type = defaultMetadataStorage.findTypeMetadata(dto, property);
+  if (!type) throw new Error(`${dto.name}.${property} has @ValidateNested() but no @Type()`);
+  return type.typeFunction() as Dto;
+}

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { showNumbers } from '../process/metrics.js';
+import { Database } from '../database/database.js';
+
+/**
+ * Connections of this process to PostgreSQL: `waiting` counts the requests that want one, `long` those busy ones that may
+ * be held for long, and `waiting_long` the requests that want one of these.
+ */
+@Injectable()
+export class DatabaseMetrics {
+  constructor(database: Database) {
+    showNumbers(
+      'skein_database_connections',
+      'Connections to PostgreSQL by state; waiting are requests without one.',
+      { label: 'state' },
+      () => {
+        const { totalCount, idleCount, waitingCount } = database.pool;
+        const { held, waiting } = database.longCounts;
+        return {
+          busy: totalCount - idleCount,
+          idle: idleCount,
+          waiting: waitingCount,
+          long: held,
+          waiting_long: waiting,
+        };
+      },
+    );
+  }
+}

@@ -1,0 +1,99 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { wasRefusedLately } from '../http/disk-refusals.js';
+import { closeWithAnswers } from '../http/edge.js';
+import { showNumbers } from '../process/metrics.js';
+import { isDistributed, unreachableNodes } from '../database/distribute.js';
+
+/** A database that does not answer within this time is not reachable. */
+const PROBE_TIMEOUT_MS = 2000;
+
+export interface Readiness {
+  database: 'reachable' | 'unreachable';
+  migrations: 'at_head' | 'pending' | 'unknown';
+  /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
+  writes: 'taken' | 'refused' | 'unknown';
+  draining: boolean;
+  /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
+  unreachable_nodes?: string[] | null;
+}
+
+/** Whether the process should be sent requests. */
+@Injectable()
+export class ReadinessService {
+  private isDraining = false;
+  /** Not asked again: a database is not made a cluster while a service runs on it. */
+  private isCluster: boolean | undefined;
+
+  constructor(private readonly dataSource: DataSource) {
+    showNumbers(
+      'skein_ready',
+      '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes, the nodes of a cluster.',
+      { label: 'what', aggregator: 'min' },
+      () => this.numbers(),
+    );
+  }
+
+  /** From now on the process should be sent nothing new. */
+  startDraining(): void {
+    this.isDraining = true;
+    closeWithAnswers();
+  }
+
+  async readiness(): Promise<Readiness> {
+    const draining = this.isDraining;
+    try {
+      const [hasPending, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
+      const writes = takesWrites ? 'taken' : 'refused';
+      const migrations = hasPending ? 'pending' : 'at_head';
+      return {
+        database: 'reachable',
+        migrations,
+        writes,
+        draining,
+        ...(this.isCluster && { unreachable_nodes: await this.unreachableNodes() }),
+      };
+    } catch {
+      return { database: 'unreachable', migrations: 'unknown', writes: 'unknown', draining };
+    }
+  }
+
+  private async numbers(): Promise<Record<string, number>> {
+    const { database, migrations, writes, unreachable_nodes } = await this.readiness();
+    return {
+      database: Number(database === 'reachable'),
+      migrations: Number(migrations === 'at_head'),
+      writes: Number(writes === 'taken'),
+      ...(unreachable_nodes !== undefined && { nodes: Number(unreachable_nodes?.length === 0) }),
+    };
+  }
+
+  private async probe(): Promise<[boolean, boolean]> {
+    const hasPending = await this.dataSource.showMigrations();
+    const [row] = await this.dataSource.query<{ transaction_read_only: string }[]>(
+      'SHOW transaction_read_only',
+    );
+    this.isCluster ??= await isDistributed(this.dataSource);
+    return [hasPending, row!.transaction_read_only === 'off' && !wasRefusedLately()];
+  }
+
+  private async unreachableNodes(): Promise<string[] | null> {
+    try {
+      return await within(PROBE_TIMEOUT_MS, unreachableNodes(this.dataSource));
+    } catch {
+      return null;
+    }
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout')), ms);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,248 @@
+/* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
+import { parentPort, Worker } from 'node:worker_threads';
+import { unavailable } from '../errors.js';
+
+interface Limits {
+  /** A job that takes longer ends the thread. */
+  timeoutMs?: number;
+  /** Time that the jobs of one key may take: in one go, and how much is regained each second. */
+  budgetMs?: { burst: number; perSecond: number };
+  /** Heap of the thread; more ends it. */
+  memoryMb: number;
+  /** How many jobs may wait, and how many characters they may hold. One key may use half of each. */
+  maxWaiting: { jobs: number; length: number };
+}
+
+/** The job did not end in its time. */
+export class TimeUp extends Error {}
+
+/** The jobs of the key have used up their time. */
+export class OverBudget extends Error {}
+
+interface Job<Question, Answer> {
+  question: Question;
+  resolve: (answer: Answer) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * A thread for work on client data that would block the event loop. It starts with the first job, runs one at a
+ * time, and is replaced when a job ends it. Keys take turns, so that a key with many jobs delays another key by one of
+ * them.
+ */
+export class WorkerThread<Question, Answer> {
+  private readonly line: Line<Job<Question, Answer>>;
+  private readonly budgets: Budgets | undefined;
+  private thread: Thread<Answer> | undefined;
+  private isRunning = false;
+
+  /** `file` answers by `answerJobs`. */
+  constructor(
+    private readonly file: URL,
+    private readonly limits: Limits,
+  ) {
+    this.line = new Line(limits.maxWaiting);
+    this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);
+  }
+
+  /**
+   * `length` is that of the texts in the question.
+   * @throws TimeUp, OverBudget, ApiError `unavailable`, or what the thread throws, by its name and message
+   */
+  run(question: Question, key: string, length: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.line.add({ question, resolve, reject }, key, length);
+      if (!this.isRunning) void this.runAll();
+    });
+  }
+
+  private async runAll(): Promise<void> {
+    this.isRunning = true;
+    for (let next = this.line.next(); next; next = this.line.next()) {
+      const { key, job } = next;
+      try {
+        this.budgets?.check(key);
+        job.resolve(await this.answer(job.question, key));
+      } catch (error) {
+        job.reject(error as Error);
+      }
+    }
+    this.isRunning = false;
+  }
+
+  private async answer(question: Question, key: string): Promise<Answer> {
+    const thread = (this.thread ??= await this.start());
+    const clock = new Clock();
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        const { timeoutMs } = this.limits;
+        if (timeoutMs) clock.whenSpent(timeoutMs, () => reject(new TimeUp()));
+        thread.ended = reject;
+        thread.replied = ({ answer, error }) =>
+          error ? reject(Object.assign(new Error(error.message), error)) : resolve(answer!);
+        thread.worker.ref();
+        thread.worker.postMessage(question);
+      });
+    } catch (error) {
+      if (error instanceof TimeUp) this.end(thread);
+      throw error;
+    } finally {
+      clock.stop();
+      thread.worker.unref();
+      this.budgets?.charge(key, clock.spentMs);
+    }
+  }
+
+  private end(thread: Thread<Answer>): void {
+    if (this.thread === thread) this.thread = undefined;
+    void thread.worker.terminate();
+  }
+
+  /** A thread that has loaded its code, which takes no time of a job. */
+  private start(): Promise<Thread<Answer>> {
+    const worker = new Worker(this.file, {
+      resourceLimits: { maxOldGenerationSizeMb: this.limits.memoryMb },
+    });
+    return new Promise((resolve, reject) => {
+      const thread: Thread<Answer> = { worker, replied: () => resolve(thread), ended: reject };
+      worker.on('message', (reply: Reply<Answer>) => thread.replied(reply));
+      worker.on('error', (error) => {
+        this.end(thread);
+        thread.ended(error);
+      });
+    });
+  }
+}
+
+/** Jobs that wait; keys take turns. */
+export class Line<Job> {
+  private readonly waiting = new Map<string, { jobs: Sized<Job>[]; length: number }>();
+  private jobs = 0;
+  private length = 0;
+
+  constructor(private readonly limits: Limits['maxWaiting']) {}
+
+  /** @throws ApiError `unavailable` when too much waits. */
+  add(job: Job, key: string, length: number): void {
+    const own = this.waiting.get(key) ?? { jobs: [], length: 0 };
+    const { limits } = this;
+    const isOver =
+      Math.max(this.jobs, own.jobs.length * 2) >= limits.jobs ||
+      Math.max(this.length + length, (own.length + length) * 2) > limits.length;
+    if (isOver && this.jobs > 0) throw unavailable('too much such work waits for its turn');
+    this.waiting.set(key, own);
+    own.jobs.push({ job, length });
+    own.length += length;
+    this.jobs++;
+    this.length += length;
+  }
+
+  /** Takes a job of the key that has waited longest, and moves the key to the end of the queue. */
+  next(): { key: string; job: Job } | undefined {
+    const [first] = this.waiting;
+    if (!first) return undefined;
+    const [key, own] = first;
+    const { job, length } = own.jobs.shift()!;
+    own.length -= length;
+    this.jobs--;
+    this.length -= length;
+    this.waiting.delete(key);
+    if (own.jobs.length > 0) this.waiting.set(key, own);
+    return { key, job };
+  }
+}
+
+interface Sized<Job> {
+  job: Job;
+  length: number;
+}
+
+interface Thread<Answer> {
+  worker: Worker;
+  replied: (reply: Reply<Answer>) => void;
+  ended: (error: Error) => void;
+}
+
+/**
+ * The time a thread has spent: the time that passed, but at most the CPU time of all threads, so that a busy machine
+ * does not count as a busy thread.
+ */
+class Clock {
+  private readonly begin = performance.now();
+  private readonly cpu = process.cpuUsage();
+  private timer: NodeJS.Timeout | undefined;
+
+  get spentMs(): number {
+    const { user, system } = process.cpuUsage(this.cpu);
+    return Math.min(performance.now() - this.begin, (user + system) / 1000);
+  }
+
+  whenSpent(ms: number, act: () => void): void {
+    const look = () => {
+      const rest = ms - this.spentMs;
+      if (rest > 0) this.timer = setTimeout(look, Math.ceil(rest));
+      else setImmediate(act); // an answer that came in time may still wait to be read
+    };
+    this.timer = setTimeout(look, ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}
+
+interface Reply<Answer> {
+  answer?: Answer;
+  error?: { name: string; message: string };
+}
+
+/** Runs in the thread: answers its jobs by `work`. */
+export function answerJobs(answer: (question: never) => unknown): void {
+  parentPort!.on('message', (question) => {
+    parentPort!.postMessage(replyTo(() => answer(question as never)));
+  });
+  parentPort!.postMessage('ready');
+}
+
+function replyTo(answer: () => unknown): Reply<unknown> {
+  try {
+    return { answer: answer() };
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { error: { name, message } };
+  }
+}
+
+/** The compiled file beside the module at `url`. Tests run the sources, and their threads the build. */
+export const threadFile = (name: string, url: string): URL =>
+  new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?=[^/]+\/[^/]+$)/, '/dist/src/') : url);
+
+/** Time of keys, which comes back as it passes. */
+export class Budgets {
+  private readonly spent = new Map<string, { ms: number; at: number }>();
+
+  constructor(
+    private readonly limits: NonNullable<Limits['budgetMs']>,
+    private readonly now = () => performance.now(),
+  ) {}
+
+  check(key: string): void {
+    if (this.spentBy(key) >= this.limits.burst) throw new OverBudget();
+  }
+
+  charge(key: string, ms: number): void {
+    const spent = this.spentBy(key) + ms;
+    this.spent.delete(key); // so that the oldest come first
+    this.spent.set(key, { ms: spent, at: this.now() });
+    for (const [old] of this.spent) {
+      if (this.spentBy(old) > 0) break;
+      this.spent.delete(old);
+    }
+  }
+
+  private spentBy(key: string): number {
+    const { ms, at } = this.spent.get(key) ?? { ms: 0, at: 0 };
+    const regained = ((this.now() - at) / 1000) * this.limits.perSecond;
+    return Math.max(0, ms - regained);
+  }
+}

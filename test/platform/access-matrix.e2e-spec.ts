@@ -1,0 +1,397 @@
+import { randomUUID } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import { ROLES, type Role } from '../../src/platform/auth/api-key.entity.js';
+import { newSecret } from '../../src/platform/auth/secret.js';
+import { unlessCluster } from '../support/database.js';
+import { basic, startApp, type TestApp } from '../support/app.js';
+import {
+  type Operation,
+  OPERATIONS,
+  PUBLIC,
+  type Scheme,
+  SCHEMES,
+  sendTo,
+  type Sent,
+} from '../support/operations.js';
+import { contents, plant, type Planted } from '../support/planted.js';
+import {
+  lastKeysOf,
+  recordStatements,
+  refusedByCitus,
+  scansWithoutProject,
+  type Statement,
+} from '../support/statements.js';
+import { Database } from '../../src/platform/database/database.js';
+
+const OWN = 'acme/demo';
+/** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
+const NEIGHBOURS = ['acme/demo2', 'acme2/demo', 'else/demo'];
+
+/** Scopes of keys that reach `OWN`, and of keys that do not. */
+const SCOPES: Record<string, string[]> = {
+  'the project': [OWN],
+  'its entity': ['acme/*'],
+  everything: ['*'],
+  'the project and another': ['else/demo', OWN],
+  'another project': ['acme/other'],
+  'another entity': ['else/demo', 'else/*'],
+  'projects that look alike': ['acme/demo2', 'acme/dem', 'acme/DEMO', 'acme/dem_', 'acme/.'],
+  'entities that look alike': ['acme2/*', 'acm/*', 'ACME/*', 'acm_/*', 'acm./*'],
+};
+
+interface Key {
+  name: string;
+  secret: string;
+  role: Role;
+  scopes: string[];
+}
+
+let app: TestApp;
+let own: Planted;
+let planted: Planted[];
+const keys: Key[] = [];
+/** Secrets that nobody is let in with. */
+const badKeys: Record<string, string> = {};
+
+beforeAll(async () => {
+  app = await startApp({ TRAINER_LEASE_SECONDS: '600' });
+  // each request comes from an address of its own, since the failed attempts of one address are limited
+  app.app.set('trust proxy', true);
+  for (const role of ROLES)
+    for (const [reach, scopes] of Object.entries(SCOPES)) {
+      const secret = await app.aKey(role, scopes);
+      keys.push({ name: `${role} of ${reach}`, secret, role, scopes });
+    }
+  badKeys['an unknown key'] = newSecret();
+  for (const [name, column] of [
+    ['an expired key', 'expires_at'],
+    ['a revoked key', 'revoked_at'],
+  ] as const) {
+    const secret = (badKeys[name] = await app.aKey('admin'));
+    await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
+  }
+  statements = recordStatements(app);
+  const database = app.app.get(Database);
+  const query = database.query.bind(database);
+  jest.spyOn(database, 'query').mockImplementation((statement) => {
+    const { text, values } = 'toQuery' in statement ? statement.toQuery() : statement;
+    if (!database['scope']?.slot) unslotted.set(text, values);
+    return query(statement);
+  });
+  planted = [];
+  for (const project of [OWN, ...NEIGHBOURS]) planted.push(await plant(app, project));
+  own = planted[0]!;
+});
+afterAll(() => app.close());
+
+/** What ran, by its text. */
+let statements: Map<string, Statement>;
+
+/** The statements that ran without a slot, by their text, with the values of one run. */
+const unslotted = new Map<string, unknown[]>();
+
+let addresses = 0;
+function anAddress(): string {
+  addresses++;
+  return `10.0.${addresses >> 8}.${addresses & 255}`;
+}
+
+/** Sends a request to a route; the text of the answer is inflated. */
+async function ask(route: string, sent: Sent, authorization?: string) {
+  const response = await sendTo(app.url, route, sent, {
+    'x-forwarded-for': anAddress(),
+    ...(authorization !== undefined && { authorization }),
+  });
+  const isEndless = response.headers.get('content-type') === 'text/event-stream';
+  const bytes = isEndless ? Buffer.of() : Buffer.from(await response.arrayBuffer());
+  if (isEndless) await response.body!.cancel();
+  const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString();
+  const status = response.status === 207 ? 200 : response.status; // items are judged one by one
+  return { status, challenge: response.headers.get('www-authenticate'), text };
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+const authorizationOf = (scheme: Scheme, secret: string) =>
+  scheme === 'basic' ? basic(secret) : `Bearer ${secret}`;
+
+const covers = (scope: string, project: string) =>
+  [project, project.replace(/\/.*/, '/*'), '*'].includes(scope);
+const reaches = ({ scopes }: Key, project: string) =>
+  scopes.some((scope) => covers(scope, project));
+const mayActAs = (role: Role, least: Role) =>
+  role === 'admin' || role === least || (least === 'reader' && role === 'writer');
+
+const isAllowed = ({ role }: Operation, key: Key) => mayActAs(key.role, role) && reaches(key, OWN);
+
+/** The declared answer to a key. */
+function declared(operation: Operation, key: Key): number {
+  if (!mayActAs(key.role, operation.role)) return 403;
+  return reaches(key, OWN) ? 200 : operation.elsewhere;
+}
+
+/** Of whose project an answer may tell. */
+function shown(operation: Operation, key: Key): Planted[] {
+  if (!mayActAs(key.role, operation.role)) return [];
+  return planted.filter(
+    ({ project }) => reaches(key, project) && (operation.isForAll || project === OWN),
+  );
+}
+
+/** A route, by one of the schemes that it takes. */
+interface Case {
+  route: string;
+  scheme: Scheme;
+  operation: Operation;
+}
+
+const CASES: Case[] = Object.entries(OPERATIONS).flatMap(([route, operation]) =>
+  operation.schemes.map((scheme) => ({ route, scheme, operation })),
+);
+
+/** The answer to a key: its status, and in words what must not be. */
+async function cell({ route, scheme, operation }: Case, key: Key, sent: Sent): Promise<unknown> {
+  const { status, text } = await ask(route, sent, authorizationOf(scheme, key.secret));
+  const mayShow = shown(operation, key);
+  const leaked = planted.find((one) => !mayShow.includes(one) && text.includes(one.marker));
+  if (leaked) return `${status}, with what is in ${leaked.project}: ${text}`;
+  const missing = mayShow.find(({ marker }) => operation.isShowing && !text.includes(marker));
+  if (missing)
+    return `${status}, without what is in ${missing.project}, where 'plant' of its row may store it: ${text}`;
+  return status === declared(operation, key) ? status : `${status}: ${text}`;
+}
+
+/** Asks for a few at a time. */
+async function answers<T>(list: T[], run: (item: T) => Promise<[string, unknown]>) {
+  const pairs: [string, unknown][] = [];
+  const waiting = list.values();
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (const item of waiting) pairs.push(await run(item));
+    }),
+  );
+  return Object.fromEntries(pairs);
+}
+
+it('every route is declared in test/support/operations.ts', () => {
+  const { stack } = app.app.getHttpAdapter().getInstance().router;
+  const routes: string[] = stack.flatMap(({ route }: any) =>
+    route
+      ? Object.keys(route.methods).map((method) => `${method.toUpperCase()} ${route.path}`)
+      : [],
+  );
+  const known = [...Object.keys(PUBLIC), ...Object.keys(OPERATIONS)];
+  expect({
+    'to be added to OPERATIONS': routes.filter((route) => !known.includes(route)),
+    'to be taken out': known.filter((route) => !routes.includes(route)),
+  }).toEqual({ 'to be added to OPERATIONS': [], 'to be taken out': [] });
+});
+
+it.each(Object.entries(PUBLIC))('%s answers %i to anybody', async (route, expected) => {
+  const { status, text } = await ask(route, {});
+  expect(route).toMatch(/^GET |^POST \/console\/log(in|out)$/);
+  expect(status).toBe(expected);
+  expect(planted.filter(({ marker }) => text.includes(marker))).toEqual([]);
+});
+
+describe.each(CASES)('$route by $scheme', (one) => {
+  const { route, scheme, operation } = one;
+  const { schemes, elsewhere } = operation;
+  const expected = (list: Key[]) =>
+    Object.fromEntries(list.map((key) => [key.name, declared(operation, key)]));
+
+  it('refuses who may not, as declared, and changes nothing for them', async () => {
+    const sent = await operation.build(own, app);
+    const before = await contents(app);
+    const refused = keys.filter((key) => !isAllowed(operation, key));
+    expect(await answers(refused, async (key) => [key.name, await cell(one, key, sent)])).toEqual(
+      expected(refused),
+    );
+
+    const inAddress = `?access_token=${app.key}`;
+    const unknown = authorizationOf(scheme, newSecret());
+    const headers: [name: string, header?: string, query?: string][] = [
+      ['no header'],
+      ['the key without a scheme', app.key],
+      ['the key in the address', undefined, inAddress],
+      ['the key in the address, and an unknown one in the header', unknown, inAddress],
+      ...SCHEMES.filter((other) => !schemes.includes(other)).map((other): [string, string] => [
+        'the other scheme',
+        authorizationOf(other, app.key),
+      ]),
+      ...Object.entries(badKeys).map(([name, secret]): [string, string] => [
+        name,
+        authorizationOf(scheme, secret),
+      ]),
+    ];
+    expect(
+      await answers(headers, async ([name, header, query]) => {
+        const { status, challenge, text } = await ask(route, { ...sent, query }, header);
+        const leaked = planted.some(({ marker }) => text.includes(marker));
+        const named = SCHEMES.filter((each) => challenge?.toLowerCase().includes(`${each} realm`));
+        return [name, [status, named, leaked]];
+      }),
+    ).toEqual(Object.fromEntries(headers.map(([name]) => [name, [401, schemes, false]])));
+    expect(await contents(app)).toEqual(before);
+  });
+
+  it('is done for who may', async () => {
+    const allowed = keys.filter((key) => isAllowed(operation, key));
+    expect(
+      await answers(allowed, async (key) => [
+        key.name,
+        await cell(one, key, await operation.build(own, app)),
+      ]),
+    ).toEqual(expected(allowed));
+  });
+
+  if (scheme === schemes[0])
+    it('answers a session of the console as its key, with the header of the console only', async () => {
+      const unknown = authorizationOf(scheme, badKeys['an unknown key']!);
+      for (const key of keys.filter(({ name }) => IN_SESSIONS.includes(name))) {
+        const cookie = await sessionOf(key.secret);
+        const { headers, ...sent } = await operation.build(own, app);
+        const console = { ...headers, cookie, 'x-skein-console': '1' };
+        const answers = [
+          await ask(route, { ...sent, headers: { ...headers, cookie } }),
+          await ask(route, { ...sent, headers: console }, unknown),
+          await ask(route, { ...sent, headers: console }),
+        ];
+        expect([key.name, ...answers.map(({ status }) => status)]).toEqual([
+          key.name,
+          401,
+          401,
+          declared(operation, key),
+        ]);
+      }
+    });
+
+  if (elsewhere === 404)
+    it('says the same of an id elsewhere as of one that is nowhere', async () => {
+      const sent = await operation.build(own, app);
+      const nowhere = JSON.parse(JSON.stringify(sent).replaceAll(UUID, () => randomUUID()));
+      const { secret } = keys.find(
+        (key) => mayActAs(key.role, operation.role) && !reaches(key, OWN),
+      )!;
+      const [one, other] = await Promise.all(
+        [sent, nowhere].map((request) => ask(route, request, authorizationOf(scheme, secret))),
+      );
+      expect(one!.status).toBe(404);
+      expect(one!.text.replaceAll(UUID, '')).toBe(other!.text.replaceAll(UUID, ''));
+    });
+});
+
+const IN_SESSIONS = ['admin of everything', 'reader of the project', 'writer of another project'];
+
+/** The cookie of a session of the key. */
+async function sessionOf(secret: string): Promise<string> {
+  const response = await fetch(`${app.url}/console/login`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'x-skein-console': '1' },
+  });
+  return response.headers.get('set-cookie')!.split(';')[0]!;
+}
+
+/** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
+const MOST_COST = 5000;
+/** Tables that hold few rows: keys, indexes, training jobs and what there is for each of them, erasings of the last day. */
+const SMALL =
+  `api_keys call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints`.split(
+    ' ',
+  );
+
+unlessCluster('the planner of the coordinator sees no rows').it(
+  'what runs without a slot reads few rows, however large the project',
+  async () => {
+    // To the planner every table holds 100 million rows, and a project 1/200 of them.
+    await app.query(
+      `UPDATE pg_class SET reltuples = 1e8, relpages = greatest(pg_relation_size(oid) / 8192, 1)
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL($1)`,
+      [SMALL],
+    );
+    const long: string[] = [];
+    for (const [text, values] of unslotted) {
+      const [explained] = await app.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
+      const cost = explained['QUERY PLAN'][0].Plan['Total Cost'];
+      if (cost > MOST_COST) long.push(`to go through Database.long, at a cost of ${cost}: ${text}`);
+    }
+    expect(unslotted.size).toBeGreaterThan(50);
+    expect(long).toEqual([]);
+  },
+);
+
+/** What may be asked for without a project, and why no project is shown to another one by it. */
+const OF_ALL: Record<string, string> = {
+  models:
+    'are found by their ids, or listed by the scopes of the key, and then judged by their project',
+  training_jobs: 'the same; trainers find them by their lease, or by what they can train',
+  projects: 'are listed by the scopes of the key',
+  audit_events: 'are listed by the scopes of the key',
+  thread_marks: 'are looked for in all projects by the refresher',
+  call_slot_marks: 'are looked for in all projects by the refresher',
+  project_marks: 'are looked for in all projects by the refresher',
+  retention_policies: 'are looked for in all projects by the sweeper',
+  call_indexes: 'are looked for in all projects by the keeper',
+};
+
+/** What sweepers look for, or remove, by its age alone. */
+const SWEEP =
+  /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
+
+/** What comes with training jobs, each by the project of its job. */
+const WITH_JOBS =
+  /FROM training_jobs j(\s+LEFT JOIN \w+ (\w) ON \2\.project_id = j\.project_id\b.*)+/;
+
+unlessCluster('the planner of the coordinator shows no scans').it(
+  'every statement on data of projects says of which',
+  async () => {
+    const scans = await scansWithoutProject(app, statements.values());
+    expect(statements.size).toBeGreaterThan(200);
+    const isKnown = (text: string) => SWEEP.test(text) || WITH_JOBS.test(text);
+    expect(scans.filter(([table, text]) => !(table in OF_ALL || isKnown(text)))).toEqual([]);
+  },
+);
+
+/** Statements that write to tables of the coordinator alone. */
+const OF_COORDINATOR = /\b(api_keys|console_sessions|audit_events)\b/;
+
+it('no statement has a form that a cluster refuses', async () => {
+  const written = [...statements.values()].filter(({ text }) => !OF_COORDINATOR.test(text));
+  expect(await refusedByCitus(app, written)).toEqual([]);
+});
+
+/** Last keys of an order that are no last column of a unique index, and what makes rows differ in them. */
+const WITHOUT_TIES: Record<string, string> = {
+  bucket: 'GROUP BY',
+  op_name: 'GROUP BY',
+  segment: 'DISTINCT ON',
+  place: 'row_number()',
+  1: 'DISTINCT',
+  build_id: 'comes behind the job, of which a build has one',
+};
+
+/** Streams without an order of their own. */
+const IN_ORDER: [RegExp, why: string][] = [
+  [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
+  [/generate_series\(/, 'follows the series'],
+  [/ AS usage\b/, 'is summed up by the service'],
+  [/ c\.id = \$\d+\b/, 'is one call'],
+];
+
+it('every list has a total order', async () => {
+  const rows = await app.query<{ key: string }>(
+    `SELECT DISTINCT a.attname AS key FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum = i.indnkeyatts
+     WHERE i.indisunique AND i.indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
+  );
+  const unique = [...Object.keys(WITHOUT_TIES), ...rows.map(({ key }) => key)];
+  const partial: string[] = [];
+  for (const statement of statements.values()) {
+    const { text, isStream } = statement;
+    const keys = lastKeysOf(statement);
+    if (isStream && keys.length === 0 && !IN_ORDER.some(([known]) => known.test(text)))
+      partial.push(`has no ORDER BY: ${text}`);
+    for (const key of keys)
+      if (!unique.includes(key)) partial.push(`may have ties after ${key}: ${text}`);
+  }
+  expect(partial).toEqual([]);
+});

@@ -1,0 +1,273 @@
+import { userInfo } from 'node:os';
+import { useApp } from '../support/app.js';
+import { aStart } from '../support/factories.js';
+import { aModelOf, aPrice, refOf } from '../support/planted.js';
+import { run } from '../support/server.js';
+import { until } from '../support/until.js';
+
+describe('the audit', () => {
+  const app = useApp();
+
+  let projects = 0;
+  const aProject = () => `acme/a${projects++}`;
+
+  async function done(path: string, body: unknown, options = {}) {
+    const answer = await app.post(path, body, options);
+    expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+    return answer.body;
+  }
+  const events = async (query: object, key = app.key): Promise<any[]> =>
+    (await done('/audit/query', query, { key })).events;
+  /** What was done in a project, the oldest first, without what differs each time. */
+  const told = async (project_id: string) =>
+    (await events({ project_id, sort_by: [{ field: 'created_at', direction: 'asc' }] })).map(
+      ({ action, target, detail, user }) => ({ action, target, detail, user }),
+    );
+  const where = (field: string, value: string) => ({
+    $expr: { $eq: [{ $getField: field }, { $literal: value }] },
+  });
+
+  const aFeedback = async (project_id: string): Promise<string> =>
+    (
+      await done('/feedback/create', {
+        project_id,
+        svc_ref: refOf(project_id, 'call/c'),
+        feedback_type: 'custom',
+        payload: {},
+      })
+    ).id;
+
+  const user = 'ada';
+  it.each<[string, (project: string, key: string) => Promise<unknown[]>]>([
+    [
+      'calls are deleted',
+      async (project_id, key) => {
+        await done('/call/start', { start: aStart({ project_id, id: 'c' }) });
+        await done('/calls/delete', { project_id, call_ids: ['c', 'none'] }, { key });
+        const detail = { call_ids: ['c', 'none'], num_deleted: 1 };
+        return [{ action: 'calls.delete', target: null, detail, user }];
+      },
+    ],
+    [
+      'calls are purged',
+      async (project_id, key) => {
+        await done('/call/start', { start: aStart({ project_id, id: 'c' }) });
+        const { erasing_id } = await done('/calls/purge', { project_id, call_ids: ['c'] }, { key });
+        const detail = { erasing_id, by: 'call_ids', call_ids: ['c'] };
+        return [
+          { action: 'calls.purge', target: null, detail, user },
+          { action: 'erasing.end', target: erasing_id, detail: { num_erased: { calls: 1 } }, user },
+        ];
+      },
+    ],
+    [
+      'versions are deleted and purged',
+      async (project_id, key) => {
+        await done('/obj/create', { obj: { project_id, object_id: 'o', val: 1 } });
+        const body = { project_id, object_id: 'o', digests: ['v0'] };
+        await done('/obj/delete', body, { key });
+        const { erasing_id } = await done('/objs/purge', body, { key });
+        return [
+          { action: 'objs.delete', target: 'o', detail: { digests: ['v0'], num_deleted: 1 }, user },
+          { action: 'objs.purge', target: 'o', detail: { erasing_id, num_versions: 1 }, user },
+          {
+            action: 'erasing.end',
+            target: erasing_id,
+            detail: { num_erased: { object_versions: 1 } },
+            user,
+          },
+        ];
+      },
+    ],
+    [
+      'feedback is replaced and purged',
+      async (project_id, key) => {
+        const id = await aFeedback(project_id);
+        const { id: by } = await done(
+          '/feedback/replace',
+          {
+            project_id,
+            feedback_id: id,
+            svc_ref: refOf(project_id, 'call/c'),
+            feedback_type: 'custom',
+            payload: {},
+          },
+          { key },
+        );
+        await done('/feedback/purge', { project_id, query: where('id', by) }, { key });
+        return [
+          { action: 'feedback.replace', target: id, detail: { by }, user },
+          { action: 'feedback.purge', target: null, detail: { num_purged: 1 }, user },
+        ];
+      },
+    ],
+    [
+      'prices are purged',
+      async (project_id, key) => {
+        await done('/cost/create', { project_id, costs: { m: aPrice } });
+        await done('/cost/purge', { project_id, query: where('llm_id', 'm') }, { key });
+        return [{ action: 'cost.purge', target: null, detail: { num_purged: 1 }, user }];
+      },
+    ],
+    [
+      'a model is deleted',
+      async (project_id, key) => {
+        const { id } = await aModelOf(app, project_id, 'm');
+        const { status } = await app.bearer(`/v1/preview/models/${id}`, undefined, {
+          key,
+          method: 'DELETE',
+        });
+        expect(status).toBe(200);
+        const detail = { num_checkpoints: 1, num_batches: 0 };
+        return [{ action: 'models.delete', target: id, detail, user }];
+      },
+    ],
+    [
+      'retention is set',
+      async (project_id, key) => {
+        await done('/retention/set', { project_id, payload_days: 3 }, { key });
+        const detail = { calls_days: null, payload_days: 3 };
+        return [{ action: 'retention.set', target: null, detail, user }];
+      },
+    ],
+    [
+      'a project is deleted, which leaves the audit',
+      async (project_id, key) => {
+        await done('/retention/set', { project_id }, { key });
+        const { erasing_id } = await done('/project/delete', { project_id }, { key });
+        const num_erased = { retention_policies: 1 };
+        return [
+          {
+            action: 'retention.set',
+            target: null,
+            detail: { calls_days: null, payload_days: null },
+            user,
+          },
+          { action: 'project.delete', target: project_id, detail: { erasing_id }, user },
+          { action: 'erasing.end', target: erasing_id, detail: { num_erased }, user },
+        ];
+      },
+    ],
+  ])('tells that %s', async (_, act) => {
+    const project_id = aProject();
+    const expected = await act(project_id, await app.aKey('admin'));
+    expect(await told(project_id)).toEqual(expected);
+  });
+
+  it('tells nothing of what has deleted nothing, and of what was refused', async () => {
+    const project_id = aProject();
+    await done('/calls/delete', { project_id, call_ids: ['none'] });
+    await done('/feedback/purge', { project_id, query: where('id', 'none') });
+    await done('/cost/purge', { project_id, query: where('id', 'none') });
+    expect((await app.post('/obj/delete', { project_id, object_id: 'none' })).status).toBe(404);
+    expect((await app.post('/objs/purge', { project_id, object_id: 'none' })).status).toBe(404);
+    expect(await told(project_id)).toEqual([]);
+  });
+
+  it('tells who made and revoked a key, and never its secret', async () => {
+    const admin = await app.aKey('admin', ['keys/*'], 'grace');
+    const body = { user: 'bob', role: 'reader', scopes: ['keys/one'], expires_at: '2099-01-01' };
+    const { id, secret } = await done('/keys/create', body, { key: admin });
+    await done('/keys/revoke', { id }, { key: admin });
+    const found = await events({ filter: { targets: [id] } }, admin);
+    expect(found.map(({ action, user, project_id }) => [action, user, project_id])).toEqual([
+      ['keys.revoke', 'grace', null],
+      ['keys.create', 'grace', null],
+    ]);
+    expect(found[1].detail).toEqual({ ...body, expires_at: '2099-01-01T00:00:00.000Z' });
+    const all = JSON.stringify(await app.query('SELECT * FROM audit_events'));
+    expect(all).not.toContain(secret);
+    expect(all).not.toContain(secret.slice(4));
+  });
+
+  it('tells the first use of a key on a day, once', async () => {
+    const [key, project_id] = [await app.aKey('reader', ['uses/*']), 'uses/one'];
+    const [{ id }] = await app.query('SELECT id FROM api_keys WHERE hint = $1', [key.slice(0, 8)]);
+    const uses = () => events({ filter: { actions: ['keys.use'], key_ids: [id] } });
+    for (let i = 0; i < 3; i++) await done('/calls/query', { project_id }, { key });
+    await until(async () => (await uses()).length > 0);
+    const insert = `INSERT INTO audit_events (project_id, id, action, key_id, user_name, detail)
+      VALUES ('', gen_random_uuid(), 'keys.use', $1, 'ada', '{}') ON CONFLICT DO NOTHING RETURNING 1`;
+    expect(await app.query(insert, [id])).toEqual([]); // as another process would
+    expect(await uses()).toMatchObject([{ user: 'ada', target: id, project_id: null }]);
+  });
+
+  it('tells what the command line does to keys, by the user of the operating system', async () => {
+    const keys = async (...args: string[]) => {
+      const command = run('auth/keys.cli.js', { DATABASE_URL: app.databaseUrl }, args);
+      expect([await command.exit, command.output()]).toEqual([0, expect.anything()]);
+      return command.output();
+    };
+    const output = await keys('create', '--user', 'eve', '--role', 'reader', '--scope', 'cli/*');
+    const id = /^id\s+(\S+)/m.exec(output)![1]!;
+    await keys('revoke', id);
+    const found = await events({ filter: { targets: [id] } });
+    const who = `command line: ${userInfo().username}`;
+    expect(found.map(({ action, user, key_id }) => [action, user, key_id])).toEqual([
+      ['keys.revoke', who, null],
+      ['keys.create', who, null],
+    ]);
+  });
+
+  it('is shown as far as scopes reach', async () => {
+    const mine = await app.aKey('admin', ['shown/*']);
+    await done('/retention/set', { project_id: 'shown/one' });
+    await done('/retention/set', { project_id: 'hidden/one' });
+    await done('/keys/create', { user: 'x', role: 'reader', scopes: ['shown/one'] });
+    await done('/keys/create', { user: 'y', role: 'reader', scopes: ['shown/one', 'hidden/one'] });
+    const found = await events({ filter: { actions: ['retention.set', 'keys.create'] } }, mine);
+    expect(found.map(({ project_id, detail }) => project_id ?? detail.user)).toEqual([
+      'x',
+      'shown/one',
+      'ada',
+    ]);
+    const answer = await app.post('/audit/query', { project_id: 'hidden/one' }, { key: mine });
+    expect(answer.status).toBe(403);
+  });
+
+  it('comes in pages of a total order', async () => {
+    const project_id = aProject();
+    for (const payload_days of [1, 2, 3, 4, 5])
+      await done('/retention/set', { project_id, payload_days });
+    const days = async (query: object) =>
+      (await events({ project_id, ...query })).map(({ detail }) => detail.payload_days);
+    expect(await days({})).toEqual([5, 4, 3, 2, 1]);
+    expect(await days({ limit: 2, offset: 1 })).toEqual([4, 3]);
+    expect(await days({ sort_by: [{ field: 'created_at', direction: 'asc' }], limit: 2 })).toEqual([
+      1, 2,
+    ]);
+    const [, second] = await events({ project_id, limit: 2 });
+    expect(await days({ filter: { before: second.created_at } })).toEqual([3, 2, 1]);
+    expect(await days({ filter: { after: second.created_at } })).toEqual([5]);
+  });
+
+  it.each([
+    [
+      'a sort by another field',
+      { sort_by: [{ field: 'user', direction: 'asc' }] },
+      'sort_by[0].field',
+    ],
+    ['an unknown action', { filter: { actions: ['keys.steal'] } }, 'filter.actions[0]'],
+  ])('refuses %s', async (_, query, path) => {
+    const { status, body } = await app.post('/audit/query', query);
+    expect([status, body.errors[0].path]).toEqual([400, path]);
+  });
+
+  it.each([
+    'UPDATE audit_events SET user_name = $$x$$',
+    'DELETE FROM audit_events',
+    'TRUNCATE audit_events',
+  ])('refuses %s in the database itself', async (statement) => {
+    await expect(app.query(statement)).rejects.toThrow('audit_events is never edited');
+  });
+
+  it('is not there without what it tells of', async () => {
+    const project_id = aProject();
+    await app.query(
+      `ALTER TABLE audit_events ADD CONSTRAINT broken CHECK (action <> 'retention.set') NOT VALID`,
+    );
+    expect((await app.post('/retention/set', { project_id, calls_days: 1 })).status).toBe(500);
+    await app.query(`ALTER TABLE audit_events DROP CONSTRAINT broken`);
+    expect((await done('/retention/read', { project_id })).calls_days).toBeNull();
+  });
+});

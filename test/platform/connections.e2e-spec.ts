@@ -1,0 +1,309 @@
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiKey } from '../../src/platform/auth/api-key.entity.js';
+import { sql } from '../../src/platform/query/sql.js';
+import { unlessCluster } from '../support/database.js';
+import { basic, startApp, type TestApp, useApp } from '../support/app.js';
+import { aStart } from '../support/factories.js';
+import { until } from '../support/until.js';
+import { Database } from '../../src/platform/database/database.js';
+import { SESSION } from '../../src/platform/database/limits.js';
+import { openTestDatabase } from '../support/database.js';
+import pg from 'pg';
+import { startServer } from '../support/server.js';
+
+const POOL = 4;
+/** Of four connections one is kept for short statements, and one key holds at most two of the others. */
+const MAY_HOLD = 2;
+const MIB = 1024 * 1024;
+
+describe('the connections of a process', () => {
+  let app: TestApp;
+  let counts: () => { held: number; waiting: number };
+  const opened: ClientRequest[] = [];
+  beforeAll(async () => {
+    app = await startApp({
+      DATABASE_POOL_SIZE: String(POOL),
+      READ_TIMEOUT_SECONDS: '1',
+      MAX_BODY_BYTES: '65536',
+    });
+    counts = () => app.app.get(Database).longCounts;
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       SELECT 'acme/big', 'c' || n, 'op', 't', timestamptz '2026-01-01' + n * interval '1 ms',
+         json_build_object('text', repeat('x', 10000)) FROM generate_series(1, 5000) n`,
+    );
+  }, 60_000);
+  afterEach(async () => {
+    for (const sent of opened.splice(0)) sent.destroy();
+    await until(() => counts().held === 0 && counts().waiting === 0);
+  });
+  afterAll(() => app.close());
+
+  const send = (path: string, key: string, type: string): ClientRequest => {
+    const headers = { authorization: basic(key), 'content-type': type };
+    const sent = request(app.url + path, { method: 'POST', headers });
+    sent.on('error', () => {});
+    opened.push(sent);
+    return sent;
+  };
+  /** A stream of 50 MB that nobody reads. */
+  const unread = (key: string) => {
+    const sent = send('/calls/stream_query', key, 'application/json');
+    sent.end(JSON.stringify({ project_id: 'acme/big' }));
+    return sent;
+  };
+  /** An upload that never ends. */
+  const trickling = (key: string) => {
+    const sent = send('/file/create', key, 'multipart/form-data; boundary=b');
+    sent.write(
+      `--b\r\ncontent-disposition: form-data; name="project_id"\r\n\r\nacme/trickle\r\n` +
+        `--b\r\ncontent-disposition: form-data; name="file"; filename="blob"\r\n\r\n`,
+    );
+    sent.write(Buffer.alloc(2 * MIB, 'x'));
+    return sent;
+  };
+  const uploads = async (): Promise<number> =>
+    (await app.query('SELECT count(*)::int AS n FROM uploads'))[0].n;
+
+  const feedback = () => ({
+    project_id: 'acme/other',
+    svc_ref: 'svc:///acme/other/call/c',
+    feedback_type: 'custom',
+    payload: {},
+  });
+
+  it('are there for another key while one has unread streams and trickling uploads', async () => {
+    const greedy = await app.aKey('writer', ['*'], 'greedy');
+    const key = await app.aKey('writer', ['*'], 'other');
+    for (let i = 0; i < 3 * POOL; i++) trickling(greedy);
+    await until(async () => (await uploads()) === 3 * POOL);
+    for (let i = 0; i < 6; i++) unread(greedy);
+    await until(() => counts().held === MAY_HOLD && counts().waiting === 6 - MAY_HOLD);
+
+    const statusOf = async (path: string, body: object) =>
+      (await app.post(path, body, { key })).status;
+    expect(await statusOf('/call/start', { start: aStart() })).toBe(200);
+    expect(await statusOf('/feedback/create', feedback())).toBe(200);
+    const project_id = 'acme/other';
+    expect(await statusOf('/calls/query_stats', { project_id })).toBe(200);
+    expect(await statusOf('/calls/query', { project_id })).toBe(200);
+    expect(await statusOf('/feedback/query', { project_id })).toBe(200);
+    expect(
+      await statusOf('/feedback/purge', { project_id, query: { $expr: { $literal: true } } }),
+    ).toBe(200);
+
+    for (const sent of opened.splice(0)) sent.destroy();
+    await until(async () => (await uploads()) === 0);
+  });
+
+  it('are there for another key while the writes of one wait for locks', async () => {
+    const greedy = await app.aKey('writer', ['*'], 'waiting');
+    const key = await app.aKey('writer', ['*'], 'other');
+    await app.post('/call/start', { start: aStart({ id: 'locked' }) }, { key });
+    const other = app.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query(
+      `SELECT 1 FROM calls WHERE project_id = 'acme/demo' AND id = 'locked' FOR UPDATE`,
+    );
+    await other.query('LOCK TABLE object_versions IN ACCESS EXCLUSIVE MODE');
+    const project_id = 'acme/demo';
+    const writes = Array.from({ length: 2 * POOL }, (_, i) => [
+      app.post(
+        '/call/update',
+        { project_id, call_id: 'locked', display_name: 'x' },
+        { key: greedy },
+      ),
+      app.post(
+        '/obj/create',
+        { obj: { project_id, object_id: 'o', val: { i } } },
+        { key: greedy, headers: { 'idempotency-key': `k${i}` } },
+      ),
+    ]).flat();
+    await until(() => counts().held === MAY_HOLD);
+    expect((await app.post('/call/start', { start: aStart() }, { key })).status).toBe(200);
+    expect((await app.post('/feedback/create', feedback(), { key })).status).toBe(200);
+    await other.rollbackTransaction();
+    await other.release();
+    for (const { status } of await Promise.all(writes)) expect([200, 503]).toContain(status);
+  });
+
+  it('are shared by key among starts under an Idempotency-Key too', async () => {
+    const keys = [await app.aKey('writer'), await app.aKey('writer')];
+    const other = app.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query('LOCK TABLE idempotency_keys IN ACCESS EXCLUSIVE MODE');
+    const starts = keys.flatMap((key) =>
+      ['a', 'b', 'c'].map((name) =>
+        app.post(
+          '/call/start',
+          { start: aStart({ id: undefined }) },
+          { key, headers: { 'idempotency-key': name } },
+        ),
+      ),
+    );
+    await until(() => counts().held === MAY_HOLD + 1);
+    await other.rollbackTransaction();
+    await other.release();
+    for (const { status } of await Promise.all(starts)) expect([200, 503]).toContain(status);
+  });
+
+  it('are refused with 503 to a key that wants more than its share', async () => {
+    const sent = Array.from({ length: MAY_HOLD + 1 }, () => unread(app.key));
+    const answers = await Promise.all(sent.map(async (one) => (await once(one, 'response'))[0]));
+    const statuses = answers.map(({ statusCode }) => statusCode);
+    expect(statuses.toSorted()).toEqual([200, 200, 503]);
+    expect(answers.find(({ statusCode }) => statusCode === 503).headers['retry-after']).toBe('1');
+  });
+
+  it('are taken from the slowest reader for a key that has none', async () => {
+    const [one, other, third] = [await app.aKey(), await app.aKey(), await app.aKey()];
+    const holders = [unread(one), unread(one), unread(other)];
+    await Promise.all(holders.map((sent) => once(sent, 'response')));
+    // On a busy machine it may have to try again, as its 503 says.
+    await until(async () => (await once(unread(third), 'response'))[0].statusCode === 200);
+    expect(counts().held).toBe(3);
+  });
+
+  it('are given back by a statement that takes too long, and the answer says so', async () => {
+    const other = app.dataSource.createQueryRunner();
+    await other.startTransaction();
+    await other.query('LOCK TABLE calls IN ACCESS EXCLUSIVE MODE');
+    const filter = { trace_roots_only: true };
+    const answer = await app.post('/calls/query_stats', { project_id: 'acme/big', filter });
+    expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(answer.body.detail).toBe('the database took longer over a statement than it may');
+    expect(answer.headers.get('retry-after')).toBe('1');
+    const stream = await app.post('/calls/query', { project_id: 'acme/big' });
+    expect(stream).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(stream.body.detail).toBe('a batch of the stream took longer than it may');
+    await other.rollbackTransaction();
+    await other.release();
+  });
+
+  it('end with what the driver cannot read, such as a value that no string can hold, and the process goes on', async () => {
+    const client = await app.app.get(Database)['connections'].connect();
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+    const pending = client.query('SELECT pg_sleep(60)');
+    stream.emit('data', undefined); // a real one takes 1.2 GB
+    await expect(pending).rejects.toThrow(TypeError);
+    client.release(true);
+    expect((await app.post('/call/start', { start: aStart() })).status).toBe(200);
+  });
+
+  it('carry what repositories do in a transaction, which is undone with it', async () => {
+    const { Database } = await import('../../src/platform/database/database.js');
+    const database = app.app.get(Database);
+    const found = () => database.repository(ApiKey).countBy({ userName: 'undone' });
+    await app.aKey('reader', ['*'], 'undone');
+    const undone = database.transaction(async () => {
+      await database.repository(ApiKey).delete({ userName: 'undone' });
+      throw new Error(`${await found()} are left`);
+    });
+    await expect(undone).rejects.toThrow('0 are left');
+    expect(await found()).toBe(1);
+  });
+
+  it('carry no row over its limit, which is answered with 413', async () => {
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       VALUES ('acme/wide', 'c', 'op', 't', now(), json_build_object('text', repeat('x', $1)))`,
+      [65 * MIB],
+    );
+    const answer = await app.post('/calls/query', { project_id: 'acme/wide' });
+    expect(answer).toMatchObject({ status: 413, body: { code: 'too_large' } });
+    expect(answer.body.detail).toContain(String(64 * MIB + 2 * 65_536));
+    await app.query(`DELETE FROM calls WHERE project_id = 'acme/wide'`);
+  });
+});
+
+describe('a call with more models than are priced', () => {
+  const app = useApp();
+
+  it('brings records of the first 1000, in the order of JavaScript, each once', async () => {
+    const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];
+    const many = [...names, ...Array.from({ length: 1500 }, (_, i) => `m${i}`)];
+    const usage = `{${[...many, ...names].map((name) => `${JSON.stringify(name)}:{}`).join(',')}}`;
+    const { pricesOfCall } = await import('../../src/costs/prices.query.js');
+    const { text, values } = sql`
+      SELECT ${pricesOfCall('a/b')}::text AS records
+      FROM (SELECT json_build_object('usage', ${usage}::json) AS summary, false AS is_opaque, now() AS started_at) c`.toQuery();
+    const [row] = await app.query(text, values);
+    const keys = [...row.records.matchAll(/"([^"]+)" : null/g)].map(([, name]) => name);
+    expect(keys.toSorted()).toEqual(Object.keys(JSON.parse(usage)).slice(0, 1000).toSorted());
+  });
+});
+
+describe('a write that waits for a lock for too long', () => {
+  unlessCluster('lock_timeout does not reach nodes').it(
+    'is refused alone, not with the writes it shares a statement with',
+    async () => {
+      SESSION['lock_timeout'] = '100ms';
+      const app = await startApp();
+      const project_id = 'acme/locks';
+      await app.post('/call/start', { start: aStart({ project_id, id: 'locked' }) });
+      const other = app.dataSource.createQueryRunner();
+      await other.startTransaction();
+      await other.query(`SELECT 1 FROM calls WHERE project_id = $1 FOR UPDATE`, [project_id]);
+      const batch = ['a', 'b', 'locked', 'y', 'z'].map((id) => ({
+        mode: 'start',
+        req: { start: aStart({ project_id, id, op_name: 'new' }) },
+      }));
+      const answer = await app.post('/call/upsert_batch', { batch });
+      expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+      expect(answer.body.detail).toBe('the database took longer over a statement than it may');
+      const { calls } = (
+        await app.post('/calls/query', {
+          project_id,
+          query: { $expr: { $eq: [{ $getField: 'op_name' }, { $literal: 'new' }] } },
+        })
+      ).body;
+      expect(calls.map(({ id }: { id: string }) => id).toSorted()).toEqual(['a', 'b', 'y', 'z']);
+      await other.rollbackTransaction();
+      await other.release();
+      await app.close();
+    },
+  );
+});
+
+describe('sessions on a database with settings of its own', () => {
+  it('answer times and numbers as on any other', async () => {
+    const database = await openTestDatabase();
+    const client = new pg.Client(database.url);
+    await client.connect();
+    const name = new URL(database.url).pathname.slice(1);
+    for (const setting of [
+      `timezone = 'Asia/Kolkata'`,
+      `datestyle = 'SQL, DMY'`,
+      'extra_float_digits = -3',
+      'synchronous_commit = off',
+    ])
+      await client.query(`ALTER DATABASE ${name} SET ${setting}`);
+    await client.end();
+    const server = await startServer({ DATABASE_URL: database.url });
+    const project_id = 'acme/zone';
+    await server.post('/call/start', {
+      start: aStart({ project_id, id: 'c', started_at: '2026-01-31T12:00:00.5' }),
+    });
+    await server.post('/call/end', {
+      end: { project_id, id: 'c', ended_at: '2026-01-31T17:30:01.123457+05:30' },
+    });
+    const { calls } = (await server.post('/calls/query', { project_id })).body;
+    const { call } = (await server.post('/call/read', { project_id, id: 'c' })).body;
+    expect(calls).toEqual([call]);
+    expect(call).toMatchObject({
+      started_at: '2026-01-31T12:00:00.500000Z',
+      ended_at: '2026-01-31T12:00:01.123457Z',
+      summary: { svc: { latency_ms: 623.457 } },
+    });
+    const warnings = server
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('may lose writes'));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('synchronous_commit');
+    await server.stop();
+    await database.drop();
+  });
+});

@@ -1,0 +1,471 @@
+import fc from 'fast-check';
+import { CallSlotsRefresher } from '../../src/calls/stats/call-slots.refresher.js';
+import { ErasingsService } from '../../src/platform/erasing/erasings.service.js';
+import { ProjectsRefresher } from '../../src/projects/projects.refresher.js';
+import { ThreadsRefresher } from '../../src/threads/threads.refresher.js';
+import { linesOf, useApp } from '../support/app.js';
+import { openTestDatabase } from '../support/database.js';
+import { anEnd, aStart, at } from '../support/factories.js';
+import { OBJECT, plant, refOf } from '../support/planted.js';
+import { startServer } from '../support/server.js';
+import { STORED_CALLS, type StoredCall, threadsOf } from '../support/threads-oracle.js';
+import { until } from '../support/until.js';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../ormconfig.js';
+
+describe('erasing', () => {
+  const app = useApp();
+
+  let projects = 0;
+  const aProject = () => `acme/e${projects++}`;
+
+  async function done(path: string, body: unknown, headers: Record<string, string> = {}) {
+    const answer = await app.post(path, body, { headers });
+    expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+    return answer.body;
+  }
+
+  async function aCall(project_id: string, id: string, fields: object = {}): Promise<void> {
+    await done('/call/start', { start: aStart({ project_id, id, trace_id: 'trace', ...fields }) });
+  }
+  const aRemark = (project_id: string, ref: string) =>
+    done('/feedback/create', {
+      project_id,
+      svc_ref: refOf(project_id, ref),
+      feedback_type: 'custom',
+      payload: {},
+    });
+
+  const idsIn = async (project: string): Promise<string[]> =>
+    (await app.query(`SELECT id FROM calls WHERE project_id = $1 ORDER BY id`, [project])).map(
+      ({ id }: { id: string }) => id,
+    );
+  const remarksIn = async (project: string): Promise<string[]> =>
+    (await app.query(`SELECT ref FROM feedback WHERE project_id = $1 ORDER BY ref`, [project])).map(
+      ({ ref }: { ref: string }) => ref,
+    );
+
+  /** The tables that hold a text in any column, looked for byte by byte. */
+  async function tablesWith(text: string): Promise<string[]> {
+    const tables = await app.query<{ name: string; bytes: string[] | null }>(`
+      SELECT table_name AS name,
+        array_agg(column_name::text) FILTER (WHERE data_type = 'bytea') AS bytes
+      FROM information_schema.columns
+      WHERE table_schema = 'public' AND table_name IN (SELECT relname FROM pg_class WHERE relkind = 'r')
+      GROUP BY table_name ORDER BY table_name`);
+    const found: string[] = [];
+    for (const { name, bytes } of tables) {
+      const conditions = [
+        `strpos(t::text, $1) > 0`,
+        ...(bytes ?? []).map((column) => `position(convert_to($1, 'UTF8') IN t."${column}") > 0`),
+      ];
+      const rows = await app.query(
+        `SELECT 1 FROM "${name}" t WHERE ${conditions.join(' OR ')} LIMIT 1`,
+        [text],
+      );
+      if (rows.length > 0) found.push(name);
+    }
+    return found;
+  }
+
+  async function refreshed(): Promise<void> {
+    do await app.app.get(ThreadsRefresher).refresh();
+    while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
+    const isOver = `slot < now() - interval '5 minutes'`; // the others are left
+    do await app.app.get(CallSlotsRefresher).refresh();
+    while ((await app.query(`SELECT FROM call_slot_marks WHERE ${isOver} LIMIT 1`)).length > 0);
+    do await app.app.get(ProjectsRefresher).refresh();
+    while ((await app.query('SELECT FROM project_marks LIMIT 1')).length > 0);
+  }
+
+  describe('POST /calls/purge', () => {
+    it('erases calls by id with their descendants, the deleted ones too, and the feedback on them', async () => {
+      const project_id = aProject();
+      await aCall(project_id, 'root');
+      await aCall(project_id, 'child', { parent_id: 'root' });
+      await aCall(project_id, 'grandchild', { parent_id: 'child' });
+      await aCall(project_id, 'elsewhere', { parent_id: 'root', trace_id: 'another' });
+      await aCall(project_id, 'other');
+      await done('/call/end', { end: anEnd({ project_id, id: 'ended only' }) });
+      for (const ref of [
+        'call/root',
+        'call/grandchild/attr/x',
+        'call/root-2',
+        'call/root0',
+        'call/other',
+      ])
+        await aRemark(project_id, ref);
+      await done('/calls/delete', { project_id, call_ids: ['child'] });
+      const body = { project_id, call_ids: ['root', 'ended only', 'unknown'] };
+      expect(await done('/calls/purge', body)).toEqual({
+        erasing_id: expect.any(String),
+        is_done: true,
+        num_erased: { calls: 4, feedback: 2 },
+      });
+      expect(await idsIn(project_id)).toEqual(['elsewhere', 'other']);
+      expect(await remarksIn(project_id)).toEqual([
+        refOf(project_id, 'call/other'),
+        refOf(project_id, 'call/root-2'),
+        refOf(project_id, 'call/root0'),
+      ]);
+    });
+
+    it('erases the calls that a filter and a query match, and no others', async () => {
+      const [project_id, neighbour] = [aProject(), aProject()];
+      for (const project of [project_id, neighbour])
+        for (let i = 0; i < 6; i++)
+          await aCall(project, `c${i}`, { op_name: `op${i % 2}`, inputs: { n: i } });
+      await done('/calls/delete', { project_id, call_ids: ['c3'] });
+      const query = { $expr: { $gt: [{ $getField: 'inputs.n' }, { $literal: 2 }] } };
+      const body = { project_id, filter: { op_names: ['op1'] }, query };
+      expect((await done('/calls/purge', body)).num_erased).toEqual({ calls: 2 });
+      expect(await idsIn(project_id)).toEqual(['c0', 'c1', 'c2', 'c4']);
+      expect((await done('/calls/purge', { project_id, filter: {} })).num_erased).toEqual({
+        calls: 4,
+      });
+      expect(await idsIn(neighbour)).toHaveLength(6);
+    });
+
+    it('erases the calls that started before an instant, and ends alone by their end', async () => {
+      const project_id = aProject();
+      for (const second of [0, 10, 20])
+        await aCall(project_id, `s${second}`, { started_at: at(second) });
+      for (const second of [1, 11])
+        await done('/call/end', {
+          end: anEnd({ project_id, id: `e${second}`, ended_at: at(second) }),
+        });
+      const body = { project_id, before: at(10) };
+      expect((await done('/calls/purge', body)).num_erased).toEqual({ calls: 2 });
+      expect(await idsIn(project_id)).toEqual(['e11', 's10', 's20']);
+    });
+
+    it('erases more than one batch of calls, of feedback and of bytes', async () => {
+      const project_id = aProject();
+      await app.query(
+        `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+         SELECT $1, 'c' || n, 'op', 't', now(), '{}', '{}' FROM generate_series(1, 1200) n`,
+        [project_id],
+      );
+      await app.query(
+        `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+         SELECT $1, 'large' || n, 'op', 't', now(), '{}', to_json((SELECT string_agg(md5(random()::text), '')
+           FROM generate_series(1, 100000) WHERE n > 0)) FROM generate_series(1, 4) n`,
+        [project_id],
+      );
+      await app.query(
+        `INSERT INTO feedback (project_id, id, feedback_type, ref, user_id, payload)
+         SELECT $1, 'f' || n, 'custom', $2, 'ada', '{}' FROM generate_series(1, 2500) n`,
+        [project_id, refOf(project_id, 'call/c7')],
+      );
+      expect((await done('/calls/purge', { project_id, filter: {} })).num_erased).toEqual({
+        calls: 1204,
+        feedback: 2500,
+      });
+      expect(await idsIn(project_id)).toEqual([]);
+    });
+
+    it.each([
+      [{}],
+      [{ call_ids: ['a'], before: at(0) }],
+      [{ filter: {}, before: at(0) }],
+      [{ call_ids: ['a'], query: { $expr: { $literal: true } } }],
+    ])('refuses %j: not exactly one way to say which', async (fields) => {
+      const { status, body } = await app.post('/calls/purge', {
+        project_id: aProject(),
+        ...fields,
+      });
+      expect([status, body.code]).toEqual([400, 'invalid_request']);
+      expect(body.detail).toContain('exactly one');
+    });
+
+    it('refuses a query that names no field before anything is written down', async () => {
+      const project_id = aProject();
+      const query = { $expr: { $eq: [{ $getField: 'nothing' }, { $literal: 1 }] } };
+      expect((await app.post('/calls/purge', { project_id, query })).status).toBe(400);
+      expect(await app.query('SELECT FROM erasings WHERE project_id = $1', [project_id])).toEqual(
+        [],
+      );
+    });
+
+    it('answers the same erasing to the same Idempotency-Key, and erases nothing twice', async () => {
+      const project_id = aProject();
+      await aCall(project_id, 'a');
+      const body = { project_id, filter: {} };
+      const headers = { 'idempotency-key': 'one' };
+      const first = await done('/calls/purge', body, headers);
+      await aCall(project_id, 'b');
+      expect(await done('/calls/purge', body, headers)).toEqual(first);
+      expect(await idsIn(project_id)).toEqual(['b']);
+    });
+
+    it('leaves nothing of what was asked for when it has ended', async () => {
+      const project_id = aProject();
+      const query = {
+        $expr: { $eq: [{ $getField: 'inputs.mail' }, { $literal: 'eve@secret.example' }] },
+      };
+      await done('/calls/purge', { project_id, query });
+      expect(await tablesWith('eve@secret.example')).toEqual([]);
+    });
+
+    it('goes on after a failure, where it was', async () => {
+      const project_id = aProject();
+      for (let i = 0; i < 3; i++) await aCall(project_id, `c${i}`);
+      // an erasing that a process has left behind after its first call
+      await app.query(
+        `INSERT INTO erasings (project_id, id, kind, request, cursor, counts, key_id, user_name, touched_at)
+         VALUES ($1, gen_random_uuid(), 'calls', '{"filter":{}}', '{"after":"c0"}', '{"calls":1}',
+           gen_random_uuid(), 'ada', now() - interval '1 hour')`,
+        [project_id],
+      );
+      await app.app.get(ErasingsService).takeOver();
+      expect(await idsIn(project_id)).toEqual(['c0']);
+      const [row] = await app.query(`SELECT * FROM erasings WHERE project_id = $1`, [project_id]);
+      expect(row).toMatchObject({ counts: { calls: 3 }, request: null, cursor: null });
+      expect(row.ended_at).not.toBeNull();
+    });
+
+    it('keeps the statistics of threads exact while others write', async () => {
+      const project_id = aProject();
+      const turn = fc.record({
+        id: fc.constantFrom(...Array.from({ length: 30 }, (_, i) => `t${i}`)),
+        thread_id: fc.constantFrom('a', 'b', 'c', 'd'),
+        second: fc.integer({ min: 0, max: 1000 }),
+      });
+      const write = async () => {
+        for (const { id, thread_id, second } of fc.sample(turn, 30)) {
+          const times = { started_at: at(second), turn_id: id, thread_id };
+          await aCall(project_id, id, times);
+          if (second % 2)
+            await done('/call/end', { end: anEnd({ project_id, id, ended_at: at(second + 7) }) });
+        }
+      };
+      const purge = async () => {
+        for (const { id, thread_id, second } of fc.sample(turn, 8)) {
+          const which = [
+            { call_ids: [id] },
+            { filter: { thread_ids: [thread_id] } },
+            { before: at(second) },
+          ];
+          await done('/calls/purge', { project_id, ...which[second % 3] });
+        }
+      };
+      const expectExact = async () => {
+        const answer = await app.post('/threads/stream_query', { project_id });
+        expect(linesOf(answer)).toEqual(
+          threadsOf(await app.query<StoredCall>(STORED_CALLS, [project_id])),
+        );
+      };
+      for (let round = 0; round < 2; round++) {
+        await Promise.all([
+          write(),
+          write(),
+          purge(),
+          purge(),
+          app.app.get(ThreadsRefresher).refresh(),
+        ]);
+        await expectExact();
+        await refreshed();
+        await expectExact();
+      }
+      await done('/calls/purge', { project_id, filter: {} });
+      await refreshed();
+      expect(await app.query('SELECT FROM threads WHERE project_id = $1', [project_id])).toEqual(
+        [],
+      );
+    });
+  });
+
+  describe('POST /objs/purge', () => {
+    const publish = async (project_id: string, val: unknown): Promise<string> =>
+      (await done('/obj/create', { obj: { project_id, object_id: 'o', val } })).digest;
+    const versions = (project: string) =>
+      app.query(
+        `SELECT version_index, is_latest FROM object_versions WHERE project_id = $1 ORDER BY version_index`,
+        [project],
+      );
+
+    it('erases versions by word, the deleted ones too, with their feedback; the newest left becomes the latest', async () => {
+      const project_id = aProject();
+      const [first, second, third] = [
+        await publish(project_id, 1),
+        await publish(project_id, 2),
+        await publish(project_id, 3),
+      ];
+      for (const digest of [first, second]) await aRemark(project_id, `object/o:${digest}`);
+      await done('/obj/delete', { project_id, object_id: 'o', digests: [first] });
+      const body = { project_id, object_id: 'o', digests: [first, 'latest'] };
+      expect((await done('/objs/purge', body)).num_erased).toEqual({
+        object_versions: 2,
+        feedback: 1,
+      });
+      expect(await versions(project_id)).toEqual([{ version_index: 1, is_latest: true }]);
+      expect(await remarksIn(project_id)).toEqual([refOf(project_id, `object/o:${second}`)]);
+      expect(third).not.toBe(second);
+    });
+
+    it('keeps feedback on a digest that has another version', async () => {
+      const project_id = aProject();
+      const digest = await publish(project_id, 1);
+      await done('/obj/delete', { project_id, object_id: 'o' });
+      await publish(project_id, 1);
+      await aRemark(project_id, `object/o:${digest}`);
+      await done('/objs/purge', { project_id, object_id: 'o', digests: ['v0'] });
+      expect(await remarksIn(project_id)).toHaveLength(1);
+      expect(await versions(project_id)).toEqual([{ version_index: 1, is_latest: true }]);
+    });
+
+    it('erases all versions without digests, in more than one batch', async () => {
+      const project_id = aProject();
+      for (let i = 0; i < 25; i++) await publish(project_id, i);
+      const body = { project_id, object_id: 'o' };
+      expect((await done('/objs/purge', body)).num_erased).toEqual({ object_versions: 25 });
+      expect(await versions(project_id)).toEqual([]);
+      expect((await app.post('/objs/purge', body)).status).toBe(404);
+    });
+
+    it('erases none when one of the words means none', async () => {
+      const project_id = aProject();
+      await publish(project_id, 1);
+      const body = { project_id, object_id: 'o', digests: ['v0', 'v7'] };
+      const { status, body: problem } = await app.post('/objs/purge', body);
+      expect([status, problem.detail]).toEqual([404, 'there is no object o:v7']);
+      expect(await versions(project_id)).toHaveLength(1);
+    });
+  });
+
+  describe('POST /project/delete', () => {
+    it('leaves nothing of a project but the audit and keys, and its neighbour as it was', async () => {
+      const [own, neighbour] = [await plant(app, aProject()), await plant(app, aProject())];
+      const { project: project_id, marker } = own;
+      await done(
+        '/feedback/create',
+        {
+          project_id,
+          svc_ref: refOf(project_id, 'call/call'),
+          feedback_type: 'x',
+          payload: { marker },
+        },
+        { 'idempotency-key': 'keeps the payload' },
+      );
+      await done('/retention/set', { project_id, calls_days: 30 });
+      const before = await contentsOf(neighbour.project);
+      const headers = { 'idempotency-key': 'delete' };
+      const answer = await done('/project/delete', { project_id }, headers);
+      expect(answer).toMatchObject({
+        is_done: true,
+        num_erased: { calls: 5, models: 1, files: 1, builds: 1 }, // one waits for its span
+      });
+      await refreshed();
+      expect(await tablesWith(marker)).toEqual(['api_keys', 'audit_events']);
+      expect(await tablesOf(project_id)).toEqual(['audit_events', 'erasings', 'idempotency_keys']);
+      expect(await contentsOf(neighbour.project)).toEqual(before);
+      expect(
+        (await app.post('/obj/read', { project_id, object_id: OBJECT, digest: 'latest' })).status,
+      ).toBe(404);
+      expect(await done('/project/delete', { project_id }, headers)).toEqual(answer);
+    });
+
+    /** Every table but the audit, of one project. */
+    async function contentsOf(project: string) {
+      const { contents } = await import('../support/planted.js');
+      return contents(app, project);
+    }
+
+    async function tablesOf(project: string): Promise<string[]> {
+      const tables = await app.query<{ name: string }>(`
+        SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'project_id'
+        WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY 1`);
+      const found: string[] = [];
+      for (const { name } of tables)
+        if (
+          (await app.query(`SELECT FROM "${name}" WHERE project_id = $1 LIMIT 1`, [project]))
+            .length > 0
+        )
+          found.push(name);
+      return found;
+    }
+
+    it('ends an upload that is under way', async () => {
+      const project_id = aProject();
+      await app.query(`INSERT INTO uploads (project_id, id) VALUES ($1, gen_random_uuid())`, [
+        project_id,
+      ]);
+      expect((await done('/project/delete', { project_id })).num_erased).toEqual({ uploads: 1 });
+    });
+  });
+
+  it('runs VACUUM twice after many calls were erased, so that the indexes use their room again', async () => {
+    const project_id = aProject();
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs)
+       SELECT $1, n, 'op', 't', now(), '{}', '{}' FROM generate_series(1, 10000) n`,
+      [project_id],
+    );
+    const statistics = async () =>
+      (await app.query(`SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'calls'`))[0];
+    const before = Number((await statistics()).vacuum_count);
+    await done('/calls/purge', { project_id, filter: {} });
+    const vacuumed = (times: number) =>
+      until(async () => Number((await statistics()).vacuum_count) === before + times);
+    await vacuumed(1);
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 10_000); // the rest between the two
+    await vacuumed(2);
+    jest.restoreAllMocks();
+    expect(await idsIn(project_id)).toEqual([]);
+  });
+
+  it('counts what it has erased in /metrics', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 'a');
+    const count = async () =>
+      Number(
+        /skein_erased_rows_total\{what="calls",by="request"\} (\d+)/.exec(
+          await (await fetch(`${app.url}/metrics`)).text(),
+        )?.[1] ?? 0,
+      );
+    const before = await count();
+    await done('/calls/purge', { project_id, call_ids: ['a'] });
+    expect(await count()).toBe(before + 1);
+  });
+});
+
+it('an erasing whose process is killed in the middle is ended by the next one', async () => {
+  const database = await openTestDatabase();
+  const env = { DATABASE_URL: database.url };
+  const source = await new DataSource(dataSourceOptions(database.url)).initialize();
+  const project_id = 'acme/killed';
+  await source.query(
+    `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs, turn_id, thread_id)
+     SELECT $1, 'c' || n, 'op', 't', now(), '{}', json_build_object('text', repeat(md5(n::text), 10)), 'c' || n, 'th' || n % 9
+     FROM generate_series(1, 40000) n`,
+    [project_id],
+  );
+  const left = async () =>
+    Number(
+      (
+        await source.query(`SELECT count(*) AS left FROM calls WHERE project_id = $1`, [project_id])
+      )[0].left,
+    );
+  const first = await startServer(env);
+  const answer = first.post('/project/delete', { project_id }).catch(() => undefined);
+  await until(async () => (await left()) < 40_000);
+  await first.stop('SIGKILL');
+  await answer;
+  const rest = await left();
+  expect(rest).toBeGreaterThan(0);
+  const second = await startServer({ ...env, BOOTSTRAP_API_KEY: first.key });
+  await source.query(`UPDATE erasings SET touched_at = now() - interval '1 minute'`);
+  const ended = `SELECT counts FROM erasings WHERE ended_at IS NOT NULL`;
+  await until(async () => (await source.query(ended)).length > 0);
+  expect(await source.query(ended)).toEqual([{ counts: { calls: 40_000 } }]);
+  expect(await left()).toBe(0);
+  await until(
+    async () =>
+      (await source.query('SELECT 1 FROM thread_marks UNION ALL SELECT 1 FROM threads')).length ===
+      0,
+  );
+  await second.stop();
+  await source.destroy();
+  await database.drop();
+});

@@ -1,0 +1,196 @@
+import pg from 'pg';
+import { makersOfCalls } from '../../src/builds/lineage.query.js';
+import type { Recipe } from '../../src/builds/recipe.js';
+import { unitsQuery } from '../../src/builds/units.query.js';
+import { threadedTracesQuery, turnRootsQuery } from '../../src/calls/turn-roots.query.js';
+import { Caller } from '../../src/platform/auth/caller.js';
+import { objectsQuery } from '../../src/objects/objects.query.js';
+import { nextJobs } from '../../src/preview/jobs/queue.query.js';
+import { openJobOf } from '../../src/preview/jobs/training-jobs.query.js';
+import { type Sql, sql } from '../../src/platform/query/sql.js';
+import { openTestDatabase, type TestDatabase, unlessCluster } from '../support/database.js';
+
+const PROJECT = 'acme/demo';
+const MODEL = '00000000-0000-7000-8000-000000000001';
+/** Below some 2,000 calls every index costs the same, so PostgreSQL may read all of them for each. */
+const CALLS = 4000;
+/** As many jobs, and of a few calls as many models, as PostgreSQL joined by comparing all with all. */
+const JOBS = 800;
+/** So many calls there are when a plan is made that is kept. */
+const BEFORE = [0, 1000, 5000];
+/** Rows that a statement may read or compare for each item; comparing all with all makes hundreds. */
+const MOST = 25;
+
+interface Node {
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  Plans?: Node[];
+}
+
+/** Rows that the nodes of a plan made or removed. */
+const rowsOf = (node: Node): number =>
+  node['Actual Loops'] *
+    (node['Actual Rows'] +
+      (node['Rows Removed by Filter'] ?? 0) +
+      (node['Rows Removed by Join Filter'] ?? 0)) +
+  (node.Plans ?? []).reduce((rows, child) => rows + rowsOf(child), 0);
+
+/** Tables that were just filled and never analysed: PostgreSQL expects few rows of them, and may choose to compare all with all. */
+unlessCluster('the coordinator does not see the plans of its shards').describe(
+  'the work of a statement grows in proportion to its items',
+  () => {
+    let database: TestDatabase;
+    let client: pg.Client;
+    beforeEach(async () => {
+      database = await openTestDatabase();
+      client = new pg.Client(database.url);
+      await client.connect();
+      await client.query('BEGIN'); // autovacuum sees nothing of it
+    });
+    afterEach(async () => {
+      await client.end();
+      await database.drop();
+    });
+
+    async function rowsPerItem(items: number, query: Sql): Promise<number> {
+      const { text, values } = query.toQuery();
+      const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${text}`, values);
+      return rowsOf(rows[0]['QUERY PLAN'][0].Plan) / items;
+    }
+    const storeCalls = (count: number, columns: string, values: string) =>
+      client.query(
+        `INSERT INTO calls (project_id, id, op_name, started_at, ${columns})
+         SELECT '${PROJECT}', 'c' || i, 'op', now() + i * interval '1 s', ${values} FROM generate_series(1, $1::int) i`,
+        [count],
+      );
+    const storeModels = (count: number) =>
+      client.query(
+        `INSERT INTO models (project_id, id, name, base_model, user_id)
+         SELECT '${PROJECT}', ('00000000-0000-7000-8000-' || lpad(i::text, 12, '0'))::uuid, 'm' || i, 'base', 'ada'
+         FROM generate_series(1, $1::int) i`,
+        [count],
+      );
+    const storeJobs = (status: string) =>
+      client.query(
+        `WITH jobs AS (
+           INSERT INTO training_jobs (project_id, id, model_id, batch_id, status, user_id, created_at)
+           SELECT '${PROJECT}', ('00000000-0000-7000-9000-' || lpad(i::text, 12, '0'))::uuid, '${MODEL}', gen_random_uuid(),
+             ${status}, 'ada', now() + i * interval '1 s' FROM generate_series(1, ${JOBS}) i
+           RETURNING project_id, batch_id, model_id)
+         INSERT INTO trajectory_batches (project_id, id, model_id, step, num_groups, num_trajectories, body_bytes, body_sha256,
+           payload_bytes, payload_sha256)
+         SELECT project_id, batch_id, model_id, 0, 1, 1, 1, '', 1, '' FROM jobs`,
+      );
+
+    it('finds the roots of many traces whose spans name threads', async () => {
+      await storeCalls(
+        CALLS,
+        'trace_id, parent_id, thread_id, otel_dump',
+        `'t' || i / 2, CASE WHEN i % 2 = 1 THEN 'c' || i - 1 END, CASE WHEN i % 2 = 1 THEN 'thread' END, '{}'`,
+      );
+      const traces = Array.from({ length: CALLS / 2 }, (_, i) => `t${i}`);
+      expect(await rowsPerItem(CALLS, turnRootsQuery(PROJECT, traces))).toBeLessThan(MOST);
+    });
+
+    it('finds the first turns of many threads', async () => {
+      await storeCalls(CALLS, 'trace_id, thread_id, turn_id', `'t' || i, 'thread' || i, 'c' || i`);
+      const recipe = { unit: 'thread', since: null, until: null, limit: CALLS } as Recipe;
+      const query = unitsQuery({
+        projectId: PROJECT,
+        recipe,
+        condition: sql`TRUE`,
+        untrained: null,
+      });
+      expect(await rowsPerItem(CALLS, query)).toBeLessThan(MOST);
+    });
+
+    it('finds the next of many jobs of a model of which as many have ended', async () => {
+      await storeModels(1);
+      await storeJobs(`CASE WHEN i <= ${JOBS / 2} THEN 'cancelled' ELSE 'queued' END`);
+      const trainer = new Caller(
+        { id: MODEL, userName: 'ada', role: 'trainer', scopes: ['acme/*'], expiresAt: null },
+        { challenge: 'Bearer', isActive: async () => true },
+      );
+      expect(await rowsPerItem(JOBS, nextJobs(trainer, []))).toBeLessThan(MOST);
+    });
+
+    it('finds the job of a body among many jobs of a model', async () => {
+      await storeModels(1);
+      await storeJobs(`'queued'`);
+      const model = { project_id: PROJECT, id: MODEL, name: 'm1', base_model: 'base' };
+      expect(await rowsPerItem(JOBS, openJobOf(model, Buffer.alloc(32)))).toBeLessThan(MOST);
+    });
+
+    it('finds versions of an object by many tags', async () => {
+      const versions = 1000;
+      await client.query(
+        `INSERT INTO object_versions (project_id, object_id, version_index, digest, created_at, is_latest, kind, size_bytes, val)
+         SELECT '${PROJECT}', 'prompt', i, 'digest' || i, now(), false, 'object', 2, '{}' FROM generate_series(1, $1::int) i`,
+        [versions],
+      );
+      await client.query(
+        `INSERT INTO object_tags (project_id, object_id, version_index, tag)
+         SELECT '${PROJECT}', 'prompt', i, 'tag' || i || '-' || k FROM generate_series(1, $1::int) i, generate_series(1, 20) k`,
+        [versions],
+      );
+      const tags = Array.from({ length: 1000 }, (_, i) => `tag${i + 1}-1`);
+      const query = objectsQuery({ project_id: PROJECT, filter: { tags } });
+      expect(await rowsPerItem(versions, query)).toBeLessThan(MOST);
+    });
+
+    it('finds the checkpoints that made many calls among many models', async () => {
+      await storeModels(JOBS);
+      await storeCalls(JOBS, 'trace_id, inputs', `'t' || i, '{"model":"other:step1"}'`);
+      const calls = Array.from({ length: JOBS }, (_, i) => `c${i + 1}`);
+      expect(await rowsPerItem(JOBS, makersOfCalls(PROJECT, calls))).toBeLessThan(MOST);
+    });
+
+    /** A connection keeps plans, so those that it makes first are for tables that are small or empty. */
+    describe('plans that are kept', () => {
+      const store = (name: string, count: number) =>
+        client.query(
+          `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+         SELECT '${PROJECT}', $1 || n, $1 || n, 'p', 'op', now() FROM generate_series(1, $2) n`,
+          [name, count],
+        );
+      const allReads = async () => {
+        const { rows } = await client.query(
+          `SELECT seq_tup_read + idx_tup_fetch AS reads FROM pg_stat_xact_user_tables WHERE relname = 'calls'`,
+        );
+        return Number(rows[0].reads);
+      };
+
+      /** How many calls 100 looks read when the plan was made for `before` calls. */
+      async function readsOf(
+        before: number,
+        look: (id: string) => Promise<unknown>,
+      ): Promise<number> {
+        await store('early', before);
+        for (let i = 0; i < 10; i++) await look(`early${i}`);
+        await store('c', 1000);
+        const reads = await allReads();
+        for (let i = 1; i <= 100; i++) await look(`c${i}`);
+        return (await allReads()) - reads;
+      }
+
+      it.each(BEFORE)('find the trace of a call by its id (made for %d calls)', async (before) => {
+        const reads = await readsOf(before, (id) =>
+          client.query(`SELECT skein_trace('${PROJECT}', $1)`, [id]),
+        );
+        expect(reads).toBe(100);
+      });
+
+      it.each(BEFORE)(
+        'find the spans of a trace by the trace (made for %d calls)',
+        async (before) => {
+          const reads = await readsOf(before, (id) =>
+            client.query(threadedTracesQuery(PROJECT, [id]).toQuery()),
+          );
+          expect(reads).toBe(100);
+        },
+      );
+    });
+  },
+);

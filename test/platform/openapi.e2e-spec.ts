@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { maxHeaderSize } from 'node:http';
+import { getMetadataStorage } from 'class-validator';
+import '../../src/app.module.js';
+import { MAX_USAGE_CALLS } from '../../src/calls/usage/call-usage.dto.js';
+import { MAX_USAGE_BYTES } from '../../src/calls/usage/call-usage.query.js';
+import { MAX_ENTRIES } from '../../src/calls/usage/call-usage.service.js';
+import { MAX_EVENTS } from '../../src/langfuse/langfuse.dto.js';
+import { MAX_SCORES } from '../../src/langfuse/langfuse.service.js';
+import { MAX_TAGS } from '../../src/objects/labels.dto.js';
+import { MAX_BATCH } from '../../src/calls/calls.dto.js';
+import { MAX_INDEXES, MAX_OF_PROJECT } from '../../src/calls/indexes/call-indexes.service.js';
+import { ATTEMPTS } from '../../src/platform/auth/failed-attempts.js';
+import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../../src/platform/http/inflated.js';
+import { MAX_DEPTH as MAX_JSON_DEPTH } from '../../src/platform/json/json-text.js';
+import type { Dto } from '../../src/platform/http/validation.js';
+import { loadConfig } from '../../src/platform/config/config.js';
+import { BEAT_MS, MAX_STREAMS, MAX_STREAMS_OF_KEY } from '../../src/platform/events/events.service.js';
+import { STATEMENT_MS } from '../../src/platform/database/limits.js';
+import { STALLED_AFTER_MS } from '../../src/platform/database/row-stream.js';
+import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
+import { MAX_PAYLOAD_BYTES } from '../../src/feedback/feedback.service.js';
+import { MAX_FILE_BYTES } from '../../src/objects/files.service.js';
+import { MAX_ROWS } from '../../src/objects/tables.dto.js';
+import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../../src/platform/query/columns.js';
+import { MAX_POSITION_BYTES } from '../../src/platform/query/after.js';
+import {
+  MAX_DEPTH,
+  MAX_LITERAL,
+  MAX_LITERALS,
+  MAX_NODES,
+  MAX_SUBSTR,
+} from '../../src/platform/query/expression.js';
+
+/** The committed description; `npm run check:generated` keeps it equal to what the service answers. */
+const document = JSON.parse(readFileSync('openapi.json', 'utf8'));
+const operations: [string, any][] = Object.entries<any>(document.paths).flatMap(([path, methods]) =>
+  Object.entries<any>(methods).map(([method, operation]): [string, any] => [
+    `${method.toUpperCase()} ${path}`,
+    operation,
+  ]),
+);
+
+const namesOf = (parameters: { name: string }[]) =>
+  Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter]));
+
+/** Spelled out where it is used; a recipe is the value of an object, which may be any JSON. */
+const UNNAMED = /^(SortDto|Recipe\w+)$/;
+
+/** Every class with rules for fields, and the fields, those of the classes that it extends among them. */
+function dtos(): [name: string, fields: string[]][] {
+  const storage = getMetadataStorage();
+  const { validationMetadatas } = storage as unknown as { validationMetadatas: Map<Dto, unknown> };
+  const all = [...validationMetadatas.keys()];
+  const isBase = (dto: Dto) => all.some(({ prototype }) => prototype instanceof dto);
+  return all
+    .filter((dto) => !isBase(dto) && !UNNAMED.test(dto.name))
+    .map((dto) => [
+      dto.name,
+      storage
+        .getTargetValidationMetadatas(dto, '', true, false)
+        .map(({ propertyName }) => propertyName),
+    ]);
+}
+
+describe('openapi.json', () => {
+  it.each(operations)('%s says what it is, who may call it and how it fails', (name, operation) => {
+    expect(operation.summary ?? 'no comment above the handler:').toMatch(/\w\.?$/);
+    expect(operation.tags).toHaveLength(1);
+    const isPublic = [
+      'GET /health',
+      'GET /ready',
+      'GET /server_info',
+      'GET /api/public/health',
+    ].includes(name);
+    expect(Boolean(operation.security)).toBe(!isPublic);
+    expect(operation.responses['200'] ?? operation.responses['207']).toBeDefined();
+    expect(operation.responses.default.content).toHaveProperty('application/problem+json');
+  });
+
+  it('gives every operation an id of its own', () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it.each(dtos())('has every field of %s', (name, fields) => {
+    const { properties } = document.components.schemas[name] ?? {
+      properties: operations
+        .map(([, { parameters = [] }]) => namesOf(parameters))
+        .find((names) => fields.every((field) => field in names)),
+    };
+    if (!properties) throw new Error('openapi.json does not have it: run `npm run generate`');
+    expect(Object.keys(properties)).toEqual(expect.arrayContaining(fields));
+  });
+
+  it('has no dangling reference', () => {
+    const refs = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name!,
+    );
+    for (const name of refs) expect(document.components.schemas).toHaveProperty(name);
+  });
+});
+
+it('docs/limits.md gives the numbers of the code', () => {
+  const numbersIn = (text: string) =>
+    [...text.matchAll(/\d[\d,]*/g)].map(([number]) => Number(number.replaceAll(',', '')));
+  const page = readFileSync('docs/limits.md', 'utf8');
+  const listed = Object.fromEntries(
+    [...page.matchAll(/^\| (.+?) +\| (.+?) +\|/gm)].map(([, what, limit]) => [
+      what!.replace(/\d[\d,]*/g, 'N'),
+      numbersIn(what!).concat(numbersIn(limit!)),
+    ]),
+  );
+  const config = loadConfig({});
+  const { bodyTimeoutSeconds: silence } = config;
+  expect(listed).toMatchObject({
+    'address and headers': [maxHeaderSize],
+    'inflated bytes': [config.maxBodyBytes],
+    'inflated bytes with trajectory groups': [config.maxTrainingBodyBytes, expect.anything()],
+    'levels of free-form JSON, and of training bodies': [MAX_JSON_DEPTH],
+    'items of `/call/upsert_batch`': [MAX_BATCH],
+    'rows of a table': [MAX_ROWS],
+    'payload of feedback': [MAX_PAYLOAD_BYTES],
+    'tags of a version; aliases of an object': [MAX_TAGS],
+    'events of `/api/public/ingestion`; scores in a list': [MAX_EVENTS, MAX_SCORES],
+    'calls of `/calls/usage` and `/trace/usage`; call and model pairs': [
+      MAX_USAGE_CALLS,
+      MAX_ENTRIES,
+    ],
+    'usage of one of their calls': [MAX_USAGE_BYTES],
+    'time without data, and delay behind N bytes a second': [HELD_RATE, silence],
+    'memory of all bodies of a process, a half for one key': [
+      config.bodyBudgetBytes,
+      expect.anything(),
+    ],
+    'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
+    'nodes of `query`, every item of `$in` is one': [MAX_NODES],
+    'levels of `query`': [MAX_DEPTH],
+    'name of a field': [MAX_NAME, MAX_STEPS],
+    'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
+    'a text literal; all literals of a query': [MAX_LITERAL, MAX_LITERALS],
+    'all texts in `after`': [MAX_POSITION_BYTES],
+    'text that `$contains` searches for': [MAX_SUBSTR],
+    'indexes on fields of a project, of all': [MAX_OF_PROJECT, MAX_INDEXES],
+    'a count, a list or a batch of a stream': [config.readTimeoutSeconds],
+    'a write or a short read': [STATEMENT_MS.write / 1000],
+    'a stream whose reader takes nothing': [STALLED_AFTER_MS / 1000, SLOW_AFTER_MS / 1000],
+    'a whole stream': [STATEMENT_MS.stream / 1000],
+    'streams, counts, purges and uploads under way in a process': expect.arrayContaining([
+      WAIT_MS / 1000,
+    ]),
+    'streams of events of a process, of a key in it': [MAX_STREAMS, MAX_STREAMS_OF_KEY],
+    'a stream of events that has not taken the last heartbeat': [BEAT_MS / 1000],
+    'a file': [MAX_FILE_BYTES],
+    'the same for a file or a training body, at N bytes a second': [STREAMED_RATE, silence],
+    'failed authentications of an address, a minute': [ATTEMPTS],
+  });
+});
