@@ -10,7 +10,7 @@ const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
 const { elementSpans, hasOpaqueEscapes, memberSpans, skipValue } = await import(
   new URL('src/platform/json/json-text.js', dist).href
 );
-const { objectDigest } = await import(new URL('src/objects/digest.js', dist).href);
+const { objectDigest } = await import(new URL('src/tracing/objects/digest.js', dist).href);
 
 const prose = 'The quick brown fox jumps over the lazy dog, and says "why"?\n'.repeat(60);
 const chinese = '敏捷的棕色狐狸跳过了懒狗。'.repeat(200);

@@ -16,7 +16,7 @@ import {
   lockQuery,
   objectsQuery,
   publishQuery,
-} from '../dist/src/objects/objects.query.js';
+} from '../dist/src/tracing/objects/objects.query.js';
 import { dataFolder } from './support.mjs';
 
 const wanted = new Set(process.argv.slice(2));

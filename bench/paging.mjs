@@ -6,9 +6,9 @@
  */
 import { once } from 'node:events';
 import http from 'node:http';
-import { callRows } from '../dist/src/calls/calls.query.js';
-import { objectsQuery } from '../dist/src/objects/objects.query.js';
-import { threadsQuery } from '../dist/src/threads/threads.query.js';
+import { callRows } from '../dist/src/tracing/calls/read/calls.query.js';
+import { objectsQuery } from '../dist/src/tracing/objects/objects.query.js';
+import { threadsQuery } from '../dist/src/tracing/threads/threads.query.js';
 import { serviceAndDatabase } from './support.mjs';
 
 const ROWS = Number(process.argv.find((word) => /^\d+$/.test(word)) ?? 200_000);

@@ -3,7 +3,7 @@
 //   npm run build && node bench/table-settings.mjs
 import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { upsertQuery } from '../dist/src/calls/calls.upsert.js';
+import { upsertQuery } from '../dist/src/tracing/calls/ingest/calls.upsert.js';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { dataFolder, withSchema } from './support.mjs';
 

@@ -15,7 +15,7 @@ const TURNS_PER_THREAD = 10;
 
 const load = (path) => import(new URL(`../dist/${path}`, import.meta.url).href);
 const { openEmbeddedPostgres } = await load('src/platform/postgres/embedded-postgres.js');
-const { upsertQuery } = await load('src/calls/calls.upsert.js');
+const { upsertQuery } = await load('src/tracing/calls/ingest/calls.upsert.js');
 
 const NO_INDEXES = `DROP INDEX calls_turns_idx; DROP INDEX calls_turns_started_idx`;
 const NO_TRIGGERS = ['inserted', 'updated', 'deleted']

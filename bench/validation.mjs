@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import 'reflect-metadata';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { CallStartBodyDto } from '../dist/src/calls/calls.dto.js';
+import { CallStartBodyDto } from '../dist/src/tracing/calls/calls.dto.js';
 import { validate } from '../dist/src/platform/http/validation.js';
 
 const start = {

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { pricedName } from '../dist/src/costs/builtin-prices.js';
+import { pricedName } from '../dist/src/tracing/costs/builtin-prices.js';
 import { toldBy } from '../dist/src/otel/log-messages.js';
 import { logsOfJson, logsOfProtobuf } from '../dist/src/otel/otlp-logs.js';
 import { spansOfJson, spansOfProtobuf } from '../dist/src/otel/otlp.js';

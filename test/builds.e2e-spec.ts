@@ -18,7 +18,7 @@ import {
   toolCall,
   user,
 } from './support/rollouts.js';
-import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
+import { RetentionSweeper } from '../src/tracing/retention/retention.sweeper.js';
 import { BuildsErasing } from '../src/builds/builds-erasing.service.js';
 
 const app = useApp();

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { RetentionSweeper } from '../src/retention/retention.sweeper.js';
+import { RetentionSweeper } from '../src/tracing/retention/retention.sweeper.js';
 import { basic, send, openApp, startApp, type TestApp } from './support/app.js';
 
 let app: TestApp;

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CallsModule } from '../calls/calls.module.js';
-import { ObjectsModule } from '../objects/objects.module.js';
+import { CallsModule } from '../tracing/calls/calls.module.js';
+import { ObjectsModule } from '../tracing/objects/objects.module.js';
 import { PreviewModule } from '../preview/preview.module.js';
 import { Builder } from './builder.js';
 import { BuildsController } from './builds.controller.js';

@@ -1,6 +1,6 @@
 import { column, jsonAt, jsonValueAt } from '../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../platform/query/sql.js';
-import { visibleIn } from '../query/visible-calls.js';
+import { visibleIn } from '../tracing/visible-calls.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError, invalidRequest } from '../platform/errors.js';
 import { parseRef } from '../platform/http/refs.js';
-import { ObjectsService } from '../objects/objects.service.js';
+import { ObjectsService } from '../tracing/objects/objects.service.js';
 import { type Recipe, recipeOf } from './recipe.js';
 
 const MAX_RECIPE_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 import { refsOf } from '../platform/http/refs.js';
 import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../platform/query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../platform/query/sql.js';
-import { isTurn, visibleIn } from '../query/visible-calls.js';
+import { isTurn, visibleIn } from '../tracing/visible-calls.js';
 import type { Recipe } from './recipe.js';
 
 /** A unit with more calls is left out. */

@@ -1,7 +1,7 @@
 import { groupedBy } from '../platform/query/grouped-by.js';
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { CallsService } from '../calls/calls.service.js';
+import { CallsService } from '../tracing/calls/calls.service.js';
 import { inTurns } from '../platform/time/turn.js';
 import { Database } from '../platform/database/database.js';
 import { type LlmCall, llmCallOf } from './llm-calls.js';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CallsModule } from '../calls/calls.module.js';
-import { FeedbackModule } from '../feedback/feedback.module.js';
+import { CallsModule } from '../tracing/calls/calls.module.js';
+import { FeedbackModule } from '../tracing/feedback/feedback.module.js';
 import { LangfuseController, LangfuseHealthController } from './langfuse.controller.js';
 import { LangfuseService } from './langfuse.service.js';
 

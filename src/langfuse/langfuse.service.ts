@@ -2,7 +2,7 @@ import { groupedBy } from '../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../platform/auth/caller.js';
-import { CallsService, type StoredCall } from '../calls/calls.service.js';
+import { CallsService, type StoredCall } from '../tracing/calls/calls.service.js';
 import { isId } from '../platform/http/dto.js';
 import { ApiError, ERRORS, invalidRequest, toApiError } from '../platform/errors.js';
 import { isObject } from '../platform/json/is-object.js';
@@ -11,7 +11,7 @@ import { Turn } from '../platform/time/turn.js';
 import { WIRE } from '../platform/http/wire.js';
 import { lock, LOCKS } from '../platform/database/advisory-locks.js';
 import { Database } from '../platform/database/database.js';
-import { FeedbackService } from '../feedback/feedback.service.js';
+import { FeedbackService } from '../tracing/feedback/feedback.service.js';
 import type { IngestionAnswerDto } from './langfuse.dto.js';
 import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
 

@@ -1,4 +1,4 @@
-import type { StoredCall, WholeCall } from '../calls/calls.service.js';
+import type { StoredCall, WholeCall } from '../tracing/calls/calls.service.js';
 import { isObject } from '../platform/json/is-object.js';
 import { memberTexts, objectText } from '../platform/json/json-text.js';
 

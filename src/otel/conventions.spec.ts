@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { pricedName } from '../costs/builtin-prices.js';
+import { pricedName } from '../tracing/costs/builtin-prices.js';
 import { CONVENTIONS, USAGE_NAMES } from './conventions.js';
 import { toldBy } from './log-messages.js';
 import type { Origin, Span } from './otlp.js';

@@ -1,4 +1,4 @@
-import type { Said } from '../calls/messages/call-messages.service.js';
+import type { Said } from '../tracing/calls/messages/call-messages.service.js';
 import { isObject } from '../platform/json/is-object.js';
 import { attributesOf } from './attributes.js';
 import { CONVENTIONS } from './conventions.js';

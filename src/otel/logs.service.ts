@@ -6,7 +6,7 @@ import {
   isWithinLimits,
   type Said,
   tooMuch,
-} from '../calls/messages/call-messages.service.js';
+} from '../tracing/calls/messages/call-messages.service.js';
 import { ApiError } from '../platform/errors.js';
 import { hasOpaqueEscapes } from '../platform/json/json-text.js';
 import { Turn } from '../platform/time/turn.js';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CallsModule } from '../calls/calls.module.js';
-import { CostsModule } from '../costs/costs.module.js';
+import { CallsModule } from '../tracing/calls/calls.module.js';
+import { CostsModule } from '../tracing/costs/costs.module.js';
 import { LogsService } from './logs.service.js';
 import { OtelController } from './otel.controller.js';
 import { OtelService } from './otel.service.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../platform/auth/caller.js';
-import { CallsService, type WholeCall } from '../calls/calls.service.js';
+import { CallsService, type WholeCall } from '../tracing/calls/calls.service.js';
 import { isProjectId } from '../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../platform/errors.js';
 import { Turn } from '../platform/time/turn.js';
-import { CostsService } from '../costs/costs.service.js';
+import { CostsService } from '../tracing/costs/costs.service.js';
 import { attributesOf } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
 import { callOf, type NameModel } from './span-call.js';

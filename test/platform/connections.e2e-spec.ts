@@ -225,7 +225,7 @@ describe('a call with more models than are priced', () => {
     const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];
     const many = [...names, ...Array.from({ length: 1500 }, (_, i) => `m${i}`)];
     const usage = `{${[...many, ...names].map((name) => `${JSON.stringify(name)}:{}`).join(',')}}`;
-    const { pricesOfCall } = await import('../../src/costs/prices.query.js');
+    const { pricesOfCall } = await import('../../src/tracing/costs/prices.query.js');
     const { text, values } = sql`
       SELECT ${pricesOfCall('a/b')}::text AS records
       FROM (SELECT json_build_object('usage', ${usage}::json) AS summary, false AS is_opaque, now() AS started_at) c`.toQuery();

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { CallSlotsRefresher } from '../../src/calls/stats/call-slots.refresher.js';
+import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
 import { ErasingsService } from '../../src/platform/erasing/erasings.service.js';
-import { ProjectsRefresher } from '../../src/projects/projects.refresher.js';
-import { ThreadsRefresher } from '../../src/threads/threads.refresher.js';
+import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
+import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
 import { openTestDatabase } from '../support/database.js';
 import { anEnd, aStart, at } from '../support/factories.js';

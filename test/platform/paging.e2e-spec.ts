@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { callRows } from '../../src/calls/calls.query.js';
-import { objectsQuery } from '../../src/objects/objects.query.js';
-import type { ThreadsFilterDto } from '../../src/threads/threads.dto.js';
-import { ThreadsRefresher } from '../../src/threads/threads.refresher.js';
-import { threadsQuery } from '../../src/threads/threads.query.js';
+import { callRows } from '../../src/tracing/calls/read/calls.query.js';
+import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
+import type { ThreadsFilterDto } from '../../src/tracing/threads/threads.dto.js';
+import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
+import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import type { Position } from '../../src/platform/query/after.js';
 import type { Sort } from '../../src/platform/query/columns.js';
 import type { Sql } from '../../src/platform/query/sql.js';

@@ -14,7 +14,7 @@ import {
   refOf,
 } from './planted.js';
 import { previewOf } from './preview.js';
-import { wantedIndex } from '../../src/calls/indexes/call-indexes.query.js';
+import { wantedIndex } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 
 /** A request about a planted project; what it says itself does not hold the project's marker. */
 export interface Sent {

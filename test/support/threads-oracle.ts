@@ -1,4 +1,4 @@
-import type { ThreadsQueryDto } from '../../src/threads/threads.dto.js';
+import type { ThreadsQueryDto } from '../../src/tracing/threads/threads.dto.js';
 
 /** A call as far as thread statistics read it; times are microseconds since 1970. */
 export interface StoredCall {

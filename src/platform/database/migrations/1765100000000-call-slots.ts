@@ -99,7 +99,7 @@ const FUNCTIONS = [
     RETURN NULL;
   END $$`,
 
-  /* A number of tokens as src/costs/usage.ts takes it: what JavaScript reads as a whole number from 0 to 2^53 - 1. */
+  /* A number of tokens as src/tracing/usage.ts takes it: what JavaScript reads as a whole number from 0 to 2^53 - 1. */
   `CREATE FUNCTION skein_count(value json) RETURNS bigint
   LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
   DECLARE
@@ -117,7 +117,7 @@ const FUNCTIONS = [
   END $$`,
 
   /*
-   * The usage of a call by model, as src/costs/usage.ts reads it; a test compares the two. The first 1000 models in
+   * The usage of a call by model, as src/tracing/usage.ts reads it; a test compares the two. The first 1000 models in
    * JavaScript's order of keys. `unknown_kinds` has a bit for each kind whose tokens it does not say: 1 prompt, 2
    * completion, 4 cache read, 8 cache creation. A name that no record can have is cut, so that an index can hold it.
    */

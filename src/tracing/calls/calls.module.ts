@@ -1,0 +1,46 @@
+import { Module } from '@nestjs/common';
+import { CostsModule } from '../costs/costs.module.js';
+import { ProjectsModule } from '../projects/projects.module.js';
+import { CallIndexesController } from './indexes/call-indexes.controller.js';
+import { CallIndexesKeeper } from './indexes/call-indexes.keeper.js';
+import { CallIndexesService } from './indexes/call-indexes.service.js';
+import { CallsErasingController } from './erasing/calls-erasing.controller.js';
+import { CallsErasingService } from './erasing/calls-erasing.service.js';
+import { CallsController } from './calls.controller.js';
+import { CallsService } from './calls.service.js';
+import { CallsWriter } from './ingest/calls.writer.js';
+import { CallsV2Controller } from './ingest/calls-v2.controller.js';
+import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
+import { CallCountsService } from './stats/call-counts.service.js';
+import { CallStatsController } from './stats/call-stats.controller.js';
+import { CallStatsService } from './stats/call-stats.service.js';
+import { CallMessagesService } from './messages/call-messages.service.js';
+import { CallUsageController } from './usage/call-usage.controller.js';
+import { CallUsageService } from './usage/call-usage.service.js';
+
+/** Recording calls, and reading them back as they were sent. */
+@Module({
+  imports: [CostsModule, ProjectsModule],
+  controllers: [
+    CallsController,
+    CallsErasingController,
+    CallsV2Controller,
+    CallStatsController,
+    CallUsageController,
+    CallIndexesController,
+  ],
+  providers: [
+    CallsService,
+    CallsErasingService,
+    CallsWriter,
+    CallMessagesService,
+    CallStatsService,
+    CallCountsService,
+    CallUsageService,
+    CallSlotsRefresher,
+    CallIndexesService,
+    CallIndexesKeeper,
+  ],
+  exports: [CallsService, CallsErasingService, CallMessagesService],
+})
+export class CallsModule {}

@@ -1,0 +1,448 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError, assertNone, invalidRequest, refusal } from '../../platform/errors.js';
+import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
+import { inTurns } from '../../platform/time/turn.js';
+import { assertValid, unknownMembers } from '../../platform/http/validation.js';
+import { WIRE } from '../../platform/http/wire.js';
+import { Database } from '../../platform/database/database.js';
+import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { ErasingsService } from '../../platform/erasing/erasings.service.js';
+import type { Sql } from '../../platform/query/sql.js';
+import {
+  CallEndDto,
+  type CallReadDto,
+  type CallsCompleteAnswerDto,
+  type CallsDeleteDto,
+  type CallsDeletedDto,
+  CallsFilterDto,
+  type CallsQueryDto,
+  CallStartDto,
+  type CallStartedDto,
+  type CallUpdateDto,
+  MAX_BATCH,
+} from './calls.dto.js';
+import {
+  callRow,
+  type CallRows,
+  callRows,
+  callsStatsQuery,
+  deleteQuery,
+  fieldText,
+  isMatch,
+  tracesQuery,
+  rootQuery,
+  storedBytesQuery,
+  storedQuery,
+  updateQuery,
+} from './read/calls.query.js';
+import {
+  callKey,
+  CallsWriter,
+  type CallWrite,
+  joined,
+  keyOf,
+  mergedByCall,
+} from './ingest/calls.writer.js';
+import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
+
+/** The answer to one item of a batch. */
+type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
+
+@Injectable()
+export class CallsService {
+  constructor(
+    private readonly database: Database,
+    private readonly writer: CallsWriter,
+    private readonly erasings: ErasingsService,
+  ) {}
+
+  /** `text` is the body as it was sent. */
+  async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
+    const documents = textsIn(text, { start: START_SHAPE })?.start;
+    const write = startWrite(start, documents, caller);
+    await this.writer.store(write, caller.keyId);
+    return { id: write.id, trace_id: write.traceId! };
+  }
+
+  /** `text` is the body as it was sent. */
+  async end(end: CallEndDto, text: string, caller: Caller): Promise<void> {
+    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.keyId);
+  }
+
+  /** Ends a call that is stored. @throws ApiError `not_found` */
+  async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
+    const { project_id, id } = end;
+    const filter = { call_ids: [id] };
+    const [row] = await this.database.query(callsStatsQuery({ project_id, filter }));
+    if (row!.count === 0)
+      throw new ApiError('not_found', 'no call with this id has started in the project');
+    await this.end(end, text, caller);
+  }
+
+  /**
+   * Stores what is good of a batch, and answers each item in its place. Parts of one call are merged before they are
+   * stored, so the last start of a call in the batch is the one that stays. `text` is the body as it was sent.
+   */
+  async upsertBatch(batch: unknown[], text: string, caller: Caller): Promise<ItemAnswer[]> {
+    assertBatchSize(batch);
+    const found = textsIn(text, { batch: [ITEM_SHAPE] })!.batch!;
+    const items = await inTurns(batch, (item, i) => checkedItem(item, found[i], caller));
+    return this.storeItems(items, caller);
+  }
+
+  /** Stores what is good of calls of one project that have ended. */
+  async complete(
+    batch: unknown[],
+    text: string,
+    projectId: string,
+    caller: Caller,
+  ): Promise<CallsCompleteAnswerDto> {
+    assertBatchSize(batch);
+    const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
+    const items = await inTurns(batch, (call, i) => checkedCall(call, found[i], caller, projectId));
+    const answers = await this.storeItems(items, caller);
+    const errors = answers.flatMap((answer, i) =>
+      'error' in answer ? [{ index: i, ...answer.error }] : [],
+    );
+    return errors.length > 0 ? { errors } : {};
+  }
+
+  /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
+  async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
+    const items = await inTurns(calls, ({ call, documents }) =>
+      checkedCall(call, documents, caller),
+    );
+    return this.storeItems(items, caller);
+  }
+
+  /** Started calls as `storeCalls` takes them. */
+  async stored(projectId: string, ids: readonly string[]): Promise<StoredCall[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.database.query(storedQuery(projectId, ids));
+    return rows.map(({ attributes, inputs, output, summary, otel_dump, ...call }) => {
+      if (call['ended_at'] === null) delete call['ended_at'];
+      const documents = { attributes, inputs, output, summary, otel_dump };
+      return { call, documents };
+    });
+  }
+
+  /** How many bytes the stored documents of calls have, by id, so that callers read few of them at a time. */
+  async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.query(storedBytesQuery(projectId, ids));
+    return new Map(rows.map(({ id, bytes }) => [id, bytes]));
+  }
+
+  /** The id of the root of a trace, if it is stored. */
+  async rootOf(projectId: string, traceId: string): Promise<string | undefined> {
+    const [root] = await this.database.query(rootQuery(projectId, traceId));
+    return root?.id;
+  }
+
+  /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
+  async makeRootsTurns(projectId: string, traceIds: readonly string[]): Promise<void> {
+    if (traceIds.length === 0) return;
+    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds));
+    const threaded = rows.map(({ trace_id }) => trace_id);
+    if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded));
+  }
+
+  private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
+    const traces = await this.tracesOf(items);
+    const writes = await inTurns(items, (item) => writeOf(item, caller, traces));
+    const merged = mergedByCall(writes.filter((write) => write !== null));
+    const refused = await this.writer.storeAll([...merged.values()], caller.keyId);
+    return items.map((item, i): ItemAnswer => {
+      if ('error' in item) return item;
+      const write = merged.get(keyOf(writes[i]!))!;
+      const error = refused.get(write);
+      if (error) return refusal(error);
+      return item.start ? { id: write.id, trace_id: write.traceId! } : {};
+    });
+  }
+
+  /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
+  private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
+    const good = items.filter((item) => 'documents' in item);
+    if (good.every(({ start }) => !start || start.trace_id)) return ({ trace_id }) => trace_id!;
+    const wanted = new Map<string, Set<string>>();
+    for (const { start } of good) {
+      if (!start || start.trace_id) continue;
+      const ids = wanted.get(start.project_id) ?? new Set();
+      for (const id of [start.id, start.parent_id]) if (id) ids.add(id);
+      wanted.set(start.project_id, ids);
+    }
+    const stored = new Map<string, string>();
+    for (const [projectId, ids] of wanted)
+      for (const { id, trace_id } of await this.database.query(tracesQuery(projectId, [...ids])))
+        stored.set(callKey(projectId, id), trace_id);
+    return tracesBy(good, stored);
+  }
+
+  /** The call as JSON text, or null. A large one, or one that is priced, is read on a connection that may be held for long. */
+  async read(request: CallReadDto): Promise<string | null> {
+    const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
+    const found = small && (await this.database.rows(small.query, writerOf(small)));
+    if (found && found.ends.length > 0) return firstOf(found);
+    const any = callRow(request, null);
+    const batches = await this.database.stream(any.query, { rows: writerOf(any) });
+    const [batch] = (await batches.toArray()) as JsonRows[];
+    return batch ? firstOf(batch) : null;
+  }
+
+  /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
+  async stream(request: CallsQueryDto): Promise<Readable> {
+    const rows = callRows(request);
+    return this.database.stream(rows.query, { rows: writerOf(rows) });
+  }
+
+  /**
+   * The condition of another feature's filter and query on the call `c`. Unknown members of the filter are refused.
+   * @throws ApiError, InvalidQuery
+   */
+  condition(
+    {
+      project_id,
+      filter,
+      query,
+    }: { project_id: string; filter: object | null; query: object | null },
+    path: string,
+  ): Sql {
+    if (filter) {
+      assertValid(CallsFilterDto, filter, `${path}.filter`);
+      assertNone(unknownMembers(CallsFilterDto, filter, `${path}.filter`));
+    }
+    return isMatch({ project_id, filter, query });
+  }
+
+  /** The value of a field of the call `c`, as text. @throws InvalidQuery */
+  field(projectId: string, name: string, path: string): Sql {
+    return fieldText(projectId, name, path);
+  }
+
+  async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
+    // It may wait for a lock on the call, and writes of many calls must not wait for it.
+    await this.database.long(
+      () => this.database.query(updateQuery(project_id, call_id, display_name ?? null)),
+      STATEMENT_MS.write,
+    );
+    this.database.note(project_id, 'calls');
+  }
+
+  async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
+    return this.database.long(async () => {
+      const { num_deleted } = await this.erasings.forgetWith(project_id, async (madeOf) => {
+        const [row] = await this.database.query(deleteQuery(project_id, call_ids, madeOf));
+        return row!;
+      });
+      this.database.note(project_id, 'calls');
+      const detail = { call_ids, num_deleted };
+      if (num_deleted > 0)
+        await this.database.query(
+          eventInsert({ action: 'calls.delete', by, projectId: project_id, detail }),
+        );
+      return { num_deleted };
+    }, STATEMENT_MS.bulk);
+  }
+}
+
+/** Documents of a call, as they are stored, that every connection may read. */
+const SMALL_BYTES = 64 * 1024;
+
+const writerOf = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
+const firstOf = ({ bytes, ends }: JsonRows) => bytes.toString('utf8', 0, ends[0]);
+
+/** One item of a batch that may be stored: a start, an end, or both. */
+interface Item {
+  start?: CallStartDto;
+  end?: CallEndDto;
+  documents: Documents | undefined;
+}
+
+/** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
+export interface WholeCall {
+  call: object;
+  documents: Documents;
+}
+
+/** A stored call. Missing values are null; those of the end are absent while the call runs. */
+export interface StoredCall {
+  call: { id: string } & Record<string, string | null | undefined>;
+  documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;
+}
+
+/** The free-form members of a start or an end, as they were sent. */
+type Documents = Texts<typeof CALL_SHAPE>;
+
+const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
+const END_SHAPE = { summary: true, output: true } as const;
+const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
+const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
+
+type Refusal = ReturnType<typeof refusal>;
+
+function assertBatchSize({ length }: unknown[]): void {
+  if (length > MAX_BATCH)
+    throw new ApiError('too_large', `batch holds ${length} items, over the limit of ${MAX_BATCH}`);
+}
+
+/** Judges one item of a batch by itself. */
+function checkedItem(
+  item: unknown,
+  found: Texts<typeof ITEM_SHAPE> | TooDeep | undefined,
+  caller: Caller,
+): Item | Refusal {
+  try {
+    const { mode, req } = (item ?? {}) as { mode?: unknown; req?: Record<string, unknown> | null };
+    if (mode !== 'start' && mode !== 'end')
+      throw invalidRequest([{ path: 'mode', message: 'must be "start" or "end"' }]);
+    const body = req?.[mode];
+    assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
+    caller.assertReaches((body as CallEndDto).project_id);
+    if (found instanceof TooDeep) throw found;
+    const part = mode === 'start' ? { start: body as CallStartDto } : { end: body as CallEndDto };
+    return { ...part, documents: found?.req?.[mode] };
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** Judges a whole call by itself. In a request about one project it must have ended, and there. */
+function checkedCall(
+  call: unknown,
+  found: Documents | TooDeep | undefined,
+  caller: Caller,
+  projectId?: string,
+): Item | Refusal {
+  try {
+    assertValid(CallStartDto, call);
+    const start = call as CallStartDto;
+    const hasEnded = projectId !== undefined || Object.hasOwn(start, 'ended_at');
+    if (hasEnded) assertValid(CallEndDto, call);
+    caller.assertReaches(start.project_id);
+    if (projectId !== undefined && start.project_id !== projectId)
+      throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
+    if (found instanceof TooDeep) throw found;
+    return { start, ...(hasEnded && { end: call as CallEndDto }), documents: found };
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** The write of an item, null for a refused one. */
+function writeOf(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
+  if ('error' in item) return null;
+  const { start, end, documents } = item;
+  if (!start) return endWrite(end!, documents);
+  const first = startWrite(start, documents, caller, traces);
+  return end ? joined(first, endWrite(end, documents)) : first;
+}
+
+/** The trace of a start that names none. */
+type Traces = (start: CallStartDto) => string;
+
+/**
+ * Traces by what is known: the start itself, the row it repeats, an end of it in the batch, its parent, stored or in
+ * the batch; else a new one.
+ */
+function tracesBy(items: Item[], stored: Map<string, string>): Traces {
+  const starts = new Map<string, CallStartDto>();
+  const known = new Map(stored);
+  for (const { start, end } of items) {
+    if (start?.id) starts.set(callKey(start.project_id, start.id), start);
+    const key = end && callKey(end.project_id, end.id);
+    if (key && end.trace_id && !known.has(key)) known.set(key, end.trace_id);
+  }
+  const made = new Map<CallStartDto, string>();
+  return (asked) => {
+    const fresh = uuidv7();
+    const climbed: CallStartDto[] = [];
+    let trace: string | undefined;
+    for (let start = asked; !trace;) {
+      const key = callKey(start.project_id, start.id ?? '');
+      trace = start.trace_id ?? known.get(key) ?? made.get(start);
+      if (trace) break;
+      made.set(start, fresh); // found again, should the parents go round in a circle
+      climbed.push(start);
+      const parentKey = start.parent_id ? callKey(start.project_id, start.parent_id) : '';
+      const parent = starts.get(parentKey);
+      if (parent) start = parent;
+      else trace = known.get(parentKey) ?? fresh;
+    }
+    for (const start of climbed) made.set(start, trace);
+    return trace;
+  };
+}
+
+function startWrite(
+  start: CallStartDto,
+  documents: Documents | undefined,
+  caller: Caller,
+  newTrace: Traces = () => uuidv7(),
+): CallWrite {
+  const id = start.id ?? uuidv7();
+  const attributes = storable(documents?.attributes);
+  const inputs = storable(documents?.inputs);
+  const otelDump = storable(documents?.otel_dump);
+  return {
+    projectId: start.project_id,
+    id,
+    traceId: start.trace_id,
+    start: {
+      op_name: start.op_name,
+      started_at: start.started_at,
+      display_name: start.display_name,
+      trace_id: start.trace_id,
+      parent_id: start.parent_id,
+      thread_id: start.thread_id,
+      turn_id: start.turn_id,
+      run_id: start[WIRE.runId],
+      run_step: start[WIRE.runStep]?.toString(),
+      user_id: caller.userName,
+      new_trace: start.trace_id ? null : newTrace(start),
+      attributes: attributes ?? '{}',
+      inputs: inputs ?? '{}',
+      otel_dump: otelDump,
+    },
+    isOpaque: isOpaque(attributes, inputs, otelDump),
+  };
+}
+
+function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite {
+  const summary = storable(documents?.summary);
+  const output = storable(documents?.output);
+  return {
+    projectId: end.project_id,
+    id: end.id,
+    end: {
+      ended_at: end.ended_at,
+      exception: end.exception,
+      run_step_end: end[WIRE.runStepEnd]?.toString(),
+      end_started_at: end.started_at,
+      end_trace_id: end.trace_id,
+      has_descendant_error: String(hasDescendantError(end.summary)),
+      summary,
+      output,
+    },
+    isOpaque: isOpaque(summary, output),
+  };
+}
+
+/** A free-form member that is null is stored as one that is absent. */
+const storable = (document: string | undefined) => (document === 'null' ? null : document);
+
+const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
+  documents.some((document) => document && hasOpaqueEscapes(document));
+
+/** `summary.status_counts.error > 0`. */
+function hasDescendantError(summary: CallEndDto['summary']): boolean {
+  const { status_counts: counts } = (summary ?? {}) as {
+    status_counts?: { error?: unknown } | null;
+  };
+  return typeof counts?.error === 'number' && counts.error > 0;
+}

@@ -1,0 +1,29 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
+import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
+import { callerOf } from '../../../platform/http/caller-of.js';
+import { ErasedDto } from '../../../platform/erasing/erasings.dto.js';
+import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
+import { CallsPurgeDto } from '../calls.dto.js';
+import { CallsErasingService } from './calls-erasing.service.js';
+
+@Resource('erasing', BasicAuth(), 'calls')
+export class CallsErasingController {
+  constructor(
+    private readonly calls: CallsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases calls for good, with the feedback on them, also those that were deleted before. What takes longer than some
+   * seconds goes on in the background: the same request with the same Idempotency-Key says how far it is.
+   */
+  @Operation('purge', 'admin')
+  @IdempotentItself()
+  async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
+    const begin = () => this.calls.begin(body, callerOf(request));
+    return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
+  }
+}

@@ -1,0 +1,109 @@
+import { allOf, isListed, sql, type Sql } from '../../../platform/query/sql.js';
+import { BYTES, familyOf } from '../read/calls.query.js';
+
+/** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
+export const MAX_CALLS = 500;
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** A call to be erased, and its place in the order in which they are looked for. */
+export interface Candidate {
+  id: string;
+  /** With microseconds; null for a call without a start. */
+  started: string | null;
+}
+
+/** The next calls under a condition, in an order that an index has. */
+function candidates<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
+  return sql`
+    SELECT t.* FROM (
+      SELECT t.*, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
+        SELECT c.*, row_number() OVER () AS place FROM (
+          SELECT c.id, c.started_at::text AS started, ${BYTES} AS bytes ${more} FROM calls c
+          WHERE ${condition} ORDER BY ${order} LIMIT ${MAX_CALLS}::bigint) c) t) t
+    WHERE before < ${MAX_BYTES}::bigint ORDER BY place`;
+}
+
+/** Calls that match, by id. */
+export const matchingCalls = (
+  projectId: string,
+  condition: Sql,
+  after: string | null,
+): Sql<Candidate> =>
+  candidates(
+    allOf(sql`c.project_id = ${projectId}`, after !== null && sql`c.id > ${after}`, condition),
+    sql`c.id`,
+  );
+
+/** Calls that started before an instant, the oldest first. */
+export const startedCalls = (
+  projectId: string,
+  before: string,
+  after: Candidate | null,
+): Sql<Candidate> => candidates(isStartedBefore(projectId, before, after), BY_START);
+
+/** The same calls, and which of them have a payload. */
+export const payloadsQuery = (
+  projectId: string,
+  before: string,
+  after: Candidate | null,
+): Sql<Candidate & { has_payload: boolean | null }> =>
+  candidates(
+    isStartedBefore(projectId, before, after),
+    BY_START,
+    sql`, ${HAS_PAYLOAD} AS has_payload`,
+  );
+
+const BY_START = sql`c.started_at, c.id`;
+
+const isStartedBefore = (projectId: string, before: string, after: Candidate | null) =>
+  allOf(
+    sql`c.project_id = ${projectId} AND c.started_at < ${before}::timestamptz`,
+    after && sql`(c.started_at, c.id) > (${after.started}::timestamptz, ${after.id})`,
+  );
+
+/** Calls of which there is only an end, from before an instant. */
+export const endedCalls = (
+  projectId: string,
+  before: string,
+  after: string | null,
+): Sql<Candidate> =>
+  candidates(
+    allOf(
+      sql`c.project_id = ${projectId} AND c.started_at IS NULL AND c.ended_at < ${before}::timestamptz`,
+      after !== null && sql`c.id > ${after}`,
+    ),
+    sql`c.id`,
+  );
+
+/** Locks calls in the order in which every other write does, and answers those that are there. */
+export const callsLock = (projectId: string, ids: readonly string[]) => sql`
+  SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;
+
+export const callsErase = (projectId: string, ids: readonly string[]) =>
+  sql`DELETE FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} RETURNING 1`;
+
+/** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
+export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
+  WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
+  SELECT id FROM family ORDER BY id`;
+
+/** The part of a summary that stays: the usage that costs are computed from. */
+function usage(row: Sql): Sql {
+  return sql`(SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
+    FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.summary) ELSE ${row}.summary END) -> 'usage' AS usage) s)`;
+}
+
+/** Looks at sizes where it can, so that few documents are read: a stored `{}` takes three bytes. */
+const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
+  OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
+  OR octet_length(c.summary::text) <> coalesce(octet_length(${usage(sql`c`)}::text), 0))`;
+
+/**
+ * Takes the payloads of calls away. Names, times, status, usage and with it costs stay. No thread is marked, since none
+ * of its statistics changes.
+ */
+export const payloadsErase = (projectId: string, ids: readonly string[]) => sql`
+  UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
+    attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
+    output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${usage(sql`c`)}, is_opaque = false
+  WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} RETURNING 1`;

@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { ApiError } from '../../../platform/errors.js';
+import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import type { Counts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
+import { refsOf } from '../../../platform/http/refs.js';
+import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
+import { ErasingsService, type NewErasure, type Step } from '../../../platform/erasing/erasings.service.js';
+import { Pace } from '../../../platform/erasing/pace.js';
+import {
+  callsErase,
+  callsLock,
+  type Candidate,
+  endedCalls,
+  familyQuery,
+  matchingCalls,
+  MAX_CALLS,
+  payloadsErase,
+  payloadsQuery,
+  startedCalls,
+} from './calls-erasing.query.js';
+import type { CallsPurgeDto } from '../calls.dto.js';
+import { isMatch } from '../read/calls.query.js';
+import { CallsWriter } from '../ingest/calls.writer.js';
+import { overdueCalls, overdueErase } from '../messages/call-messages.query.js';
+
+export type { Candidate };
+
+const KIND = 'calls';
+
+/** How far a walk over the calls before an instant is: those with a start by their start, then the others by their id. */
+export interface BeforeCursor {
+  after: Candidate | null;
+  isStarted: boolean;
+}
+
+export const FIRST_CALLS: BeforeCursor = { after: null, isStarted: true };
+
+/** Erases calls with the feedback on them, and payloads of calls, one batch at a time. */
+@Injectable()
+export class CallsErasingService {
+  constructor(
+    private readonly database: Database,
+    private readonly erasings: ErasingsService,
+    writer: CallsWriter,
+    pace: Pace,
+  ) {
+    erasings.register(KIND, (erasing) => this.step(erasing));
+    pace.yieldTo(() => writer.waitingRows);
+  }
+
+  /** Stores which calls to erase; returns the id of the erasing. */
+  async begin(body: CallsPurgeDto, caller: Caller): Promise<string> {
+    const { project_id: projectId, ...request } = body;
+    assertOneWay(body);
+    isMatch(body); // a query that cannot be read is refused now
+    const erasure: NewErasure = {
+      projectId,
+      kind: KIND,
+      request,
+      event: { action: 'calls.purge', detail: toldOf(body) },
+    };
+    if (!request.call_ids) return this.erasings.begin(erasure, caller);
+    return this.database.long(async () => {
+      const family = await this.database.query(familyQuery(projectId, request.call_ids!));
+      const targets = family.map(({ id }) => id);
+      return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
+    }, STATEMENT_MS.bulk);
+  }
+
+  /**
+   * Erases the next calls from before an instant, in the transaction of the caller. `cursor` is null when none is left.
+   */
+  async eraseBefore(
+    projectId: string,
+    before: string,
+    cursor: BeforeCursor,
+  ): Promise<{ cursor: BeforeCursor | null; counts: Counts }> {
+    const { after, isStarted } = cursor;
+    const query = isStarted
+      ? startedCalls(projectId, before, after)
+      : endedCalls(projectId, before, after?.id ?? null);
+    const found = await this.database.query(query);
+    if (found.length === 0)
+      return { cursor: isStarted ? { after: null, isStarted: false } : null, counts: {} };
+    const { isWhole, counts } = await this.erase(projectId, idsOf(found));
+    const { id, started } = found.at(-1)!;
+    return { cursor: isWhole ? { after: { id, started }, isStarted } : cursor, counts };
+  }
+
+  /**
+   * Takes the payloads of the next calls away that started before an instant, in the transaction of the caller. `after`
+   * is null when none is left.
+   */
+  async erasePayloads(
+    projectId: string,
+    before: string,
+    after: Candidate | null,
+  ): Promise<{ after: Candidate | null; payloads: number }> {
+    const found = await this.database.query(payloadsQuery(projectId, before, after));
+    const last = found.at(-1);
+    if (!last) return { after: null, payloads: 0 };
+    const ids = idsOf(found.filter(({ has_payload }) => has_payload));
+    const next = { id: last.id, started: last.started };
+    if (ids.length === 0) return { after: next, payloads: 0 };
+    await this.database.query(callsLock(projectId, ids));
+    const erased = await this.database.query(payloadsErase(projectId, ids));
+    this.database.note(projectId, 'calls');
+    await this.erasings.forget(projectId, ids);
+    return { after: next, payloads: erased.length };
+  }
+
+  /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
+  async eraseAwaited(): Promise<number> {
+    const overdue = await this.database.query(overdueCalls());
+    let erased = 0;
+    for (const { project_id, ids } of overdue)
+      erased += (await this.database.query(overdueErase(project_id, ids))).length;
+    return erased;
+  }
+
+  private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {
+    if (targets) return this.eraseTargets(project_id, targets, cursor as { at: number } | null);
+    const { filter, query, before } = request as CallsPurgeDto;
+    if (before)
+      return this.eraseBefore(project_id, before, (cursor as BeforeCursor | null) ?? FIRST_CALLS);
+    const { after } = (cursor as { after: string } | null) ?? { after: null };
+    const found = await this.database.query(
+      matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
+    );
+    if (found.length === 0) return { cursor: null, counts: {} };
+    const { isWhole, counts } = await this.erase(project_id, idsOf(found));
+    return { cursor: { after: isWhole ? found.at(-1)!.id : after }, counts };
+  }
+
+  private async eraseTargets(
+    projectId: string,
+    targets: string[],
+    cursor: { at: number } | null,
+  ): Promise<Step> {
+    const at = cursor?.at ?? 0;
+    const ids = targets.slice(at, at + MAX_CALLS);
+    if (ids.length === 0) return { cursor: null, counts: {} };
+    const { isWhole, counts } = await this.erase(projectId, ids);
+    return { cursor: { at: isWhole ? at + ids.length : at }, counts };
+  }
+
+  /** Erases calls, or only some of their feedback while they have more than one transaction erases. */
+  private async erase(
+    projectId: string,
+    ids: string[],
+  ): Promise<{ isWhole: boolean; counts: Counts }> {
+    await this.database.query(callsLock(projectId, ids));
+    this.database.note(projectId, 'calls');
+    this.database.note(projectId, 'feedback');
+    const refs = refsOf(projectId, ['call'], ids);
+    const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
+    if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
+    const calls = (await this.database.query(callsErase(projectId, ids))).length;
+    await this.erasings.forget(projectId, ids);
+    return { isWhole: true, counts: { calls, feedback } };
+  }
+}
+
+const idsOf = (calls: Candidate[]) => calls.map(({ id }) => id);
+
+const given = (value: unknown) => value !== undefined && value !== null;
+
+function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void {
+  const ways = [given(call_ids), given(filter) || given(query), given(before)];
+  if (ways.filter(Boolean).length !== 1)
+    throw new ApiError(
+      'invalid_request',
+      'exactly one of call_ids, filter or query, and before is required',
+    );
+}
+
+/** Without the words of the filter and the query, which may be the data to forget. */
+function toldOf({ call_ids, filter, query, before }: CallsPurgeDto): object {
+  if (call_ids) return { by: 'call_ids', call_ids };
+  if (before) return { by: 'before', before };
+  return { by: filter && query ? 'filter and query' : filter ? 'filter' : 'query' };
+}

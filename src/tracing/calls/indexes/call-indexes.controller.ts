@@ -1,0 +1,38 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
+import { Idempotent } from '../../../platform/auth/idempotency.js';
+import { callerOf } from '../../../platform/http/caller-of.js';
+import {
+  CallIndexAnswerDto,
+  CallIndexDto,
+  CallIndexesDto,
+  CallIndexesQueryDto,
+} from './call-indexes.dto.js';
+import { CallIndexesService } from './call-indexes.service.js';
+
+@Resource('calls', BasicAuth(), 'index')
+export class CallIndexesController {
+  constructor(private readonly indexes: CallIndexesService) {}
+
+  /** Makes a path into the documents of calls an index, in the background. Queries use it by themselves once it is ready. */
+  @Operation('create', 'admin')
+  @Idempotent()
+  async create(@Body() body: CallIndexDto, @Req() request: Request): Promise<CallIndexAnswerDto> {
+    return { index: await this.indexes.create(body, callerOf(request)) };
+  }
+
+  /** The indexes on fields of a project, the oldest first. */
+  @Operation('list', 'admin')
+  async list(@Body() { project_id }: CallIndexesQueryDto): Promise<CallIndexesDto> {
+    return { indexes: await this.indexes.list(project_id) };
+  }
+
+  /** Drops an index, in the background. */
+  @Operation('delete', 'admin')
+  @Idempotent()
+  async delete(@Body() body: CallIndexDto, @Req() request: Request): Promise<object> {
+    await this.indexes.delete(body, callerOf(request));
+    return {};
+  }
+}

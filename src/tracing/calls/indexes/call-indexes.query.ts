@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { WIRE } from '../../../platform/http/wire.js';
+import {
+  column,
+  type Columns,
+  InvalidQuery,
+  nameBytes,
+  resolve,
+  stepsOf,
+  storable,
+  toNumber,
+  wireTime,
+} from '../../../platform/query/columns.js';
+import { textKey } from '../../../platform/query/operands.js';
+import { join, sql, type Sql } from '../../../platform/query/sql.js';
+import type { CallIndexStateDto, IndexKind } from './call-indexes.dto.js';
+
+/** The prefix that only the names of these indexes have. */
+const PREFIX = 'calls_field_';
+
+/** As queries read them (`calls.query.ts`), else PostgreSQL would not see that an index has what is asked for. */
+const document = (name: Sql) => column.json(name, sql`is_opaque`);
+const DOCUMENTS: Columns = {
+  attributes: document(sql`attributes`),
+  inputs: document(sql`inputs`),
+  output: document(sql`output`),
+  summary: document(sql`summary`),
+};
+
+/**
+ * Equality of texts by their keys of eight bytes: a text of over 2,704 is too long for a B-tree, and a hash index takes longer
+ * for each call the more calls have the same value. A number has at most 400 characters (`skein_number`). Parts of texts by
+ * their trigrams.
+ */
+const METHODS: Record<IndexKind, { name: string; operators?: string }> = {
+  text: { name: 'btree' },
+  number: { name: 'btree' },
+  substring: { name: 'gin', operators: 'gin_trgm_ops' },
+};
+
+/** An index that is wanted. */
+export interface WantedIndex {
+  project_id: string;
+  name: string;
+  field: string;
+  kind: IndexKind;
+}
+
+/** @throws InvalidQuery when the field is no path into a document that calls keep */
+export function wantedIndex(projectId: string, field: string, kind: IndexKind): WantedIndex {
+  keyOf(field, kind);
+  const steps = stepsOf(field, 'field', nameBytes()).map(storable);
+  if (steps.length < 2 && kind !== 'substring')
+    throw new InvalidQuery('field', 'must be a path into a document of calls');
+  if (steps[0] === 'summary' && steps[1] === WIRE.summary)
+    throw new InvalidQuery('field', 'names what is derived, not stored');
+  const digest = createHash('sha256').update(JSON.stringify([projectId, kind, steps]));
+  return { project_id: projectId, name: PREFIX + digest.digest('hex').slice(0, 32), field, kind };
+}
+
+function keyOf(field: string, kind: IndexKind): Sql {
+  const value = resolve(DOCUMENTS, field, 'field', nameBytes()).sql;
+  if (kind === 'substring') return value;
+  return kind === 'number' ? toNumber(value) : textKey(value);
+}
+
+/** Answers the statement that makes the index: a definition binds no values, so PostgreSQL quotes them. */
+export function createStatement({
+  project_id,
+  name,
+  field,
+  kind,
+}: WantedIndex): Sql<{ statement: string }> {
+  const key = sql`${keyOf(field, kind)}`.toQuery();
+  const { name: method, operators = '' } = METHODS[kind];
+  const expression = key.text
+    .replaceAll('%', '%%')
+    .replaceAll(/\$(\d+)/g, (_, place: string) => `%${Number(place) + 2}$L`);
+  const template = `CREATE INDEX CONCURRENTLY %1$I ON calls USING ${method} ((${expression}) ${operators}) WHERE project_id = %2$L`;
+  const values = key.values.map((value) =>
+    Array.isArray(value) ? sql`${value}::text[]` : sql`${value}::text`,
+  );
+  return sql`SELECT format(${join([template, name, project_id].map((text) => sql`${text}::text`).concat(values))}) AS statement`;
+}
+
+/** `name` is one of ours. */
+export const dropStatement = (name: string) => `DROP INDEX CONCURRENTLY IF EXISTS "${name}"`;
+
+/** The indexes of fields that PostgreSQL has. */
+const THERE = sql`(
+  SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
+  FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+  WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, ${PREFIX}::text))`;
+
+export const indexesQuery = (
+  projectId: string,
+  name: string | null = null,
+) => sql<CallIndexStateDto>`
+  SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NULL THEN 'failed' ELSE 'building' END AS status,
+    CASE WHEN t.is_valid IS NOT TRUE THEN w.error END AS error,
+    coalesce(t.bytes, 0)::float8 AS size_bytes, ${wireTime(sql`w.created_at`)} AS created_at
+  FROM call_indexes w LEFT JOIN ${THERE} t ON t.name = w.name
+  WHERE w.project_id = ${projectId} AND (${name}::text IS NULL OR w.name = ${name}) ORDER BY w.created_at, w.name`;
+
+export interface Counts {
+  of_project: number;
+  of_entity: number;
+  total: number;
+}
+
+/** How many indexes the project and its entity have, and how many there are in all, except the named one. */
+export const countsQuery = ({ project_id, name }: WantedIndex) => sql<Counts>`
+  SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
+    count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
+  FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;
+
+/** One that failed is tried again. */
+export const indexInsert = ({ project_id, name, field, kind }: WantedIndex) => sql`
+  INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
+  ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
+
+export const indexDelete = ({ project_id, name }: WantedIndex) =>
+  sql`DELETE FROM call_indexes WHERE project_id = ${project_id} AND name = ${name} RETURNING 1`;
+
+/** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
+export interface Difference {
+  /** Whether PostgreSQL has it; when nothing is wanted, it is dropped. */
+  is_there: boolean;
+  name: string;
+  /** The index to make; null when there is none. */
+  wanted: WantedIndex | null;
+}
+
+export const differenceQuery = () => sql<Difference>`
+  SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
+    CASE WHEN w.name IS NOT NULL AND w.error IS NULL THEN
+      json_build_object('project_id', w.project_id, 'name', w.name, 'field', w.field, 'kind', w.kind) END AS wanted
+  FROM call_indexes w FULL JOIN ${THERE} t ON t.name = w.name
+  WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
+  ORDER BY t.name IS NULL, w.created_at, name LIMIT 1`;
+
+export const indexFailed = ({ project_id, name }: WantedIndex, error: string) => sql`
+  UPDATE call_indexes SET error = ${error} WHERE project_id = ${project_id} AND name = ${name}`;

@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { eventInsert } from '../../../platform/audit/audit.query.js';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { ApiError } from '../../../platform/errors.js';
+import { lock, LOCKS } from '../../../platform/database/advisory-locks.js';
+import { Database } from '../../../platform/database/database.js';
+import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
+import { CallIndexesKeeper } from './call-indexes.keeper.js';
+import {
+  countsQuery,
+  indexDelete,
+  indexesQuery,
+  indexInsert,
+  type Counts,
+  wantedIndex,
+} from './call-indexes.query.js';
+
+/** Each costs every write of its project about a tenth, and every statement over calls a look at its condition (docs/adr/0016-indexes-on-fields.md). */
+export const MAX_OF_PROJECT = 5;
+export const MAX_INDEXES = 100;
+
+/** The projects of an entity together may have as many as stay free, so that some are left for others. @throws ApiError `too_large` */
+function assertRoom({ of_project, of_entity, total }: Counts): void {
+  if (of_project >= MAX_OF_PROJECT)
+    throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
+  if (total >= MAX_INDEXES)
+    throw new ApiError('too_large', `the service may have ${MAX_INDEXES} indexes on fields`);
+  if (of_entity >= MAX_INDEXES - total)
+    throw new ApiError(
+      'too_large',
+      `of the ${MAX_INDEXES} indexes on fields an entity may have as many as are left for others`,
+    );
+}
+
+/** The paths of calls that shall be indexed. The keeper makes the indexes. */
+@Injectable()
+export class CallIndexesService {
+  constructor(
+    private readonly database: Database,
+    private readonly keeper: CallIndexesKeeper,
+  ) {}
+
+  /** The index: it is made in the background, or exists already. */
+  async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
+    const wanted = wantedIndex(project_id, field, kind ?? 'text');
+    const index = await this.database.alone(lock(LOCKS.callIndexes), async () => {
+      await by.assertValid();
+      const [counts] = await this.database.query(countsQuery(wanted));
+      assertRoom(counts!);
+      await this.database.query(indexInsert(wanted));
+      await this.tell('index.create', wanted, by);
+      const [state] = await this.database.query(indexesQuery(project_id, wanted.name));
+      return state!;
+    });
+    this.keeper.look();
+    return index;
+  }
+
+  list(projectId: string): Promise<CallIndexStateDto[]> {
+    return this.database.query(indexesQuery(projectId));
+  }
+
+  /** @throws ApiError `not_found` */
+  async delete({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<void> {
+    const wanted = wantedIndex(project_id, field, kind ?? 'text');
+    await this.database.transaction(async () => {
+      const [gone] = await this.database.query(indexDelete(wanted));
+      if (!gone) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
+      await this.tell('index.delete', wanted, by);
+    });
+    this.keeper.look();
+  }
+
+  private async tell(
+    action: 'index.create' | 'index.delete',
+    { project_id, field, kind }: ReturnType<typeof wantedIndex>,
+    by: Caller,
+  ): Promise<void> {
+    const detail = { kind };
+    await this.database.query(
+      eventInsert({ action, by, projectId: project_id, target: field, detail }),
+    );
+  }
+}

@@ -1,0 +1,62 @@
+import { Body, Controller, Param, Req, UseGuards } from '@nestjs/common';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, NoProjectField, Operation } from '../../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../../platform/auth/caller.js';
+import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
+import { BodyText, bodyTextOf } from '../../../platform/http/body.guard.js';
+import { callerOf } from '../../../platform/http/caller-of.js';
+import {
+  CallEndBodyDto,
+  CallsCompleteAnswerDto,
+  CallsCompleteDto,
+  CallStartBodyDto,
+  CallStartedDto,
+} from '../calls.dto.js';
+import { CallsService } from '../calls.service.js';
+import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
+
+/** Where newer SDKs write. The project stands in the path; what the body says must agree. */
+@ApiTags('calls')
+@ApiParam({ name: 'entity', example: 'acme' })
+@ApiParam({ name: 'project', example: 'demo' })
+@UseGuards(ProjectPathGuard)
+@BasicAuth() // decorators apply from the last one up, so its guards run first
+@Controller('v2/:entity/:project')
+export class CallsV2Controller {
+  constructor(
+    private readonly calls: CallsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /** Records up to 10,000 calls that have ended. A bad one is listed in the answer, the rest is stored. */
+  @Operation('calls/complete', 'writer')
+  @NoProjectField('ProjectPathGuard checks the project of the path')
+  complete(
+    @Body() { batch }: CallsCompleteDto,
+    @BodyText() text: string,
+    @Param() { entity, project }: ProjectPath,
+    @CallerParam() caller: Caller,
+  ): Promise<CallsCompleteAnswerDto> {
+    return this.calls.complete(batch, text, `${entity}/${project}`, caller);
+  }
+
+  /** Records the start of a call, as `/call/start` does. */
+  @Operation('call/start', 'writer')
+  @IdempotentItself()
+  start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
+    const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
+    return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
+  }
+
+  /** Records the end of a call that has started; 404 when it has not. */
+  @Operation('call/end', 'writer')
+  async end(
+    @Body() { end }: CallEndBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.calls.endStarted(end, text, caller);
+    return {};
+  }
+}

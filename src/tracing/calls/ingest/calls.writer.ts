@@ -1,0 +1,135 @@
+import { byCodePoint } from '../../../platform/json/by-code-point.js';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { showNumber } from '../../../platform/process/metrics.js';
+import { isRowError, isTimeout } from '../../../platform/errors.js';
+import { Database } from '../../../platform/database/database.js';
+import { GroupCommit } from '../../../platform/database/group-commit.js';
+import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
+
+/** The start, the end, or both of one call. */
+export interface CallWrite {
+  projectId: string;
+  id: string;
+  start?: StartColumns;
+  end?: EndColumns;
+  /** A document of it spells what PostgreSQL's json functions refuse: `hasOpaqueEscapes`. */
+  isOpaque: boolean;
+  /** Of the start: its own, or set when the write is committed. */
+  traceId?: string | null;
+}
+
+/**
+ * Stores starts and ends: concurrent requests share statements, and what waits is bounded. A write whose call is
+ * already in the batch joins it, since one statement may touch a row once.
+ */
+@Injectable()
+export class CallsWriter implements OnApplicationShutdown {
+  private readonly group = new GroupCommit<CallWrite>(
+    (writes) => this.write(writes),
+    (error) => isRowError(error) || isTimeout(error), // of many, one may wait for a lock
+  );
+
+  constructor(private readonly database: Database) {
+    showNumber(
+      'skein_calls_waiting',
+      'Starts and ends of calls that wait for the database.',
+      () => this.waitingRows,
+    );
+  }
+
+  /** Starts and ends of calls that wait for the database. */
+  get waitingRows(): number {
+    return this.group.waitingRows;
+  }
+
+  /** Resolves when the write is committed. @throws Busy when too many wait. */
+  async store(write: CallWrite, keyId: string): Promise<void> {
+    if (this.database.inTransaction) return this.write([write]);
+    await this.group.add(write, { key: keyId, project: write.projectId }, lengthOf(write));
+  }
+
+  /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
+  async storeAll(writes: CallWrite[], keyId: string): Promise<Map<CallWrite, unknown>> {
+    if (this.database.inTransaction) return this.storeInTransaction(writes);
+    const refused = new Map<CallWrite, unknown>();
+    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write, keyId)));
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') continue;
+      if (!isRowError(outcome.reason)) throw outcome.reason;
+      refused.set(writes[i]!, outcome.reason);
+    }
+    return refused;
+  }
+
+  /** In the order in which every statement locks, since the locks stay until the transaction ends. */
+  private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
+    const refused = new Map<CallWrite, unknown>();
+    const sorted = writes.toSorted((a, b) => byCodePoint(keyOf(a), keyOf(b)));
+    for (let i = 0; i < sorted.length; i += ROWS_AT_ONCE)
+      await this.storeOrHalve(sorted.slice(i, i + ROWS_AT_ONCE), refused);
+    return refused;
+  }
+
+  private async storeOrHalve(writes: CallWrite[], refused: Map<CallWrite, unknown>): Promise<void> {
+    try {
+      await this.database.savepoint(() => this.write(writes));
+    } catch (error) {
+      if (!isRowError(error)) throw error;
+      if (writes.length === 1) {
+        refused.set(writes[0]!, error);
+        return;
+      }
+      const half = writes.length >> 1;
+      await this.storeOrHalve(writes.slice(0, half), refused);
+      await this.storeOrHalve(writes.slice(half), refused);
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.group.idle();
+  }
+
+  private async write(writes: CallWrite[]): Promise<void> {
+    const rows = await this.database.query(
+      upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
+    );
+    for (const { projectId } of writes) this.database.note(projectId, 'calls');
+    if (rows.length === 0) return; // every start named its trace
+    const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
+    for (const write of writes) write.traceId = traceIds.get(keyOf(write));
+  }
+}
+
+const ROWS_AT_ONCE = 500;
+
+/** Its weight: the characters of its documents and of its exception. */
+const lengthOf = ({ start, end }: CallWrite): number => {
+  const ofStart = [start?.attributes, start?.inputs, start?.otel_dump];
+  const texts = [...ofStart, end?.summary, end?.output, end?.exception];
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+};
+
+/** Neither part can hold the separator. */
+export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
+
+export const keyOf = ({ projectId, id }: CallWrite) => callKey(projectId, id);
+
+/** One write a call, by `keyOf`: later starts and ends replace earlier ones. */
+export function mergedByCall(writes: CallWrite[]): Map<string, CallWrite> {
+  const merged = new Map<string, CallWrite>();
+  for (const write of writes) {
+    const key = keyOf(write);
+    const earlier = merged.get(key);
+    merged.set(key, earlier ? joined(earlier, write) : write);
+  }
+  return merged;
+}
+
+/** The later start and the later end of one call. */
+export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => ({
+  ...later,
+  start: later.start ?? earlier.start,
+  end: later.end ?? earlier.end,
+  traceId: later.start ? later.traceId : earlier.traceId,
+  isOpaque: earlier.isOpaque || later.isOpaque,
+});

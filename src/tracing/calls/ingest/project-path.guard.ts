@@ -1,0 +1,30 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { callerOf } from '../../../platform/http/caller-of.js';
+import { isProjectId } from '../../../platform/http/dto.js';
+import { invalidRequest } from '../../../platform/errors.js';
+
+export interface ProjectPath {
+  entity: string;
+  project: string;
+}
+
+/** The project that a path names by `:entity/:project`: the key must reach it, and the body name no other. */
+@Injectable()
+export class ProjectPathGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    const request = context
+      .switchToHttp()
+      .getRequest<Request<ProjectPath & { [name: string]: string }>>();
+    const { entity, project } = request.params;
+    const path = `${entity}/${project}`;
+    if (!isProjectId(path))
+      throw invalidRequest([
+        { path: '', message: 'the path must name a project as <entity>/<project>' },
+      ]);
+    callerOf(request).assertReaches(path);
+    if (request.projects?.some((named) => named !== path))
+      throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
+    return true;
+  }
+}

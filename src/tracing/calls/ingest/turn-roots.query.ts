@@ -1,0 +1,39 @@
+import { sql, type Sql } from '../../../platform/query/sql.js';
+
+/**
+ * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
+ * even then.
+ */
+export const threadedTracesQuery = (
+  projectId: string,
+  traceIds: readonly string[],
+): Sql<{ trace_id: string }> =>
+  sql`SELECT trace_id FROM skein_threaded(${projectId}, ${traceIds}::text[]) t (trace_id)`;
+
+/** A root that came as a span and names no thread. */
+const IS_OPEN_ROOT = sql`num_nulls(c.parent_id, c.thread_id) = 2 AND c.otel_dump IS NOT NULL AND c.deleted_at IS NULL`;
+
+/**
+ * Makes the root of a trace the turn of the thread that a span below it names, where the root names none; of several, the
+ * thread that began first. There is at least one trace. Only calls that came as spans are touched. Rows are locked in the order of their ids, as by the upsert.
+ * Each trace and each root is looked up by itself: a join may compare every trace with every root of the project. `num_nulls` keeps
+ * the partial indexes of roots and threads out: of a table that was never analysed PostgreSQL expects so little in them that it
+ * would read those of the whole project.
+ */
+export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) => sql`
+  WITH threads AS (
+    SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
+    FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (
+      SELECT trace_id, thread_id, started_at, id FROM calls
+      WHERE project_id = ${projectId} AND trace_id = t.trace_id
+        AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL OFFSET 0) c
+    ORDER BY c.trace_id, c.started_at, c.id),
+  found AS MATERIALIZED (
+    SELECT c.id, t.thread_id FROM threads t CROSS JOIN LATERAL (
+      SELECT id FROM calls c WHERE project_id = ${projectId} AND trace_id = t.trace_id AND ${IS_OPEN_ROOT} OFFSET 0) c
+    ORDER BY c.id COLLATE "C"),
+  roots AS MATERIALIZED (
+    SELECT c.id, f.thread_id FROM found f CROSS JOIN LATERAL (
+      SELECT id FROM calls c WHERE project_id = ${projectId} AND id = f.id AND ${IS_OPEN_ROOT} FOR UPDATE) c)
+  UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
+  WHERE c.project_id = ${projectId} AND c.id = roots.id`;

@@ -1,0 +1,137 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { ApiError, isRowError, isTimeout, toApiError } from '../../../platform/errors.js';
+import { Database } from '../../../platform/database/database.js';
+import { GroupCommit } from '../../../platform/database/group-commit.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import { callKey } from '../ingest/calls.writer.js';
+import {
+  awaitedTrim,
+  type CallMessages,
+  MAX_BYTES,
+  MAX_MESSAGES,
+  messagesUpsert,
+  refusedQuery,
+} from './call-messages.query.js';
+
+export type { CallMessages };
+
+/** One message of a call, or a whole member of its inputs or output. */
+export interface Said {
+  trace_id: string;
+  side: 'inputs' | 'output';
+  member: string;
+  /** One element of the list that the member is. */
+  is_part: boolean;
+  /** The sort key of parts: nanoseconds since 1970 in 20 digits, then the place in the request. */
+  at: string;
+  place: number;
+  /** JSON. */
+  value: string;
+}
+
+interface Write extends CallMessages {
+  isRefused?: boolean;
+  isAwaited?: boolean;
+}
+
+/** Of calls that wait for their spans, so much is stored between two looks at how many there are. */
+const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
+
+/** Keeps the messages of log records, before or after their calls are stored, and shows them in the calls. */
+@Injectable()
+export class CallMessagesService implements OnApplicationShutdown {
+  /** Fewer at once than starts and ends, which so always have connections. */
+  private readonly group = new GroupCommit<Write>(
+    (writes) => this.write(writes),
+    (error) => isRowError(error) || isTimeout(error),
+    { maxWrites: 2 },
+  );
+
+  constructor(private readonly database: Database) {}
+
+  /** Stores what is good of it, of calls that differ; answers what refused the rest. @throws what would fail all of it. */
+  async store(
+    messages: readonly CallMessages[],
+    caller: Caller,
+  ): Promise<Map<CallMessages, Error>> {
+    const writes = messages.map((one): Write => ({ ...one }));
+    const outcomes = await Promise.allSettled(
+      writes.map((write) => {
+        const owner = { key: caller.keyId, project: write.projectId };
+        return this.group.add(write, owner, write.said.length);
+      }),
+    );
+    const refused = new Map<CallMessages, Error>();
+    for (const [i, outcome] of outcomes.entries()) {
+      if (outcome.status === 'rejected' && !isRowError(outcome.reason)) throw outcome.reason;
+      if (outcome.status === 'rejected') refused.set(messages[i]!, toApiError(outcome.reason));
+      else if (writes[i]!.isRefused) refused.set(messages[i]!, tooMuch());
+    }
+    await this.trim(writes.filter(({ isAwaited }) => isAwaited));
+    return refused;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.group.idle();
+  }
+
+  /** One statement may touch a row once, so a repeated call goes into the next one. */
+  private async write(writes: Write[]): Promise<void> {
+    for (let rest = writes; rest.length > 0;) {
+      const byCall = new Map<string, Write>();
+      const later: Write[] = [];
+      for (const write of rest) {
+        const key = callKey(write.projectId, write.id);
+        if (byCall.has(key)) later.push(write);
+        else byCall.set(key, write);
+      }
+      await this.writeOnce(byCall);
+      rest = later;
+    }
+  }
+
+  private async writeOnce(byCall: Map<string, Write>): Promise<void> {
+    const stored = await this.database.query(messagesUpsert([...byCall.values()]));
+    const left = new Map(byCall);
+    for (const { project_id, id, is_awaited } of stored) {
+      const key = callKey(project_id, id);
+      left.get(key)!.isAwaited = is_awaited;
+      left.delete(key);
+      this.database.note(project_id, 'calls');
+    }
+    const [some] = left.values();
+    if (!some) return;
+    const refused = await this.database.query(refusedQuery(some.projectId, [...left.values()]));
+    for (const { project_id, id } of refused) left.get(callKey(project_id, id))!.isRefused = true;
+  }
+
+  /**
+   * Counting takes longer the more there are, so it is done as often as much was stored: by chance, for which no process
+   * has to remember anything.
+   */
+  private async trim(awaited: readonly Write[]): Promise<void> {
+    const shares = new Map<string, number>();
+    for (const { projectId, said } of awaited) {
+      const share = 1 / TRIM_AFTER.calls + said.length / TRIM_AFTER.bytes;
+      shares.set(projectId, (shares.get(projectId) ?? 0) + share);
+    }
+    for (const [projectId, share] of shares)
+      if (Math.random() < share)
+        await this.database.long(
+          () => this.database.query(awaitedTrim(projectId)),
+          STATEMENT_MS.bulk,
+        );
+  }
+}
+
+/** Whether what one request says of a call is within the limits; with what is stored, the database judges. */
+export const isWithinLimits = (said: readonly Said[]): boolean =>
+  said.length <= MAX_MESSAGES &&
+  said.reduce((sum, { value }) => sum + Buffer.byteLength(value), 0) <= MAX_BYTES;
+
+export const tooMuch = () =>
+  new ApiError(
+    'too_large',
+    `log records may hold ${MAX_MESSAGES} messages and ${MAX_BYTES} bytes of them for one span`,
+  );

@@ -1,0 +1,410 @@
+import { invalidRequest } from '../../../platform/errors.js';
+import { WIRE } from '../../../platform/http/wire.js';
+import { costsOfSummary, pricesOfCall } from '../../costs/costs.service.js';
+import type { Piece } from '../../../platform/database/json-row-writer.js';
+import { isAfter, partsAfter } from '../../../platform/query/after.js';
+import {
+  column,
+  type Columns,
+  type JsonColumn,
+  nameBytes,
+  type Operand,
+  orderBy,
+  pageLimit,
+  resolve,
+  unknownField,
+  wireTime,
+} from '../../../platform/query/columns.js';
+import { compile } from '../../../platform/query/expression.js';
+import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../../../platform/query/sql.js';
+import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
+import type {
+  CallReadDto,
+  CallsDeletedDto,
+  CallsFilterDto,
+  CallsQueryDto,
+  CallsStatsDto,
+} from '../calls.dto.js';
+import { feedbackField, feedbackOfCall } from './calls.feedback.js';
+
+export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
+/** The same, each by itself: the indexes of failed and of running calls serve the first three. */
+const STATUSES = new Map([
+  ['error', sql`(c.exception IS NOT NULL)`],
+  ['running', sql`(c.ended_at IS NULL AND c.exception IS NULL)`],
+  [
+    'descendant_error',
+    sql`(c.has_descendant_error AND c.ended_at IS NOT NULL AND c.exception IS NULL)`,
+  ],
+  ['success', sql`(c.ended_at IS NOT NULL AND NOT c.has_descendant_error AND c.exception IS NULL)`],
+]);
+
+/** The n-th part of an op's ref: `<scheme>:`, nothing, nothing, entity, project, `op`, `<name>:<digest>`. */
+const refPart = (n: number) => sql`split_part(c.op_name, '/', ${n}::int)`;
+
+/** The display name, else the name in the op's ref, else what stands for the op. Why no regular expression: docs/adr/0014-reads-as-bytes.md. */
+const TRACE_NAME = sql`coalesce(c.display_name,
+  CASE WHEN starts_with(c.op_name, ${`${WIRE.scheme}:///`}::text) AND ${refPart(4)} <> '' AND ${refPart(5)} <> ''
+    AND ${refPart(6)} = 'op' AND strpos(${refPart(7)}, ':') > 1 THEN split_part(${refPart(7)}, ':', 1) END,
+  c.op_name)`;
+
+/** The members that a request adds to the derived part of the summary. */
+type Extras = Pick<CallsQueryDto, 'project_id' | 'include_costs' | 'include_feedback'>;
+
+/** A member of the derived part, and the values that it is made of. */
+interface Derived {
+  piece: Piece;
+  values: readonly Sql[];
+}
+
+const derived = ({ project_id, include_costs, include_feedback }: Extras): Derived[] => [
+  { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
+  { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
+  { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
+  ...(include_costs ? [costsOf(project_id)] : []),
+  ...(include_feedback
+    ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [feedbackOfCall(project_id)] }]
+    : []),
+];
+
+const costsOf = (projectId: string): Derived => ({
+  piece: { name: 'costs', kind: 'computed', values: 2, by: costsOfSummary },
+  values: [pricesOfCall(projectId), wireTime(sql`c.started_at`)],
+});
+
+const FIELDS: Columns = {
+  id: column.text(sql`c.id`, { isNotNull: true }),
+  project_id: column.text(sql`c.project_id`, { isNotNull: true }),
+  op_name: column.text(sql`c.op_name`, { isNotNull: true }),
+  display_name: column.text(sql`c.display_name`),
+  trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
+  parent_id: column.text(sql`c.parent_id`),
+  thread_id: column.text(sql`c.thread_id`),
+  turn_id: column.text(sql`c.turn_id`),
+  started_at: column.time(sql`c.started_at`, { isNotNull: true }),
+  ended_at: column.time(sql`c.ended_at`),
+  exception: column.text(sql`c.exception`),
+  [WIRE.userId]: column.text(sql`c.user_id`),
+  [WIRE.runId]: column.text(sql`c.run_id`),
+  [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
+  [WIRE.runStepEnd]: column.number(sql`c.run_step_end`, { isInteger: true }),
+  deleted_at: column.time(sql`c.deleted_at`),
+  attributes: column.json(sql`c.attributes`, sql`c.is_opaque`),
+  inputs: column.json(sql`c.inputs`, sql`c.is_opaque`),
+  output: column.json(sql`c.output`, sql`c.is_opaque`),
+  summary: column.json(sql`c.summary`, sql`c.is_opaque`),
+  [`summary.${WIRE.summary}.status`]: column.text(sql`(${STATUS})`, {
+    isNotNull: true,
+    cases: STATUSES,
+  }),
+  [`summary.${WIRE.summary}.latency_ms`]: column.number(LATENCY_MS),
+  [`summary.${WIRE.summary}.trace_name`]: column.text(TRACE_NAME, { isNotNull: true }),
+};
+
+/** The stored size of the documents of the call `c`, which is found without reading them. */
+export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
+  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
+  + coalesce(pg_column_size(c.otel_dump), 0)`;
+
+/** Answered on request: the bytes of the call, and at the root of a trace those of all its calls. */
+const sizes = (projectId: string): Columns => ({
+  storage_size_bytes: column.number(sql`(${BYTES})`),
+  total_storage_size_bytes: column.number(sql`(CASE WHEN r.parent_id IS NULL THEN (
+    SELECT sum(${BYTES})::bigint FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = r.trace_id) END)`),
+});
+
+type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
+
+const sizesOf = (asked: Sized): string[] => [
+  ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
+  ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
+];
+
+/** What `query` and `sort_by` may name. */
+const queryable = (projectId: string): Columns => ({
+  ...FIELDS,
+  feedback: feedbackField(projectId),
+});
+
+/*
+ * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
+ * documents cannot be taken apart: there the derived one comes second, and counts.
+ */
+const SUMMARY = sql`CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, ${WIRE.summary}) END`;
+const ownMembers = (names: readonly string[]) =>
+  sql`CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, ${WIRE.summary}, ${names}::text[]) END`;
+
+const OTEL_SPAN = 'otel_span';
+
+const CALL_NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
+const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
+
+/**
+ * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
+ * feedback asks for the summary that holds them.
+ */
+function selected(request: CallsQueryDto): string[] {
+  const { columns, include_costs, include_feedback } = request;
+  const sizes = sizesOf(request);
+  if (!columns || columns.length === 0) return [...CALL_NAMES, ...sizes];
+  const roots = columns.map((name, i) => {
+    const root = name.split('.', 1)[0]!;
+    if (!CALL_NAMES.includes(root)) throw unknownField(root, `columns[${i}]`);
+    return root;
+  });
+  if (include_costs || include_feedback) roots.push('summary');
+  return [...CALL_NAMES.filter((name) => ALWAYS.includes(name) || roots.includes(name)), ...sizes];
+}
+
+/** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
+function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
+  const values: Sql[] = [];
+  const columns = { ...FIELDS, ...sizes(extras.project_id) };
+  const pieces = names.map((name): Piece => {
+    if (name === 'summary') {
+      const more = derived(extras);
+      const by = more.map(({ piece }) => piece);
+      const own = ownMembers(by.map((piece) => piece.name));
+      values.push(SUMMARY, own, ...more.flatMap((one) => one.values));
+      return { name, kind: 'extended', member: WIRE.summary, by };
+    }
+    if (name === 'attributes') {
+      values.push(sql`c.attributes`, sql`c.otel_dump`);
+      return { name, kind: 'extended', member: OTEL_SPAN, by: 'json' };
+    }
+    const { type, sql: value } = columns[name] as Operand | JsonColumn;
+    values.push(value);
+    return { name, kind: type === 'text' || type === 'time' ? type : 'json' };
+  });
+  const roots = sql`LATERAL (SELECT c.trace_id, c.parent_id) r`;
+  return { query: sql`SELECT ${join(values)} FROM (${calls}) c, ${roots}`, pieces };
+}
+
+/** A query, and what its columns are. */
+export interface CallRows {
+  query: Sql;
+  pieces: Piece[];
+}
+
+/** The calls of a project that can be seen and match. */
+const matching = (request: CallsStatsDto) => allOf(visibleIn(request.project_id), isMatch(request));
+
+/** The value of a field of the call `c`, as text. @throws InvalidQuery */
+export const fieldText = (projectId: string, name: string, path: string) =>
+  sql`${resolve(queryable(projectId), name, path, nameBytes()).sql}::text`;
+
+/** The condition of a filter and a query on the call `c`, even if it is deleted or has not started. */
+export const isMatch = ({
+  project_id,
+  filter,
+  query,
+}: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query'>): Sql =>
+  allOf(filter && isFiltered(filter), query && compile(query, queryable(project_id)));
+
+/** The calls of a query in the order asked for, by default the oldest first. */
+export const callRows = (request: CallsQueryDto): CallRows =>
+  asPieces(foundCalls(request), request, selected(request));
+
+function foundCalls(request: CallsQueryDto): Sql {
+  refuseBehindRefs(request);
+  const { project_id, sort_by, after, limit, offset } = request;
+  const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
+  const among = sql`calls c WHERE c.project_id = ${project_id}`;
+  const columns = queryable(project_id);
+  const order = { columns, sorts, tieBreaker: 'id', among };
+  const ordered = orderBy(columns, sorts, 'id');
+  const page = sql`${ordered} ${pageLimit(limit)}`;
+  const match = isMatch(request);
+  const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
+  if (after && typeof limit === 'number' && isSlowestRoots(request)) {
+    const parts = partsAfter(after, { ...order, isIndexed: true });
+    const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
+    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
+  }
+  const isBehind = isAfter(after, order) ?? sql`TRUE`;
+  const skipped = sql`OFFSET ${offset ?? null}::bigint`;
+  const rows = (limit ?? Infinity) + (offset ?? 0);
+  if (!isNearby(request) || rows > NEAR) return sql`${calls} AND ${isBehind} ${page} ${skipped}`;
+  const next = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND ${isBehind}
+    ${ordered} ${pageLimit(NEAR)}`;
+  const upTo = sql`${ordered} ${pageLimit(rows)}`;
+  return sql`
+    WITH near AS MATERIALIZED (SELECT c.* FROM (${next}) c WHERE ${match} ${upTo})
+    SELECT c.* FROM (
+      SELECT c.* FROM near c WHERE (SELECT count(*) FROM near) = ${rows}::bigint
+      UNION ALL
+      SELECT c.* FROM (${calls} AND ${isBehind} ${upTo}) c WHERE (SELECT count(*) FROM near) < ${rows}::bigint) c
+    ${page} ${skipped}`;
+}
+
+/** How many calls are looked at in order before all of the project are asked; some 3 ms. */
+const NEAR = 2000;
+
+/**
+ * Whether a page may be full of calls next to where it begins, or of few in the whole project, and only statistics of columns
+ * could tell which: PostgreSQL has none after a bulk load (docs/adr/0018-lists-of-calls.md). So both are tried.
+ */
+function isNearby({ filter, query, sort_by }: CallsQueryDto): boolean {
+  const isByStart =
+    !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
+  const { call_ids, trace_ids, parent_ids, thread_ids, turn_ids, ...rest } = filter ?? {};
+  const isOfFew = [call_ids, trace_ids, parent_ids, thread_ids, turn_ids].some(
+    (ids) => ids?.length,
+  );
+  return isByStart && !isOfFew && Boolean(query ?? Object.values(rest).some(Boolean));
+}
+
+/** The expression that `calls_root_latency_idx` is ordered by. */
+const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
+  filter?.trace_roots_only === true &&
+  sort_by?.[0]?.field === LATENCY &&
+  sort_by[0].direction === 'desc';
+const LATENCY = `summary.${WIRE.summary}.latency_ms`;
+
+/** Refs are not followed, so a field behind one would silently be null everywhere. @throws ApiError */
+function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): void {
+  if (!expand_columns?.length) return;
+  const names = (sort_by ?? []).map(({ field }) => field);
+  const waiting: unknown[] = [query];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [name, value] of Object.entries(node))
+      if (name === '$getField') names.push(String(value));
+      else waiting.push(value);
+  }
+  const behind = names.find((name) => expand_columns.some((at) => name.startsWith(`${at}.`)));
+  if (behind === undefined) return;
+  const message = `refs are not followed, so ${behind.slice(0, 200)} cannot be searched: read the object by /refs/read_batch`;
+  throw invalidRequest([{ path: 'expand_columns', message }]);
+}
+
+const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
+
+/** A call by its id, if its documents hold no more than `maxBytes` as they are stored. */
+export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
+  const { project_id, id } = request;
+  const isSmall = maxBytes !== null && sql`(${BYTES}) <= ${maxBytes}::bigint`;
+  const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
+  return asPieces(found, request, [...CALL_NAMES, ...sizesOf(request)]);
+}
+
+/** How many calls match, counting at most one more than `limit`. */
+export const callsStatsQuery = (request: CallsStatsDto) => sql<{ count: number }>`
+  SELECT count(*)::int AS count FROM (
+    SELECT 1 FROM calls c WHERE ${matching(request)}
+    LIMIT ${typeof request.limit === 'number' ? request.limit + 1 : null}::bigint) t`;
+
+/** As `isOneOf`, but an empty list matches nothing. */
+const isOneOfAny = (value: Sql, list: readonly string[] | null | undefined) =>
+  list && sql`${value} = ANY(${list}::text[])`;
+
+function isFiltered(filter: CallsFilterDto): Sql {
+  return allOf(
+    hasOpName(filter.op_names),
+    holdsRef(sql`c.inputs`, filter.input_refs),
+    holdsRef(sql`c.output`, filter.output_refs),
+    isOneOf(sql`c.parent_id`, filter.parent_ids),
+    isOneOf(sql`c.trace_id`, filter.trace_ids),
+    isOneOf(sql`c.id`, filter.call_ids),
+    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // as `calls_thread_idx` has it
+    isOneOfAny(sql`c.turn_id`, filter.turn_ids),
+    filter.trace_roots_only && sql`c.parent_id IS NULL`,
+    isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
+    isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
+  );
+}
+
+const anyOf = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
+
+/** The first text behind all that begin with `prefix`, which ends in a colon. */
+const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
+
+function hasOpName(names: readonly string[] | null | undefined): Sql | null {
+  if (!names?.length) return null;
+  const exact = names.filter((name) => !name.endsWith(':*'));
+  const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1));
+  return anyOf([
+    sql`c.op_name = ANY(${exact}::text[])`,
+    ...prefixes.map((prefix) => sql`(c.op_name >= ${prefix} AND c.op_name < ${behindAll(prefix)})`),
+  ]);
+}
+
+/**
+ * A ref is found as a whole JSON string, wherever in the value it stands. The text of the value is made once for all of
+ * them, and between two of them the statement can be stopped.
+ */
+const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
+  refs?.length
+    ? sql`EXISTS (SELECT FROM (SELECT ${document}::text AS text OFFSET 0) d
+        CROSS JOIN LATERAL (SELECT FROM unnest(${refs.map((ref) => JSON.stringify(ref))}::text[]) r (ref)
+          WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
+    : null;
+
+/** The traces of stored calls. */
+export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
+  id: string;
+  trace_id: string;
+}>`
+  SELECT id, trace_id FROM calls
+  WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} AND trace_id IS NOT NULL`;
+
+/** Sets the name also of a call whose start is still on its way. */
+export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
+  INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})
+  ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name`;
+
+/**
+ * The recursive part of a statement: calls, and their descendants in the same trace, as `family`. Children are looked up
+ * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
+ * project, once for each level.
+ */
+export const familyOf = (ids: readonly string[], isCounted: Sql) => sql`
+  RECURSIVE family AS (
+    SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
+    UNION
+    SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
+      SELECT c.id, c.trace_id FROM calls c
+      WHERE ${isCounted} AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+  )`;
+
+/**
+ * Marks calls and their descendants in the same trace, and answers what `madeOf` says of them. Locks them in the order
+ * every other write locks in.
+ */
+export const deleteQuery = (
+  projectId: string,
+  ids: readonly string[],
+  madeOf: (calls: Sql) => Sql,
+) => sql<CallsDeletedDto & { made: string[][] }>`
+  WITH ${familyOf(ids, visibleIn(projectId))}, locked AS (
+    SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
+  ), deleted AS (
+    UPDATE calls SET deleted_at = now()
+    WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
+  )
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;
+
+/** Started calls by id, with their documents as texts. */
+export const storedQuery = (
+  projectId: string,
+  ids: readonly string[],
+): Sql<{ id: string } & Record<string, string | null | undefined>> => sql`
+  SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
+    c.run_id AS ${identifier(WIRE.runId)}, c.run_step AS ${identifier(WIRE.runStep)}, c.run_step_end AS ${identifier(WIRE.runStepEnd)},
+    ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS ended_at,
+    c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
+
+export const storedBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
+  id: string;
+  bytes: number;
+}>`
+  SELECT c.id, octet_length(concat(c.attributes, c.inputs, c.output, c.summary, c.otel_dump)) AS bytes
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
+
+/** The root of a trace, of several the first. */
+export const rootQuery = (projectId: string, traceId: string) => sql<{ id: string }>`
+  SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.trace_id = ${traceId} AND c.parent_id IS NULL
+  ORDER BY c.started_at, c.id LIMIT 1`;

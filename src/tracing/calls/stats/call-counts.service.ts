@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { ProjectsService } from '../../projects/projects.service.js';
+import type { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
+import { callsStatsQuery } from '../read/calls.query.js';
+
+@Injectable()
+export class CallCountsService {
+  constructor(
+    private readonly database: Database,
+    private readonly projects: ProjectsService,
+  ) {}
+
+  /** How many calls match. All of a project are counted already. */
+  async count(query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
+    const count = await (isOfAll(query)
+      ? this.projects.callCount(query.project_id)
+      : this.matching(query));
+    const limit = query.limit ?? Infinity;
+    return { count: Math.min(count, limit), has_more: count > limit };
+  }
+
+  private async matching(query: CallsStatsDto): Promise<number> {
+    const [row] = await this.database.long(() => this.database.query(callsStatsQuery(query)));
+    return row!.count;
+  }
+}
+
+/** Whether a request leaves no call of its project out. */
+const isOfAll = ({ filter, query }: CallsStatsDto) =>
+  !query && Object.values(filter ?? {}).every((value) => !value);

@@ -1,0 +1,236 @@
+import { Decimal, printed } from '../../../platform/json/decimal.js';
+import { microseconds } from '../../../platform/http/stats-window.js';
+import { inTurns } from '../../../platform/time/turn.js';
+import type { CostsService } from '../../costs/costs.service.js';
+import type { CallMetric, UsageMetric } from './call-stats.dto.js';
+import type { CallRow, SpreadRow, UsageRow } from './call-stats.query.js';
+import {
+  average,
+  decimal,
+  flags,
+  maxBucketsOf,
+  membersOf,
+  tooLarge,
+  type Values,
+  type Wanted,
+} from './call-stats.values.js';
+
+/** What buckets are made for. */
+interface Frame {
+  starts: readonly Date[];
+  groups: readonly string[];
+}
+
+const timestamp = ({ starts }: Frame, bucket: number) => microseconds(starts[bucket]!);
+
+const groupsOf = ({ groups }: Frame, row: Record<string, unknown>) =>
+  Object.fromEntries(groups.map((name) => [name, row[name]]));
+
+/** One JSON text a bucket, also of those without calls; with groups, one for each group in a bucket. */
+export async function callBuckets(
+  frame: Frame & { calls: readonly Wanted<CallMetric>[] },
+  rows: readonly CallRow[],
+): Promise<string[]> {
+  const textOf = (row: CallRow) => printed(callBucket(frame, row));
+  if (frame.groups.length > 0) return inTurns(rows, textOf);
+  const byBucket = new Map(rows.map((row) => [row.bucket, row]));
+  return inTurns(frame.starts, (_, bucket) => textOf(byBucket.get(bucket) ?? empty(bucket)));
+}
+
+const empty = (bucket: number): CallRow => ({
+  bucket,
+  call_count: 0,
+  ended_count: 0,
+  error_count: 0,
+  instant_count: 0,
+  latency_sum: null,
+  latency_min: null,
+  latency_max: null,
+});
+
+function callBucket(frame: Frame & { calls: readonly Wanted<CallMetric>[] }, row: CallRow): object {
+  return {
+    timestamp: timestamp(frame, row.bucket),
+    ...groupsOf(frame, row),
+    count: row.call_count,
+    ...Object.assign(
+      {},
+      ...frame.calls.map((wanted) => membersOf(wanted, callValues(wanted, row))),
+    ),
+  };
+}
+
+function callValues({ metric, percentiles }: Wanted<CallMetric>, row: CallRow): Values {
+  if (metric === 'call_count') return flags(row.call_count, row.call_count, percentiles);
+  if (metric === 'error_count') return flags(row.error_count, row.call_count, percentiles);
+  return {
+    sum: milliseconds(row.latency_sum) ?? Decimal.zero,
+    count: row.ended_count,
+    trues: row.ended_count - row.instant_count,
+    min: milliseconds(row.latency_min),
+    max: milliseconds(row.latency_max),
+    percentiles: row.percentiles ?? [],
+    average: average(milliseconds(row.latency_sum), row.ended_count),
+  };
+}
+
+/** Of microseconds. */
+const milliseconds = (us: string | null) => (us && decimal(us).shifted(3)) || null;
+
+/** The spending of a bucket's calls on a model. */
+interface UsageBucket {
+  row: UsageRow;
+  calls: number;
+  unknownCalls: number;
+  unpricedTokens: bigint;
+  sums: Record<UsageMetric, Decimal | null>;
+  units: Record<'input' | 'output', Set<string>>;
+}
+
+interface Found {
+  rows: readonly UsageRow[];
+  spreads: readonly SpreadRow[];
+  book: Awaited<ReturnType<CostsService['priceBook']>> | null;
+}
+
+/** One JSON text for each model, and group, in a bucket in which it was used. */
+export async function usageBuckets(
+  frame: Frame & { usage: readonly Wanted<UsageMetric>[] },
+  { rows, spreads, book }: Found,
+): Promise<string[]> {
+  const keyOf = (row: UsageRow | SpreadRow) =>
+    JSON.stringify([row.bucket, row.llm_id, ...frame.groups.map((name) => row[name])]);
+  const buckets = new Map<string, UsageBucket>();
+  const limit = maxBucketsOf(frame.usage);
+  await inTurns(rows, (row) => {
+    const key = keyOf(row);
+    let bucket = buckets.get(key);
+    if (!bucket) buckets.set(key, (bucket = newBucket(row)));
+    if (buckets.size > limit) throw tooLarge();
+    add(bucket, row, book);
+  });
+  const byKey = new Map(spreads.map((spread) => [keyOf(spread), spread]));
+  return inTurns([...buckets], ([key, bucket]) => {
+    const values = frame.usage.map((wanted) =>
+      membersOf(wanted, usageValues(wanted, bucket, byKey.get(key))),
+    );
+    return printed({
+      timestamp: timestamp(frame, bucket.row.bucket),
+      model: bucket.row.llm_id,
+      ...groupsOf(frame, bucket.row),
+      count: bucket.calls,
+      ...Object.assign({}, ...values),
+      ...(book && {
+        unpriced_tokens: decimal(bucket.unpricedTokens),
+        unknown_calls: bucket.unknownCalls,
+        cost_unit: unitOf(bucket, ['input', 'output']),
+      }),
+    });
+  });
+}
+
+const newBucket = (row: UsageRow): UsageBucket => ({
+  row,
+  calls: 0,
+  unknownCalls: 0,
+  unpricedTokens: 0n,
+  sums: {
+    input_tokens: Decimal.zero,
+    output_tokens: Decimal.zero,
+    total_tokens: Decimal.zero,
+    cache_read_input_tokens: Decimal.zero,
+    cache_creation_input_tokens: Decimal.zero,
+    input_cost: null,
+    output_cost: null,
+    total_cost: null,
+  },
+  units: { input: new Set(), output: new Set() },
+});
+
+function add(bucket: UsageBucket, row: UsageRow, book: Found['book']): void {
+  const { sums, units } = bucket;
+  const plus = (metric: UsageMetric, value: Decimal | null) => {
+    if (value) sums[metric] = sums[metric]?.plus(value) ?? value;
+  };
+  const tokens = [
+    BigInt(row.prompt_tokens),
+    BigInt(row.completion_tokens),
+    BigInt(row.cache_read_input_tokens),
+    BigInt(row.cache_creation_input_tokens),
+  ] as const;
+  const [prompt, completion, cacheRead, cacheCreation] = tokens;
+  const input = prompt + cacheRead + cacheCreation;
+  bucket.calls += row.call_count;
+  if (row.unknown_kinds > 0) bucket.unknownCalls += row.call_count;
+  plus('input_tokens', decimal(input));
+  plus('output_tokens', decimal(completion));
+  plus('total_tokens', decimal(input + completion));
+  plus('cache_read_input_tokens', decimal(cacheRead));
+  plus('cache_creation_input_tokens', decimal(cacheCreation));
+  if (!book) return;
+  const spent = book.spentOf({
+    llmId: row.llm_id,
+    segment: row.segment,
+    first: new Date(row.first),
+    last: new Date(row.last),
+    minInput: row.min_input,
+    maxInput: row.max_input,
+    tokens,
+    unknownKinds: row.unknown_kinds,
+  });
+  bucket.unpricedTokens += spent.unpricedTokens;
+  plus('input_cost', spent.input);
+  plus('output_cost', spent.output);
+  plus('total_cost', spent.input);
+  plus('total_cost', spent.output);
+  if (spent.input) units.input.add(spent.inputUnit!);
+  if (spent.output) units.output.add(spent.outputUnit!);
+}
+
+const PARTS: Partial<Record<UsageMetric, ('input' | 'output')[]>> = {
+  input_cost: ['input'],
+  output_cost: ['output'],
+  total_cost: ['input', 'output'],
+};
+
+/** The one unit of costs; null when there are several, which cannot be added up, and when nothing has a price. */
+function unitOf({ units }: UsageBucket, parts: ('input' | 'output')[]): string | null {
+  const all = new Set(parts.flatMap((part) => [...units[part]]));
+  return all.size === 1 ? [...all][0]! : null;
+}
+
+function usageValues(
+  { metric }: Wanted<UsageMetric>,
+  bucket: UsageBucket,
+  spread: SpreadRow | undefined,
+): Values {
+  const parts = PARTS[metric];
+  const sum = parts && unitOf(bucket, parts) === null ? null : bucket.sums[metric];
+  if (!spread || !(`${metric}_count` in spread))
+    return {
+      sum,
+      count: bucket.calls,
+      trues: 0,
+      min: null,
+      max: null,
+      percentiles: [],
+      average: average(sum, bucket.calls),
+    };
+  const isMixed = parts && sum === null;
+  const number = (name: string) => {
+    const value = spread[`${metric}_${name}`] as string | null;
+    return value === null || isMixed ? null : decimal(value);
+  };
+  const count = spread[`${metric}_count`] as number;
+  return {
+    sum,
+    count,
+    trues: spread[`${metric}_count_true`] as number,
+    min: number('min'),
+    max: number('max'),
+    percentiles: isMixed
+      ? []
+      : ((spread[`${metric}_percentiles`] as (number | null)[] | null) ?? []),
+    average: average(number('sum'), count),
+  };
+}

@@ -1,0 +1,30 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
+import { ApiJsonResponse } from '../../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../../platform/http/body-budget.js';
+import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
+import { CallCountsService } from './call-counts.service.js';
+import { CallStatsAnswerDto, CallStatsDto } from './call-stats.dto.js';
+import { CallStatsService } from './call-stats.service.js';
+
+@Resource('calls', BasicAuth())
+export class CallStatsController {
+  constructor(
+    private readonly callStats: CallStatsService,
+    private readonly callCounts: CallCountsService,
+  ) {}
+
+  /** How many calls match. */
+  @Operation('calls/query_stats', 'reader')
+  count(@Body() query: CallsStatsDto): Promise<CallsStatsAnswerDto> {
+    return this.callCounts.count(query);
+  }
+
+  /** What calls did over time: how many there were, how long they took, how many failed, what they spent by model. */
+  @Operation('calls/stats', 'reader')
+  @ApiJsonResponse({ type: CallStatsAnswerDto })
+  async stats(@Body() body: CallStatsDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.callStats.stats(body));
+  }
+}

@@ -1,0 +1,91 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsOptional,
+  ValidateNested,
+} from 'class-validator';
+import { IsJsonObject } from '../../../platform/http/dto.js';
+import {
+  type Aggregation,
+  IsAggregations,
+  IsPercentiles,
+  StatsAnswerDto,
+  StatsWindowDto,
+} from '../../../platform/http/stats.dto.js';
+import { WIRE } from '../../../platform/http/wire.js';
+import { CallsFilterDto } from '../calls.dto.js';
+
+const CALL_METRICS = ['call_count', 'error_count', 'latency_ms'] as const;
+const USAGE_METRICS = [
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+  'input_cost',
+  'output_cost',
+  'total_cost',
+] as const;
+const GROUPS = ['op_name', WIRE.userId, 'status'];
+
+export type CallMetric = (typeof CALL_METRICS)[number];
+export type UsageMetric = (typeof USAGE_METRICS)[number];
+
+/** Without aggregations and percentiles, the sum. */
+export class CallMetricDto {
+  @IsIn(CALL_METRICS) metric!: CallMetric;
+  @IsAggregations() aggregations?: Aggregation[] | null;
+  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  @IsPercentiles() percentiles?: number[] | null;
+}
+
+/** Without aggregations and percentiles, the sum. */
+export class UsageMetricDto {
+  @IsIn(USAGE_METRICS) metric!: UsageMetric;
+  @IsAggregations() aggregations?: Aggregation[] | null;
+  /** From 0 to 100, interpolated: `[50, 95]` makes `p50_…` and `p95_…`. */
+  @IsPercentiles() percentiles?: number[] | null;
+}
+
+/** The calls that started within a window. */
+export class CallStatsDto extends StatsWindowDto {
+  @IsOptional() @ValidateNested() @Type(() => CallsFilterDto) filter?: CallsFilterDto | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => CallMetricDto)
+  call_metrics?: CallMetricDto[] | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => UsageMetricDto)
+  usage_metrics?: UsageMetricDto[] | null;
+  /** Adds buckets apart by these. Only buckets with calls are answered then. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(GROUPS.length) // before the next one, which is quadratic
+  @ArrayUnique()
+  @IsIn(GROUPS, { each: true })
+  @ApiProperty({ enum: GROUPS, isArray: true, required: false, nullable: true })
+  group_by?: string[] | null;
+}
+
+export class CallStatsAnswerDto extends StatsAnswerDto {
+  /** `timestamp`, `count`, and `<aggregation>_<metric>` for what was asked. */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  call_buckets!: object[];
+  /**
+   * The same by `model`, for the models that were used in a bucket. With costs also `unpriced_tokens`, `unknown_calls`
+   * and `cost_unit`.
+   */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  usage_buckets!: object[];
+}

@@ -1,0 +1,284 @@
+import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
+import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
+import { STATUS } from '../read/calls.query.js';
+import { WIRE } from '../../../platform/http/wire.js';
+import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
+import type { UsageMetric } from './call-stats.dto.js';
+import type { Sorted } from './latencies.js';
+
+/** A part of time: inclusive, exclusive. */
+export interface Span {
+  since: string;
+  until: string;
+}
+
+/** What is read to answer a request. */
+export interface Reading {
+  projectId: string;
+  /** The starts of the buckets. */
+  starts: readonly string[];
+  /** Whose calls are read, and whose stored statistics; together they are the window. */
+  fresh: readonly Span[];
+  stored: readonly Span[];
+  /** The condition on a call `c`; none where statistics are stored. */
+  condition: Sql;
+  groups: readonly string[];
+  /** Where prices change in the window, and the input tokens from which they may be others. */
+  changes: readonly string[];
+  tiers: readonly number[];
+}
+
+/** Rows that an answer is made of. */
+export const MAX_ROWS = 50_000;
+/** What they may take: names have up to 1024 characters. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Rows, and what they are sorted by. */
+export interface Ordered<Row> {
+  rows: Sql<Row>;
+  order: Sql;
+}
+
+/** At most `limit` rows; when there are more of them, or they are too large, nothing of them but that. */
+export const bounded = <Row>(
+  { rows, order }: Ordered<Row>,
+  limit: number,
+): Sql<Row & { is_too_large: boolean }> => sql`
+  WITH found AS MATERIALIZED (${rows} LIMIT ${limit + 1}::bigint)
+  SELECT size.is_too_large, found.* FROM (
+    SELECT count(*) > ${limit}::bigint OR sum(octet_length(found::text)) > ${MAX_BYTES}::bigint AS is_too_large FROM found) size
+  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY ${order}`;
+
+const GROUP_VALUES: Record<string, Sql> = {
+  op_name: sql`c.op_name`,
+  [WIRE.userId]: sql`c.user_id`,
+  status: sql`${STATUS}`,
+};
+
+/** The slots of a part of time whose statistics have changed. */
+export const markedSlots = (projectId: string, { since, until }: Span, limit: number) => sql<{
+  ms: number;
+}>`
+  SELECT (extract(epoch FROM m.slot) * 1000)::float8 AS ms FROM call_slot_marks m
+  WHERE m.project_id = ${projectId} AND m.slot >= ${since}::timestamptz AND m.slot < ${until}::timestamptz
+  GROUP BY m.slot ORDER BY m.slot LIMIT ${limit}::bigint`;
+
+/** The parts of a statement that several statements have in common. */
+class Parts {
+  private readonly starts: Parameter;
+  private readonly changes: Parameter;
+
+  constructor(private readonly reading: Reading) {
+    this.starts = new Parameter(reading.starts);
+    this.changes = new Parameter(reading.changes);
+  }
+
+  bucketOf = (time: Sql) => sql`width_bucket(${time}, ${this.starts}::timestamptz[])`;
+
+  segmentOf = (time: Sql) => sql`width_bucket(${time}, ${this.changes}::timestamptz[])`;
+
+  get groups(): Sql {
+    return list(
+      this.reading.groups.map((name) => sql`${GROUP_VALUES[name]!} AS ${identifier(name)}`),
+    );
+  }
+
+  get groupNames(): Sql {
+    return list(this.reading.groups.map(identifier));
+  }
+
+  /** The calls to be read. LATERAL, so that each part of time is one look into the index of starts. */
+  get calls(): Sql {
+    const { projectId, fresh, condition } = this.reading;
+    return sql`FROM ${spans(fresh)} CROSS JOIN LATERAL (
+      SELECT c.* FROM calls c WHERE ${visibleIn(projectId)}
+        AND c.started_at >= r.since AND c.started_at < r.until AND ${condition}) c`;
+  }
+
+  storedIn(table: Sql): Sql {
+    const { projectId, stored } = this.reading;
+    return sql`FROM ${spans(stored)} CROSS JOIN LATERAL (
+      SELECT s.* FROM ${table} s WHERE s.project_id = ${projectId} AND s.slot >= r.since AND s.slot < r.until) s`;
+  }
+
+  /** Statistics of calls that are read, and stored ones, where there are such parts of the window. */
+  both<Row>(ofCalls: Sql<Row>, ofSlots: Sql<Row>): Sql<Row> {
+    const { fresh, stored } = this.reading;
+    if (stored.length === 0) return ofCalls;
+    return fresh.length === 0 ? ofSlots : sql`${ofCalls} UNION ALL ${ofSlots}`;
+  }
+}
+
+/** Further columns, each behind a comma. */
+const list = (columns: readonly Sql[]) =>
+  join(
+    columns.map((name) => sql`, ${name}`),
+    '',
+  );
+
+const spans = (list: readonly Span[]) =>
+  sql`unnest(${list.map(({ since }) => since)}::timestamptz[], ${list.map(({ until }) => until)}::timestamptz[]) AS r (since, until)`;
+
+/** Of calls in a bucket; latencies are microseconds, sums texts. `percentiles`, in milliseconds, where calls are read. */
+export interface CallRow extends Record<string, unknown> {
+  bucket: number;
+  call_count: number;
+  ended_count: number;
+  error_count: number;
+  /** Calls that ended as they started. */
+  instant_count: number;
+  latency_sum: string | null;
+  latency_min: string | null;
+  latency_max: string | null;
+  percentiles?: (number | null)[] | null;
+}
+
+/** `percents` only where no stored statistics are read. */
+export function callRows(reading: Reading, percents: readonly number[] = []): Ordered<CallRow> {
+  const parts = new Parts(reading);
+  const percentiles =
+    percents.length > 0
+      ? sql`, to_json(percentile_cont(${percents.map((percent) => percent / 100)}::float8[]) WITHIN GROUP (ORDER BY ${LATENCY_MS}))::text AS percentiles`
+      : sql``;
+  const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket${parts.groups}, ${CALL_TOTALS}${percentiles}
+    ${parts.calls} GROUP BY bucket${parts.groupNames}`;
+  const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
+    sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
+    ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
+  const rows: Sql<CallRow> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
+    sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
+    min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
+    ${percents.length > 0 ? sql`, min(percentiles)::json AS percentiles` : sql``}
+    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY bucket${parts.groupNames}`;
+  return { rows, order: sql`bucket${parts.groupNames}` };
+}
+
+/** Of calls in a bucket, sorted. */
+interface Latencies {
+  bucket: number;
+  latencies: Sorted;
+}
+
+/** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
+export function latencyLists(reading: Reading, { since, until }: Span): Sql<Latencies> {
+  const parts = new Parts(reading);
+  const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} - 1 AS bucket,
+    string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
+    WHERE c.ended_at IS NOT NULL AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
+    GROUP BY bucket`;
+  const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
+    WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
+  return parts.both(ofCalls, ofSlots);
+}
+
+/** Of calls in a bucket that a model cost the same price, if `min_input` and `max_input`, `first` and `last` do. */
+export interface UsageRow extends Record<string, unknown> {
+  bucket: number;
+  llm_id: string;
+  segment: number;
+  tier: number;
+  unknown_kinds: number;
+  call_count: number;
+  prompt_tokens: string;
+  completion_tokens: string;
+  cache_read_input_tokens: string;
+  cache_creation_input_tokens: string;
+  min_input: number;
+  max_input: number;
+  /** Starts, in milliseconds since 1970. */
+  first: number;
+  last: number;
+}
+
+const USAGE = sql`CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`;
+const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
+
+export function usageRows(reading: Reading): Ordered<UsageRow> {
+  const parts = new Parts(reading);
+  const tiers = new Parameter(reading.tiers);
+  const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id,
+    ${parts.segmentOf(sql`c.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
+    u.unknown_kinds${parts.groups}, ${USAGE_TOTALS}, min(c.started_at) AS first, max(c.started_at) AS last
+    ${parts.calls} ${USAGE} GROUP BY ${KEY}${parts.groupNames}`;
+  const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentOf(sql`s.slot`)} AS segment,
+    s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
+    sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
+    min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
+  const rows: Sql<UsageRow> = sql`SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds${parts.groupNames},
+    sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
+    sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
+    sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
+    max(max_input)::float8 AS max_input, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
+    (extract(epoch FROM max(last)) * 1000)::float8 AS last
+    FROM (${parts.both(ofCalls, ofSlots)}) t GROUP BY ${KEY}${parts.groupNames}`;
+  const order = sql`bucket, llm_id COLLATE "C"${parts.groupNames}, segment, tier, unknown_kinds`;
+  return { rows, order };
+}
+
+/** The price of a token of each kind for a model, a segment and a tier; null where there is none. */
+export interface PriceRow {
+  /** Null of a model without a price. */
+  llm_id: string | null;
+  segment: number;
+  tier: number;
+  prices: readonly (string | null)[];
+  hasOneUnit: boolean;
+}
+
+/** Of the calls in a bucket that used a model. */
+export interface SpreadRow extends Record<string, unknown> {
+  bucket: number;
+  llm_id: string;
+}
+
+const known = (bit: number, price: Sql, tokens: Sql) => sql`
+  CASE WHEN u.unknown_kinds & ${bit}::int <> 0 THEN NULL WHEN ${tokens} = 0 THEN 0 ELSE ${tokens} * ${price} END`;
+const INPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN
+  ${known(1, sql`p.prompt`, sql`u.prompt_tokens`)} + ${known(4, sql`p.cache_read`, sql`u.cache_read_input_tokens`)}
+  + ${known(8, sql`p.cache_creation`, sql`u.cache_creation_input_tokens`)} END`;
+const OUTPUT_COST = sql`CASE WHEN p.llm_id IS NOT NULL THEN ${known(2, sql`p.completion`, sql`u.completion_tokens`)} END`;
+
+const VALUES: Record<UsageMetric, Sql> = {
+  input_tokens: sql`u.input_tokens::numeric`,
+  output_tokens: sql`u.completion_tokens::numeric`,
+  total_tokens: sql`u.input_tokens::numeric + u.completion_tokens`,
+  cache_read_input_tokens: sql`u.cache_read_input_tokens::numeric`,
+  cache_creation_input_tokens: sql`u.cache_creation_input_tokens::numeric`,
+  input_cost: INPUT_COST,
+  output_cost: OUTPUT_COST,
+  total_cost: sql`CASE WHEN p.has_one_unit THEN ${INPUT_COST} + ${OUTPUT_COST} END`,
+};
+
+/**
+ * How a value is spread over the calls of each bucket and model: all of them are read. Columns are called
+ * `<metric>_min` and so on; a call whose cost is not known does not count.
+ */
+export function spreadRows(
+  reading: Reading,
+  metrics: readonly { metric: UsageMetric; percentiles: readonly number[] }[],
+  prices: readonly PriceRow[],
+): Ordered<SpreadRow> {
+  const parts = new Parts(reading);
+  const ofKind = (kind: number) => prices.map((row) => row.prices[kind]);
+  const columns = metrics.map(({ metric, percentiles }) => {
+    const named = (name: string) => identifier(`${metric}_${name}`);
+    const value = identifier(metric);
+    const percents = percentiles.map((percent) => percent / 100);
+    return sql`min(${value})::text AS ${named('min')}, max(${value})::text AS ${named('max')},
+      sum(${value})::text AS ${named('sum')}, count(${value})::float8 AS ${named('count')},
+      (count(*) FILTER (WHERE ${value} <> 0))::float8 AS ${named('count_true')},
+      percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
+  });
+  const rows: Sql<SpreadRow> = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns)} FROM (
+    SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id${parts.groups},
+      ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
+    ${parts.calls} ${USAGE}
+    LEFT JOIN unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
+      ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],
+      ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[])
+      AS p (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit)
+      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentOf(sql`c.started_at`)}
+      AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
+    GROUP BY bucket, llm_id${parts.groupNames}`;
+  return { rows, order: sql`bucket` };
+}

@@ -1,0 +1,330 @@
+import { groupedBy } from '../../../platform/query/grouped-by.js';
+import { Injectable } from '@nestjs/common';
+import { bucketStarts } from '../../../platform/time/buckets.js';
+import { dateOf } from '../../../platform/http/dto.js';
+import { printed } from '../../../platform/json/decimal.js';
+import { frameOf, microseconds, windowOf } from '../../../platform/http/stats-window.js';
+import { inTurns, Turn } from '../../../platform/time/turn.js';
+import { CostsService } from '../../costs/costs.service.js';
+import { Database } from '../../../platform/database/database.js';
+import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { isMatch } from '../read/calls.query.js';
+import { SLOT_MS, TIERS } from './call-slots.query.js';
+import { callBuckets, usageBuckets } from './call-stats.buckets.js';
+import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
+import {
+  bounded,
+  type CallRow,
+  callRows,
+  latencyLists,
+  markedSlots,
+  MAX_ROWS,
+  type Ordered,
+  type PriceRow,
+  type Reading,
+  type Span,
+  spreadRows,
+  type UsageRow,
+  usageRows,
+} from './call-stats.query.js';
+import { maxBucketsOf, tooLarge, type Wanted, wantedOf } from './call-stats.values.js';
+import { percentileOf } from './latencies.js';
+import { partsOf, slotsWithin } from './windows.js';
+
+/** Changed slots of a window; with more of them, all of its calls are read. */
+const MAX_MARKED = 5000;
+/** Latencies that are held at a time. */
+const MAX_LATENCIES = 2_000_000;
+/** Of a bucket with more, PostgreSQL sorts them. */
+const MAX_OF_BUCKET = 4_000_000;
+
+/** A request as it is understood. */
+interface Request {
+  projectId: string;
+  window: Span;
+  starts: Date[];
+  condition: Sql;
+  groups: string[];
+  calls: Wanted<CallMetric>[];
+  usage: Wanted<UsageMetric>[];
+  /** Whether stored statistics may answer: of all calls, in buckets that are whole slots. */
+  isPlain: boolean;
+}
+
+/**
+ * Statistics of the calls of a window by bucket. What it can it takes from `call_slots`, the rest from the calls: the edges
+ * of the window, slots that have changed since they were stored, and all of them where a filter, a query or a group is
+ * asked for. Several statements, of one snapshot: calls, marks and stored statistics are seen as of one moment.
+ */
+@Injectable()
+export class CallStatsService {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  /** The answer as JSON text, so that sums keep all their digits. */
+  async stats(body: CallStatsDto): Promise<string> {
+    const window = windowOf(body);
+    const { from, to, granularity, timezone } = window;
+    const { filter, query } = body;
+    const condition = isMatch(body);
+    const groups = body.group_by ?? [];
+    // all that takes long has a slot, which one key has few of
+    const { calls, usage } = await this.database.long(async () => {
+      await this.database.query(SNAPSHOT);
+      const starts = await bucketStarts(from, to, granularity, timezone);
+      return this.read({
+        projectId: body.project_id,
+        window: { since: body.start, until: window.end },
+        starts,
+        condition,
+        groups,
+        calls: wantedOf(body.call_metrics),
+        usage: wantedOf(body.usage_metrics),
+        isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
+      });
+    });
+    return `${printed(frameOf(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
+  }
+
+  /** The buckets as JSON texts. */
+  private async read(request: Request): Promise<{ calls: string[]; usage: string[] }> {
+    const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
+    const { projectId, window } = request;
+    const changes = hasCosts ? await this.costs.changes(projectId, window.since, window.until) : [];
+    const reading = await this.readingOf(request, changes, [...TIERS]);
+    return {
+      calls: request.calls.length > 0 ? await this.callBuckets(request, reading) : [],
+      usage: request.usage.length > 0 ? await this.usageBuckets(request, reading, hasCosts) : [],
+    };
+  }
+
+  /** The parts to read from the calls, and from their stored statistics. */
+  private async readingOf(request: Request, changes: string[], tiers: number[]): Promise<Reading> {
+    const { projectId, window, starts, condition, groups } = request;
+    const all = {
+      projectId,
+      // the first one may begin before the window, in a year that PostgreSQL does not read
+      starts: [window.since, ...starts.slice(1).map((at) => at.toISOString())],
+      fresh: [window],
+      stored: [],
+      condition,
+      groups,
+      changes,
+      tiers,
+    };
+    const whole = slotsWithin(ceilingOf(window.since), dateOf(window.until));
+    if (!whole || !request.isPlain || tiers.length > TIERS.length) return all;
+    const inside = { since: iso(whole.since), until: iso(whole.until) };
+    const marked = await this.database.query(markedSlots(projectId, inside, MAX_MARKED + 1));
+    const slots = new Set(marked.map(({ ms }) => ms));
+    for (const change of changes) {
+      const slot = Math.floor(+dateOf(change) / SLOT_MS) * SLOT_MS;
+      const isInside = slot >= whole.since && slot < whole.until;
+      if (isInside && change !== microseconds(new Date(slot))) slots.add(slot);
+    }
+    if (slots.size > MAX_MARKED) return all;
+    return {
+      ...all,
+      ...partsOf(
+        window,
+        whole,
+        [...slots].toSorted((a, b) => a - b),
+      ),
+    };
+  }
+
+  private async callBuckets(request: Request, reading: Reading): Promise<string[]> {
+    const limit = maxBucketsOf(request.calls);
+    if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
+    const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
+    const isStored = reading.stored.length > 0;
+    const rows = await this.rows(callRows(reading, isStored ? [] : percents), limit);
+    if (isStored && percents.length > 0) await this.addPercentiles(reading, rows, percents);
+    return callBuckets(request, rows);
+  }
+
+  /** Reads latencies of as many buckets at a time as may be held. */
+  private async addPercentiles(
+    reading: Reading,
+    rows: CallRow[],
+    percents: readonly number[],
+  ): Promise<void> {
+    const filled = rows.filter(({ ended_count }) => ended_count > 0);
+    for (let i = 0; i < filled.length;) {
+      let [j, held] = [i + 1, filled[i]!.ended_count];
+      while (j < filled.length && held + filled[j]!.ended_count <= MAX_LATENCIES)
+        held += filled[j++]!.ended_count;
+      const [first, last] = [filled[i]!.bucket, filled[j - 1]!.bucket];
+      const span = {
+        since: reading.starts[first]!,
+        until: reading.starts[last + 1] ?? 'infinity',
+      };
+      if (held > MAX_OF_BUCKET) await this.sortPercentiles(reading, filled[i]!, span, percents);
+      else await this.selectPercentiles(reading, filled.slice(i, j), span, percents);
+      i = j;
+    }
+  }
+
+  private async selectPercentiles(
+    reading: Reading,
+    rows: CallRow[],
+    span: Span,
+    percents: readonly number[],
+  ): Promise<void> {
+    const found = await this.database.query(latencyLists(reading, span));
+    const byBucket = groupedBy(found, ({ bucket }) => bucket);
+    const turn = new Turn();
+    for (const row of rows) {
+      const lists = (byBucket.get(row.bucket) ?? []).map(({ latencies }) => latencies);
+      row.percentiles = [];
+      for (const percent of percents) {
+        if (turn.isOver) await turn.next();
+        const us = percentileOf(lists, percent);
+        row.percentiles.push(us && us / 1000);
+      }
+    }
+  }
+
+  private async sortPercentiles(
+    reading: Reading,
+    row: CallRow,
+    { since, until }: Span,
+    percents: readonly number[],
+  ): Promise<void> {
+    const isInside = sql`c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz`;
+    const spans = [...reading.fresh, ...reading.stored];
+    const direct = {
+      ...reading,
+      fresh: spans,
+      stored: [],
+      condition: allOf(reading.condition, isInside),
+    };
+    const [sorted] = await this.rows(callRows(direct, percents), 1);
+    row.percentiles = sorted!.percentiles!;
+  }
+
+  private async usageBuckets(
+    request: Request,
+    given: Reading,
+    hasCosts: boolean,
+  ): Promise<string[]> {
+    let reading = given;
+    let rows = await this.rows(usageRows(reading));
+    const prices = hasCosts ? await this.prices(request, reading, rows) : null;
+    if (prices?.splits) {
+      reading = await this.readingOf(request, prices.splits.changes, prices.splits.tiers);
+      rows = await this.rows(usageRows(reading));
+      prices.book = await this.bookOf(request, reading, rows);
+    }
+    const spread = request.usage.filter(needsSpread);
+    const spreads =
+      spread.length > 0
+        ? await this.rows(
+            spreadRows(
+              { ...reading, fresh: [request.window], stored: [] },
+              spread,
+              prices ? await priceRows(prices.book, rows) : [],
+            ),
+          )
+        : [];
+    return usageBuckets(request, { rows, spreads, book: prices?.book ?? null });
+  }
+
+  private bookOf({ projectId, window }: Request, { changes }: Reading, rows: readonly UsageRow[]) {
+    const models = [...new Set(rows.map(({ llm_id }) => llm_id))];
+    return this.costs.priceBook(projectId, models, { changes, end: window.until });
+  }
+
+  /** The prices of models, and where calls have to be told apart further, as built-in prices change there. */
+  private async prices(request: Request, reading: Reading, rows: readonly UsageRow[]) {
+    const book = await this.bookOf(request, reading, rows);
+    const changes = new Set(reading.changes);
+    const tiers = new Set(reading.tiers);
+    await inTurns(reachesOf(rows), (reach) => {
+      const splits = book.splitsOf(reach);
+      for (const at of splits.instants) changes.add(microseconds(at));
+      for (const tier of splits.tiers) tiers.add(tier);
+    });
+    const isSplit = changes.size > reading.changes.length || tiers.size > reading.tiers.length;
+    const splits = isSplit
+      ? { changes: [...changes].toSorted(), tiers: [...tiers].toSorted((a, b) => a - b) }
+      : null;
+    return { book, splits };
+  }
+
+  /** @throws ApiError `too_large` */
+  private async rows<Row>(query: Ordered<Row>, limit = MAX_ROWS): Promise<Row[]> {
+    const found = await this.database.query(bounded(query, limit));
+    if (found[0]?.is_too_large) throw tooLarge();
+    return found;
+  }
+}
+
+const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`;
+
+type Book = Awaited<ReturnType<CostsService['priceBook']>>;
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** The next whole millisecond. */
+const ceilingOf = (time: string) => new Date(+dateOf(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
+
+const isWhole = (at: Date) => +at % SLOT_MS === 0;
+
+/** An empty list restricts threads and turns only. */
+const hasRestriction = (filter: object | null | undefined) =>
+  Object.entries(filter ?? {}).some(([name, value]) =>
+    Array.isArray(value) ? value.length > 0 || ['thread_ids', 'turn_ids'].includes(name) : value,
+  );
+
+const needsSpread = ({ metric, aggregations, percentiles }: Wanted<UsageMetric>) =>
+  percentiles.length > 0 ||
+  aggregations.some(
+    (name) => name !== 'sum' && (metric.endsWith('_cost') || !['avg', 'count'].includes(name)),
+  );
+
+/** The reach of the calls of each model, segment and tier: what has one price. */
+function reachesOf(rows: readonly UsageRow[]) {
+  const reaches = new Map<string, ReturnType<typeof reachOf> & { tier: number }>();
+  for (const row of rows) {
+    const key = `${row.segment}/${row.tier}/${row.llm_id}`;
+    const reach = { ...reachOf(row), tier: row.tier };
+    const known = reaches.get(key);
+    if (!known) reaches.set(key, reach);
+    else {
+      if (reach.first < known.first) known.first = reach.first;
+      if (reach.last > known.last) known.last = reach.last;
+      known.minInput = Math.min(known.minInput, reach.minInput);
+      known.maxInput = Math.max(known.maxInput, reach.maxInput);
+    }
+  }
+  return [...reaches.values()];
+}
+
+const reachOf = (row: UsageRow) => ({
+  llmId: row.llm_id,
+  segment: row.segment,
+  first: new Date(row.first),
+  last: new Date(row.last),
+  minInput: row.min_input,
+  maxInput: row.max_input,
+});
+
+const priceRows = (book: Book, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
+  inTurns(reachesOf(rows), (reach) => {
+    const price = book.priceOf(reach);
+    return {
+      llm_id: price ? reach.llmId : null,
+      segment: reach.segment,
+      tier: reach.tier,
+      prices: [
+        price?.prompt_token_cost,
+        price?.completion_token_cost,
+        price?.cache_read_input_token_cost,
+        price?.cache_creation_input_token_cost,
+      ].map((cost) => cost?.toString() ?? null),
+      hasOneUnit: price?.prompt_token_cost_unit === price?.completion_token_cost_unit,
+    };
+  });

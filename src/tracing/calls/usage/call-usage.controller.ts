@@ -1,0 +1,26 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
+import { ApiJsonResponse } from '../../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../../platform/http/body-budget.js';
+import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
+import { CallUsageService } from './call-usage.service.js';
+
+@Resource('calls', BasicAuth())
+export class CallUsageController {
+  constructor(private readonly usage: CallUsageService) {}
+
+  /** Tokens that calls spent by model, each call with its descendants. */
+  @Operation('calls/usage', 'reader')
+  @ApiJsonResponse({ type: UsageAnswerDto })
+  async ofCalls(@Body() body: CallsUsageDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.usage.ofCalls(body));
+  }
+
+  /** The same for each of the calls that match, such as those of a trace; descendants that do not match are left out. */
+  @Operation('trace/usage', 'reader')
+  @ApiJsonResponse({ type: UsageAnswerDto })
+  async ofMatching(@Body() body: TraceUsageDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.usage.ofMatching(body));
+  }
+}

@@ -1,0 +1,43 @@
+import { pricesOfCall } from '../../costs/costs.service.js';
+import { wireTime } from '../../../platform/query/columns.js';
+import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
+import { visibleIn } from '../../visible-calls.js';
+import { familyOf, isMatch } from '../read/calls.query.js';
+import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
+
+/** Bytes of the usage of a call that is read. */
+export const MAX_USAGE_BYTES = 1024 * 1024;
+
+/** Calls and their descendants, at most `limit` of them. */
+export function familyUsage(request: CallsUsageDto, limit: number): Sql {
+  const { project_id, call_ids } = request;
+  const isSeen = visibleIn(project_id);
+  return usageOf(
+    sql`
+      WITH ${familyOf(call_ids, isSeen)}
+      SELECT c.* FROM calls c
+      WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
+    request,
+  );
+}
+
+/** Calls that match, at most `limit` of them. */
+export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
+  usageOf(
+    sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint`,
+    request,
+  );
+
+/** The columns read of each call, as JSON text. */
+const usageOf = (
+  calls: Sql,
+  { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
+) => sql`
+  SELECT row_to_json(t)::text FROM (
+    SELECT c.id, c.parent_id, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+      u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,
+      ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records
+    FROM (${calls}) c CROSS JOIN LATERAL (
+      SELECT s.usage, octet_length(s.usage::text) AS size FROM (
+        SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  ) t`;

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { printed } from '../../../platform/json/decimal.js';
+import { ApiError } from '../../../platform/errors.js';
+import { CostsService, type Priceable, type Spending } from '../../costs/costs.service.js';
+import { Database } from '../../../platform/database/database.js';
+import type { Sql } from '../../../platform/query/sql.js';
+import {
+  type CallsUsageDto,
+  MAX_USAGE_CALLS,
+  type TraceUsageDto,
+  USUAL_CALLS,
+} from './call-usage.dto.js';
+import { familyUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
+import { rolledUp, type Spender, tokensOf, TooManyEntries } from './rollup.js';
+
+/** Models of calls, over all calls of an answer. */
+export const MAX_ENTRIES = 200_000;
+/** Each is `MAX_USAGE_BYTES` at most. */
+const CALLS_AT_ONCE = 32;
+
+interface Row extends Priceable {
+  id: string;
+  parent_id: string | null;
+  trace_id: string;
+  is_running: boolean;
+  is_large: boolean | null;
+}
+
+/** What calls spent together with their descendants. */
+@Injectable()
+export class CallUsageService {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  /** Of the calls named, as JSON text. @throws ApiError `too_large` */
+  ofCalls(request: CallsUsageDto): Promise<string> {
+    return this.answer(request, (limit) => familyUsage(request, limit), request.call_ids);
+  }
+
+  /** Of the calls that match, as JSON text. @throws ApiError `too_large` */
+  ofMatching(request: TraceUsageDto): Promise<string> {
+    return this.answer(request, (limit) => matchingUsage(request, limit));
+  }
+
+  private async answer(
+    { limit, include_costs }: TraceUsageDto | CallsUsageDto,
+    query: (limit: number) => Sql,
+    ids?: readonly string[],
+  ): Promise<string> {
+    const most = Math.min(limit ?? USUAL_CALLS, MAX_USAGE_CALLS);
+    const { calls, running } = await this.read(query(most + 1), most);
+    const totals = await rolledUp(calls, MAX_ENTRIES).catch((error: unknown) => {
+      throw error instanceof TooManyEntries ? tooManyEntries() : error;
+    });
+    const usage = [...new Set(ids ?? totals.keys())].map((id) => {
+      const models = [...(totals.get(id) ?? [])].map(([llmId, spending]) => [
+        llmId,
+        entryOf(spending, include_costs === true),
+      ]);
+      return [id, Object.fromEntries(models)];
+    });
+    return printed({ call_usage: Object.fromEntries(usage), unfinished_call_ids: running });
+  }
+
+  private async read(query: Sql, most: number): Promise<{ calls: Spender[]; running: string[] }> {
+    const calls: Spender[] = [];
+    const running: string[] = [];
+    let entries = 0;
+    const batches = await this.database.stream(query, { maxBatch: CALLS_AT_ONCE });
+    for await (const batch of batches as AsyncIterable<string[]>)
+      for (const json of batch) {
+        const row = JSON.parse(json) as Row;
+        if (row.is_large)
+          throw new ApiError(
+            'too_large',
+            `the usage of the call ${row.id} is over the limit of ${MAX_USAGE_BYTES} bytes`,
+          );
+        const own = this.costs.spendings(row);
+        entries += own.size;
+        calls.push({ id: row.id, parentId: row.parent_id, traceId: row.trace_id, own });
+        if (row.is_running) running.push(row.id);
+        if (calls.length > most)
+          throw new ApiError(
+            'too_large',
+            `there are over ${most} calls to sum up: name fewer, or set limit, of which at most ${MAX_USAGE_CALLS} counts`,
+          );
+        if (entries > MAX_ENTRIES) throw tooManyEntries();
+      }
+    return { calls, running };
+  }
+}
+
+const tooManyEntries = () =>
+  new ApiError(
+    'too_large',
+    `the calls and the models that each of them used, directly or below it, are over ${MAX_ENTRIES} pairs: ask for fewer calls`,
+  );
+
+function entryOf(spending: Spending, hasCosts: boolean) {
+  const { requests, tokens, costs } = spending;
+  const totals = Object.entries(costs).map(([kind, cost]) => [`${kind}_total_cost`, cost]);
+  return {
+    requests,
+    ...tokens,
+    total_tokens: tokensOf(spending),
+    ...(hasCosts && Object.fromEntries(totals)),
+  };
+}

@@ -1,0 +1,54 @@
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { BodyText } from '../../platform/http/body.guard.js';
+import { callerOf } from '../../platform/http/caller-of.js';
+import { jsonArray } from '../../platform/http/json-rows.js';
+import {
+  CostExplainDto,
+  CostsCreatedDto,
+  CostsCreateDto,
+  CostsFoundDto,
+  CostsPurgeDto,
+  CostsQueryDto,
+} from './costs.dto.js';
+import { CostsService } from './costs.service.js';
+
+@Resource('costs', BasicAuth(), 'cost')
+export class CostsController {
+  constructor(private readonly costs: CostsService) {}
+
+  /** Stores price records of a project. They price every call that starts from their effective date on. */
+  @Operation('create', 'writer')
+  @Idempotent()
+  create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
+    return this.costs.create(body, text);
+  }
+
+  /** Lists the price records of a project. Built-in prices are not among them. */
+  @Operation('query', 'reader')
+  @ApiOkResponse({ type: CostsFoundDto })
+  async query(@Body() query: CostsQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.costs.query(query), request, 'results');
+  }
+
+  /** Deletes the price records of a project that a query holds for. */
+  @Operation('purge', 'writer')
+  @Idempotent()
+  async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
+    await this.costs.purge(body, callerOf(request));
+    return {};
+  }
+
+  /** Explains what calls cost: tokens × unit price = total by call and model, the record that was used, and why it won. */
+  @Operation('explain', 'reader')
+  @ApiJsonResponse({
+    description: 'One entry a call, in the order asked for, with one entry a model.',
+  })
+  explain(@Body() body: CostExplainDto): Promise<string> {
+    return this.costs.explain(body);
+  }
+}

@@ -1,0 +1,96 @@
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { ArrayNotEmpty, IsNumber, IsOptional, Max, Min } from 'class-validator';
+import {
+  IsDateTime,
+  IsIdList,
+  IsJsonObject,
+  IsProjectId,
+  IsText,
+  IsTextList,
+  PageDto,
+  SortBy,
+} from '../../platform/http/dto.js';
+import type { Sort } from '../../platform/query/columns.js';
+
+/** A token for more than this is a mistake in the unit. */
+const MAX_PRICE = 1_000_000;
+const MAX_EXPLAINED = 100;
+
+/** Prices are exact decimals: the digits that are sent are stored, added up and answered. */
+export class CostDto {
+  @IsNumber() @Min(0) @Max(MAX_PRICE) prompt_token_cost!: number;
+  @IsNumber() @Min(0) @Max(MAX_PRICE) completion_token_cost!: number;
+  /** When absent, such tokens cost what prompt tokens cost. */
+  @IsOptional() @IsNumber() @Min(0) @Max(MAX_PRICE) cache_read_input_token_cost?: number | null;
+  /** When absent, such tokens cost what prompt tokens cost. */
+  @IsOptional() @IsNumber() @Min(0) @Max(MAX_PRICE) cache_creation_input_token_cost?: number | null;
+  /** `USD` when absent. */
+  @IsOptional() @IsText(64, { min: 1 }) prompt_token_cost_unit?: string | null;
+  /** `USD` when absent. */
+  @IsOptional() @IsText(64, { min: 1 }) completion_token_cost_unit?: string | null;
+  /** Calls that start before it are not priced by this record. Now when absent. */
+  @IsOptional() @IsDateTime() effective_date?: string | null;
+  /** `default` when absent. */
+  @IsOptional() @IsText(256, { min: 1 }) provider_id?: string | null;
+}
+
+@ApiExtraModels(CostDto)
+export class CostsCreateDto {
+  @IsProjectId() project_id!: string;
+  /** A price record for each model, by its name as calls spell it in `summary.usage`. At most 1000. */
+  @ApiProperty({ type: 'object', additionalProperties: { $ref: getSchemaPath(CostDto) } })
+  @IsJsonObject()
+  costs!: Record<string, CostDto>;
+}
+
+export class CostsCreatedDto {
+  /** Id of the record and name of the model, in the order of the request. */
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
+  })
+  ids!: [string, string][];
+}
+
+export class CostsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  /** Fields to answer. All when absent. */
+  @IsOptional()
+  @IsTextList(1000, 1000)
+  fields?: string[] | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  /** By default `llm_id`, then the latest `effective_date` first. */
+  @SortBy() sort_by?: Sort[] | null;
+}
+
+/** A stored record. With `fields`, only those. */
+export class CostRecordDto {
+  id!: string;
+  llm_id!: string;
+  prompt_token_cost!: number;
+  completion_token_cost!: number;
+  prompt_token_cost_unit!: string;
+  completion_token_cost_unit!: string;
+  @IsDateTime() effective_date!: string;
+  provider_id!: string;
+  cache_read_input_token_cost!: number | null;
+  cache_creation_input_token_cost!: number | null;
+}
+
+export class CostsFoundDto {
+  results!: CostRecordDto[];
+}
+
+export class CostsPurgeDto {
+  @IsProjectId() project_id!: string;
+  /** An expression tree: docs/adr/0010-query-language.md. What it holds for is deleted. */
+  @IsJsonObject() query!: object;
+}
+
+export class CostExplainDto {
+  @IsProjectId() project_id!: string;
+  @ArrayNotEmpty()
+  @IsIdList(MAX_EXPLAINED)
+  call_ids!: string[];
+}

@@ -1,0 +1,223 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Decimal, printed } from '../../platform/json/decimal.js';
+import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
+import { isId } from '../../platform/http/dto.js';
+import { memberSpans, valueAt } from '../../platform/json/json-text.js';
+import { validate } from '../../platform/http/validation.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import {
+  CostDto,
+  type CostExplainDto,
+  type CostsCreateDto,
+  type CostsCreatedDto,
+  type CostsPurgeDto,
+  type CostsQueryDto,
+} from './costs.dto.js';
+import {
+  bookQuery,
+  changesQuery,
+  type CostRow,
+  costsQuery,
+  insertQuery,
+  purgeQuery,
+  usageQuery,
+} from './costs.query.js';
+import { pricedName } from './builtin-prices.js';
+import { explanation } from './explanation.js';
+import {
+  KINDS,
+  type PricedUsage,
+  pricedUsage,
+  type PriceName,
+  type PriceRecord,
+  PRICES,
+  totalOf,
+} from './price.js';
+import { PriceBook } from './price-book.js';
+import type { Tokens } from '../usage.js';
+
+/** For the calls, which are answered with their costs. */
+export { costsOfSummary } from './price.js';
+export { pricesOfCall } from './prices.query.js';
+
+const MAX_MODELS = 1000;
+/** Price changes of a project within a window that is summed up. */
+const MAX_CHANGES = 10_000;
+/** Digits behind the point of a price. */
+const MAX_SCALE = 40;
+/** Characters of a price; a number of millions of them takes minutes to read. */
+const MAX_SPELLING = 100;
+
+/** The usage of a call as it was sent, and the project's records that price it, as `pricesOfCall` answers them. */
+export interface Priceable {
+  started_at: string;
+  usage: unknown;
+  records: Record<string, PriceRecord | null> | null;
+}
+
+interface CallUsage extends Priceable {
+  id: string;
+  op_name: string;
+}
+
+/** What a call spent on a model. A cost is null where it is unknown. */
+export interface Spending {
+  requests: number;
+  tokens: Tokens;
+  costs: Record<keyof Tokens, Decimal | null>;
+}
+
+@Injectable()
+export class CostsService {
+  constructor(private readonly database: Database) {}
+
+  /** Stores price records. `text` is the body as it was sent: prices are read from it, digit by digit. */
+  async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
+    const rows = rowsOf(costs, valueAt(text, 'costs'));
+    await this.database.query(insertQuery(project_id, rows));
+    this.database.note(project_id, 'costs');
+    return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
+  }
+
+  /** The name under which built-in prices know a model of a provider. */
+  modelName(model: string, provider: string | undefined): string {
+    return pricedName(model, provider);
+  }
+
+  query(request: CostsQueryDto): Promise<Readable> {
+    return this.database.stream(costsQuery(request));
+  }
+
+  async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
+    await this.database.long(async () => {
+      const num_purged = await this.database.write(purgeQuery(request));
+      this.database.note(request.project_id, 'costs');
+      if (num_purged > 0)
+        await this.database.query(
+          eventInsert({
+            action: 'cost.purge',
+            by,
+            projectId: request.project_id,
+            detail: { num_purged },
+          }),
+        );
+    }, STATEMENT_MS.bulk);
+  }
+
+  /** How the costs of calls come about, as JSON text. */
+  async explain({ project_id, call_ids }: CostExplainDto): Promise<string> {
+    const ids = [...new Set(call_ids)];
+    const found = new Map<string, string>();
+    // One at a time: the usage of a call may be as large as a body.
+    const rows = await this.database.stream(usageQuery(project_id, ids), { maxBatch: 1 });
+    for await (const [json] of rows as AsyncIterable<string[]>) {
+      const row = JSON.parse(json!) as CallUsage;
+      found.set(row.id, explained(row));
+      await setImmediate(); // a call may take long, and others wait
+    }
+    const calls = ids.flatMap((id) => found.get(id) ?? []);
+    const notFound = ids.filter((id) => !found.has(id));
+    return `{"calls":[${calls.join(',')}],"not_found":${JSON.stringify(notFound)}}`;
+  }
+
+  /**
+   * The instants within a window at which prices of the project change, the earliest first, with microseconds.
+   * @throws ApiError `invalid_request` when there are too many.
+   */
+  async changes(projectId: string, start: string, end: string): Promise<string[]> {
+    const rows = await this.database.query(
+      changesQuery(projectId, { start, end, limit: MAX_CHANGES + 1 }),
+    );
+    if (rows.length > MAX_CHANGES)
+      throw new ApiError(
+        'invalid_request',
+        `prices change over ${MAX_CHANGES} times between start and end: ask for less time`,
+      );
+    return rows.map(({ at }) => at);
+  }
+
+  /** What models cost within a window whose n-th segment begins at the n-th of `changes`. */
+  async priceBook(
+    projectId: string,
+    llmIds: readonly string[],
+    { changes, end }: { changes: readonly string[]; end: string },
+  ): Promise<PriceBook> {
+    return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
+  }
+
+  /** What a call spent, by model. An entry that does not count its requests is one. */
+  spendings({ usage, records, started_at }: Priceable): Map<string, Spending> {
+    const models = pricedUsage(usage, records ?? {}, new Date(started_at));
+    return new Map(
+      models.map((model) => {
+        const costs = KINDS.map((kind) => [kind[0], costOf(model, kind)]);
+        const { llmId, requests, tokens } = model;
+        return [llmId, { requests: requests ?? 1, tokens, costs: Object.fromEntries(costs) }];
+      }),
+    );
+  }
+}
+
+/** As `totalOf`, but no tokens cost nothing, whether they have a price or not. */
+const costOf = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
+  model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0]) ? Decimal.zero : totalOf(model, kind);
+
+function explained({ id, op_name, started_at, usage, records }: CallUsage): string {
+  const priced = pricedUsage(usage, records ?? {}, new Date(started_at));
+  const models = priced.map((model) => explanation(model, started_at));
+  return printed({ id, op_name, started_at, models });
+}
+
+/** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */
+function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
+  const violations: Violation[] = [];
+  const models = memberSpans(text, 0);
+  if (models.size === 0 || models.size > MAX_MODELS)
+    throw invalidRequest([{ path: 'costs', message: `must hold 1 to ${MAX_MODELS} models` }]);
+  const rows = [...models].map(([llmId, span]) => {
+    const cost = costs[llmId]!;
+    const path = `costs.${llmId.slice(0, 64)}`;
+    if (!isId(llmId)) violations.push({ path, message: 'is not the name of a model' });
+    violations.push(...validate(CostDto, cost, path).violations);
+    if (violations.length > 0) return null;
+    const row = rowOf(llmId, cost, text.slice(...span));
+    for (const name of PRICES) {
+      const message = row[name] && priceProblem(row[name]);
+      if (message) violations.push({ path: `${path}.${name}`, message });
+    }
+    return row;
+  });
+  assertNone(violations.slice(0, 20));
+  return rows as CostRow[];
+}
+
+function priceProblem(digits: string): string | null {
+  if (digits.length > MAX_SPELLING) return `must not be spelled in over ${MAX_SPELLING} characters`;
+  return Decimal.parse(digits).places > MAX_SCALE
+    ? `must not have more than ${MAX_SCALE} digits behind the point`
+    : null;
+}
+
+function rowOf(llmId: string, cost: CostDto, text: string): CostRow {
+  const members = memberSpans(text, 0);
+  const digits = (name: PriceName) =>
+    typeof cost[name] === 'number' ? text.slice(...members.get(name)!) : null;
+  return {
+    id: uuidv7(),
+    llm_id: llmId,
+    effective_date: cost.effective_date ?? null,
+    provider_id: cost.provider_id ?? null,
+    ...(Object.fromEntries(PRICES.map((name) => [name, digits(name)])) as Record<
+      PriceName,
+      string | null
+    >),
+    prompt_token_cost_unit: cost.prompt_token_cost_unit ?? null,
+    completion_token_cost_unit: cost.completion_token_cost_unit ?? null,
+  };
+}

@@ -1,0 +1,58 @@
+import { Decimal } from '../../platform/json/decimal.js';
+import { grandTotal, KINDS, type PricedUsage, recordOf, totalOf } from './price.js';
+
+/** How the cost of one model of a call comes about, term by term, in numbers and in words. */
+export function explanation(usage: PricedUsage, startedAt: string) {
+  const { llmId, tokens, unknown, price } = usage;
+  const isSpent = ([count]: (typeof KINDS)[number], i: number) =>
+    i < 2 || tokens[count] > 0 || unknown.has(count);
+  const terms = KINDS.filter(isSpent).map((kind) => {
+    const [count, cost] = kind;
+    const unitPrice = price?.[cost] ?? null;
+    const total = totalOf(usage, kind);
+    const unit = price ? unitOf(count, price) : null;
+    const name = count.replaceAll('_', ' ');
+    return {
+      kind: count,
+      tokens: tokens[count],
+      unit_price: unitPrice,
+      unit,
+      total,
+      text: unknown.has(count)
+        ? `an unknown number of ${name}: the usage holds no count that can be read`
+        : termText(`${tokens[count]} ${name}`, unitPrice, total, unit),
+    };
+  });
+  const total = grandTotal(usage);
+  return {
+    llm_id: llmId,
+    terms,
+    total_cost: total,
+    unit: total ? price!.prompt_token_cost_unit : null,
+    record: price && recordOf(price),
+    pricing_level: recordOf(price).pricing_level,
+    why: why(usage, startedAt),
+  };
+}
+
+const unitOf = (count: string, price: NonNullable<PricedUsage['price']>) =>
+  count === 'completion_tokens' ? price.completion_token_cost_unit : price.prompt_token_cost_unit;
+
+const termText = (
+  tokens: string,
+  price: Decimal | null,
+  total: Decimal | null,
+  unit: string | null,
+) =>
+  price && total
+    ? `${tokens} × ${price.toString()} ${unit} = ${total.toString()} ${unit}`
+    : `${tokens}, without a price`;
+
+function why({ llmId, price }: PricedUsage, startedAt: string): string {
+  if (!price)
+    return `Neither a record of the project nor the built-in prices cover ${llmId} at the call's start, ${startedAt}. What it cost is unknown, not 0.`;
+  if (price.pricing_level === 'project')
+    return `Of the project's records for ${llmId}, this one has the latest effective_date, ${price.effective_date}, that is not after the call's start, ${startedAt}. Records of the project come before built-in prices.`;
+  const since = price.effective_date ? `, since ${price.effective_date}` : '';
+  return `The project has no record for ${llmId} that was in force at the call's start, ${startedAt}. The built-in prices know it as ${price.id}${since}.`;
+}

@@ -1,0 +1,87 @@
+import { groupedBy } from '../../platform/query/grouped-by.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { builtinPrice, builtinSplits, type Reach, type Splits } from './builtin-prices.js';
+import { hasPlainName, KINDS, type Price, type PriceRecord, recordPrice } from './price.js';
+
+/** A record of the project, and the segment of the window from which on it is in force. */
+export interface BookRow extends PriceRecord {
+  llm_id: string;
+  segment: number;
+}
+
+/** Tokens that calls spent on a model within one segment. */
+export interface Spending extends Reach {
+  llmId: string;
+  segment: number;
+  /** Prompt, completion, cache read and cache creation. */
+  tokens: readonly [bigint, bigint, bigint, bigint];
+  /** A bit for each of these kinds whose tokens the usages do not say. */
+  unknownKinds: number;
+}
+
+/** The cost of tokens; null where none of them has a price. */
+export interface Spent {
+  input: Decimal | null;
+  output: Decimal | null;
+  inputUnit: string | null;
+  outputUnit: string | null;
+  unpricedTokens: bigint;
+}
+
+/** The prices of models in the segments of a window, the project's records before built-in ones. */
+export class PriceBook {
+  private readonly records: Map<string, { segment: number; price: Price }[]>;
+
+  constructor(rows: readonly BookRow[]) {
+    const records = rows.map((row) => ({ ...row, price: recordPrice(row) }));
+    this.records = groupedBy(records, ({ llm_id }) => llm_id);
+  }
+
+  /** The price of a call; the segment is that of its start. */
+  priceOf({
+    llmId,
+    segment,
+    first,
+    minInput,
+  }: Omit<Spending, 'tokens' | 'unknownKinds'>): Price | null {
+    const record = this.records.get(llmId)?.findLast((record) => record.segment <= segment);
+    if (record) return record.price;
+    return hasPlainName(llmId) ? builtinPrice(llmId, first, minInput) : null;
+  }
+
+  /** Where calls have to be told apart, since they may have different prices. */
+  splitsOf(spending: Omit<Spending, 'tokens' | 'unknownKinds'>): Splits {
+    const { llmId, segment } = spending;
+    const isOfProject = this.records.get(llmId)?.some((record) => record.segment <= segment);
+    return isOfProject || !hasPlainName(llmId)
+      ? { instants: [], tiers: [] }
+      : builtinSplits(llmId, spending);
+  }
+
+  /** The cost of calls that share a price: tokens × price, multiplied once. */
+  spentOf(spending: Spending): Spent {
+    const price = this.priceOf(spending);
+    let input: Decimal | null = null;
+    let output: Decimal | null = null;
+    let unpricedTokens = 0n;
+    for (const [i, [, cost]] of KINDS.entries()) {
+      const tokens = spending.tokens[i]!;
+      const part = isKnown(spending.unknownKinds, i) && price?.[cost]?.times(tokens);
+      if (!part) unpricedTokens += tokens;
+      else if (i === COMPLETION) output = part;
+      else input = input ? input.plus(part) : part;
+    }
+    return {
+      input,
+      output,
+      inputUnit: price?.prompt_token_cost_unit ?? null,
+      outputUnit: price?.completion_token_cost_unit ?? null,
+      unpricedTokens,
+    };
+  }
+}
+
+/** The place of completion tokens among the kinds; the others are input. */
+const COMPLETION = 1;
+
+const isKnown = (unknownKinds: number, kind: number) => (unknownKinds & (1 << kind)) === 0;

@@ -1,0 +1,166 @@
+import { storable } from '../../platform/query/columns.js';
+import { builtinPrice } from './builtin-prices.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { readUsage, requestsOf, type Tokens, type UsageRead } from '../usage.js';
+import { isObject } from '../../platform/json/is-object.js';
+
+/** The price of a token of each kind in one record; null where it has none. */
+export interface Price extends Record<PriceName, Decimal | null> {
+  id: string;
+  pricing_level: 'project' | 'builtin';
+  effective_date: string | null;
+  provider_id: string;
+  prompt_token_cost_unit: string;
+  completion_token_cost_unit: string;
+}
+
+/** A record of the project as `pricesOfCall` answers it; prices are decimal texts. */
+export interface PriceRecord extends Record<PriceName, string | null> {
+  id: string;
+  effective_date: string;
+  provider_id: string;
+  prompt_token_cost: string;
+  completion_token_cost: string;
+  prompt_token_cost_unit: string;
+  completion_token_cost_unit: string;
+}
+
+/** One model of one call. `price` is null for a model that neither the project nor the library has a price for. */
+export interface PricedUsage extends UsageRead {
+  llmId: string;
+  requests: number | null;
+  price: Price | null;
+}
+
+/** The kinds of tokens, each with its price and its total. */
+export const KINDS = [
+  ['prompt_tokens', 'prompt_token_cost', 'prompt_tokens_total_cost'],
+  ['completion_tokens', 'completion_token_cost', 'completion_tokens_total_cost'],
+  ['cache_read_input_tokens', 'cache_read_input_token_cost', 'cache_read_input_tokens_total_cost'],
+  [
+    'cache_creation_input_tokens',
+    'cache_creation_input_token_cost',
+    'cache_creation_input_tokens_total_cost',
+  ],
+] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The columns of prices, as they are called on the wire too. */
+export type PriceName = Kind[1];
+export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
+
+/** How many models of a call are priced. Pricing takes up to 0.1 ms a model and blocks other requests. */
+const MAX_MODELS = 1000;
+/** Characters; no record has a longer name, and the library takes long to compare one. */
+const MAX_NAME = 256;
+
+/**
+ * The models of a call's usage, the first 1000 of them, with the price in force when the call started: the project's
+ * record, which PostgreSQL has picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
+ */
+export function pricedUsage(
+  usage: unknown,
+  records: Readonly<Record<string, PriceRecord | null>>,
+  startedAt: Date,
+): PricedUsage[] {
+  if (!isObject(usage)) return [];
+  const models = Object.entries(usage).slice(0, MAX_MODELS);
+  return models.flatMap(([llmId, entry]) => {
+    if (!isObject(entry)) return [];
+    const read = readUsage(entry);
+    const key = storable(llmId);
+    const record = Object.hasOwn(records, key) ? records[key] : null;
+    const price = record ? recordPrice(record) : libraryPrice(llmId, startedAt, read.tokens);
+    return [{ llmId, ...read, requests: requestsOf(entry), price }];
+  });
+}
+
+const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
+  hasPlainName(llmId) ? builtinPrice(llmId, startedAt, inputTokens(tokens)) : null;
+
+/** Whether a name is looked up at all. */
+export const hasPlainName = (llmId: string) => llmId.length <= MAX_NAME;
+
+const inputTokens = (tokens: Tokens) =>
+  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
+
+/** Cached tokens cost as much as prompt tokens unless the record has a price of their own. */
+export function recordPrice(record: PriceRecord): Price {
+  const { prompt_token_cost: prompt } = record;
+  return {
+    ...record,
+    pricing_level: 'project',
+    prompt_token_cost: Decimal.parse(prompt),
+    completion_token_cost: Decimal.parse(record.completion_token_cost),
+    cache_read_input_token_cost: Decimal.parse(record.cache_read_input_token_cost ?? prompt),
+    cache_creation_input_token_cost: Decimal.parse(
+      record.cache_creation_input_token_cost ?? prompt,
+    ),
+  };
+}
+
+/** Tokens × price; null where there is no price, also for no tokens at all, and where the tokens are unknown. */
+export const totalOf = ({ tokens, unknown, price }: PricedUsage, [count, cost]: Kind) =>
+  unknown.has(count) ? null : (price?.[cost]?.times(tokens[count]) ?? null);
+
+/**
+ * All kinds together; null when tokens of a kind without a price were spent, when those of a kind are unknown, or when the
+ * units differ.
+ */
+export function grandTotal(usage: PricedUsage): Decimal | null {
+  const { tokens, unknown, price } = usage;
+  if (!price || price.prompt_token_cost_unit !== price.completion_token_cost_unit) return null;
+  let total = Decimal.zero;
+  for (const kind of KINDS) {
+    const part = totalOf(usage, kind);
+    if (part) total = total.plus(part);
+    else if (tokens[kind[0]] > 0 || unknown.has(kind[0])) return null;
+  }
+  return total;
+}
+
+/** `costsJson` of a call by its summary, the project's records that price it (as `pricesOfCall` answers them) and its start. */
+export function costsOfSummary(
+  summary: string | null,
+  [records, startedAt]: readonly (string | null)[],
+): string {
+  const { usage } = JSON.parse(summary ?? '{}') as { usage?: unknown };
+  const priced = JSON.parse(records ?? '{}') as Record<string, PriceRecord>;
+  return costsJson(pricedUsage(usage, priced, new Date(startedAt!)));
+}
+
+/**
+ * The costs of a call, an object by model, as JSON text. Put together by hand: a stream prints it for every call, and
+ * `printed` takes four times as long.
+ */
+const costsJson = (models: PricedUsage[]) =>
+  `{${models.map((model) => `${JSON.stringify(model.llmId)}:${costJson(model)}`).join(',')}}`;
+
+function costJson(usage: PricedUsage): string {
+  const { tokens, requests, price } = usage;
+  const members = ['', '', ''];
+  for (const kind of KINDS) {
+    const [count, cost, total] = kind;
+    members[0] += `"${count}":${tokens[count]},`;
+    members[1] += `"${cost}":${spelled(price?.[cost])},`;
+    members[2] += `"${total}":${spelled(totalOf(usage, kind))},`;
+  }
+  const [counts, costs, totals] = members;
+  const units = JSON.stringify({
+    prompt_token_cost_unit: price?.prompt_token_cost_unit ?? null,
+    completion_token_cost_unit: price?.completion_token_cost_unit ?? null,
+  }).slice(1, -1);
+  const total = spelled(grandTotal(usage));
+  const record = JSON.stringify(recordOf(price)).slice(1);
+  return `{${counts}"requests":${requests},${costs}${units},${totals}"total_cost":${total},${record}`;
+}
+
+const spelled = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
+
+/** Which record was used; `unpriced` says that none was, and that the cost is unknown, not 0. */
+export const recordOf = (price: Price | null) => ({
+  id: price?.id ?? null,
+  pricing_level: price?.pricing_level ?? 'unpriced',
+  effective_date: price?.effective_date ?? null,
+  provider_id: price?.provider_id ?? null,
+});

@@ -1,0 +1,40 @@
+import { ApiError } from '../../platform/errors.js';
+import { OverBudget, threadFile, TimeUp, WorkerThread } from '../../platform/process/worker-thread.js';
+import type { Judged, Problem } from './annotation-schema.js';
+
+/** For compiling and running all schemas of a request. */
+const TIMEOUT_MS = 250;
+/** Of one key: four requests that do not end at once, then one in five seconds. Ordinary values take less than a tenth of a millisecond. */
+const BUDGET_MS = { burst: 1000, perSecond: 50 };
+
+const thread = new WorkerThread<Judged, Problem[]>(
+  threadFile('annotation-schema.thread.js', import.meta.url),
+  {
+    timeoutMs: TIMEOUT_MS,
+    budgetMs: BUDGET_MS,
+    memoryMb: 128,
+    maxWaiting: { jobs: 1000, length: 64 * 1024 * 1024 },
+  },
+);
+
+/** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
+export async function judge(all: Judged, keyId: string): Promise<Problem[]> {
+  if (all.values.length === 0) return [];
+  try {
+    const texts = [...all.schemas, ...all.values.map(({ text }) => text)];
+    const length = texts.reduce((sum, text) => sum + text.length, 0);
+    return await thread.run(all, keyId, length);
+  } catch (error) {
+    if (error instanceof OverBudget)
+      throw new ApiError(
+        'rate_limited',
+        'the schemas of annotations took all the time that the key has for them',
+        { headers: { 'Retry-After': '5' } },
+      );
+    const { code } = error as { code?: unknown };
+    if (!(error instanceof TimeUp) && code !== 'ERR_WORKER_OUT_OF_MEMORY') throw error;
+    const limit = error instanceof TimeUp ? `within ${TIMEOUT_MS} ms` : 'in the memory there is';
+    const message = `could not be held against the schema of the annotation ${limit} for the whole request`;
+    return all.values.map((_, at) => ({ at, message }));
+  }
+}

@@ -1,0 +1,50 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
+import { IsText } from '../../platform/http/dto.js';
+import {
+  type Aggregation,
+  IsAggregations,
+  IsPercentiles,
+  StatsAnswerDto,
+  StatsWindowDto,
+} from '../../platform/http/stats.dto.js';
+
+const VALUE_TYPES = ['numeric', 'boolean', 'categorical'] as const;
+export type ValueType = (typeof VALUE_TYPES)[number];
+
+export class FeedbackMetricDto {
+  /** A path into the payload, such as `output.score`. */
+  @IsText(1000, { min: 1 }) json_path!: string;
+  /** Numeric when absent. Says what is counted, and what is asked for when nothing else is. */
+  @IsOptional()
+  @IsIn(VALUE_TYPES)
+  @ApiProperty({ enum: VALUE_TYPES, required: false, nullable: true })
+  value_type?: ValueType | null;
+  /** Without these and percentiles: `avg`, `min`, `max` of numbers, `count_true`, `count_false` of booleans, `count` of others. */
+  @IsAggregations() aggregations?: Aggregation[] | null;
+  /** Of numbers, from 0 to 100, interpolated: `[50]` makes `p50_…`. */
+  @IsPercentiles() percentiles?: number[] | null;
+}
+
+/** The feedback that was created within a window. */
+export class FeedbackStatsDto extends StatsWindowDto {
+  @IsOptional() @IsText(255) feedback_type?: string | null;
+  /** Exact; a `:*` at its end stands for every version. */
+  @IsOptional() @IsText(2048) trigger_ref?: string | null;
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => FeedbackMetricDto)
+  metrics?: FeedbackMetricDto[] | null;
+}
+
+export class FeedbackStatsAnswerDto extends StatsAnswerDto {
+  /** `timestamp`, `count`, and `<aggregation>_<path with _>` for what was asked; those without feedback too. */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  buckets!: object[];
+  /** The same of the whole window, by path, without its name: `{"output_score": {"avg": 0.5}}`. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'object' } })
+  window_stats!: object;
+}

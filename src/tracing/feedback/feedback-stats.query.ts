@@ -1,0 +1,110 @@
+import type { Aggregation } from '../../platform/http/stats.dto.js';
+import { jsonAt, nameBytes, stepsOf, toNumber } from '../../platform/query/columns.js';
+import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
+import { PAYLOAD } from './feedback.query.js';
+
+/** A metric as it is answered. */
+export interface Wanted {
+  path: string;
+  /** The path as it stands in names of members. */
+  slug: string;
+  valueType: ValueType;
+  aggregations: Aggregation[];
+  percentiles: number[];
+}
+
+const USUAL: Record<ValueType, Aggregation[]> = {
+  numeric: ['avg', 'min', 'max'],
+  boolean: ['count_true', 'count_false'],
+  categorical: ['count'],
+};
+
+export function wantedOf(metric: FeedbackMetricDto): Wanted {
+  const valueType = metric.value_type ?? 'numeric';
+  const aggregations = [...new Set(metric.aggregations)];
+  const percentiles = [...new Set(metric.percentiles)];
+  const isPlain = aggregations.length === 0 && percentiles.length === 0;
+  return {
+    path: metric.json_path,
+    slug: metric.json_path.replaceAll(/[^A-Za-z0-9]+/g, '_'),
+    valueType,
+    aggregations: isPlain ? USUAL[valueType] : aggregations,
+    percentiles: valueType === 'numeric' ? percentiles : [],
+  };
+}
+
+/** A bucket, or the whole window where `bucket` is null; for each metric its aggregations, then its percentiles. */
+export interface StatsRow {
+  bucket: number | null;
+  count: number;
+  [metric: `m${number}`]: (number | null)[];
+}
+
+/** Where the window ends, and its buckets begin. */
+interface Window {
+  end: string;
+  starts: readonly string[];
+}
+
+export function statsQuery(
+  asked: FeedbackStatsDto,
+  { end, starts }: Window,
+  metrics: readonly Wanted[],
+): Sql<StatsRow> {
+  const { project_id, start, feedback_type, trigger_ref } = asked;
+  const names = nameBytes();
+  const texts = metrics.map(({ path }, i) => {
+    const steps = stepsOf(path, `metrics[${i}].json_path`, names);
+    return sql`${jsonAt(PAYLOAD, steps).sql} AS ${identifier(`t${i}`)}`;
+  });
+  const numbers = metrics.map(
+    (_, i) => sql`${numberOf(identifier(`t${i}`))} AS ${identifier(`n${i}`)}`,
+  );
+  const values = metrics.map((metric, i) => sql`${valuesOf(metric, i)} AS ${identifier(`m${i}`)}`);
+  return sql`
+    SELECT bucket, count(*)::int AS count${listed(values)} FROM (
+      SELECT *${listed(numbers)} FROM (
+        SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${listed(texts)}
+        FROM feedback f WHERE ${allOf(
+          sql`f.project_id = ${project_id}`,
+          sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
+          typeof feedback_type === 'string' && sql`f.feedback_type = ${feedback_type}`,
+          typeof trigger_ref === 'string' && isTrigger(trigger_ref),
+        )} OFFSET 0) t OFFSET 0) v
+    GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket`;
+}
+
+const listed = (items: readonly Sql[]) => (items.length > 0 ? sql`, ${join(items)}` : sql``);
+
+const isTrigger = (ref: string) =>
+  ref.endsWith(':*')
+    ? sql`starts_with(f.trigger_ref, ${ref.slice(0, -1)})`
+    : sql`f.trigger_ref = ${ref}`;
+
+/** Within what float8 holds, also as a sum. */
+const numberOf = (text: Sql) =>
+  sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT ${toNumber(text)} AS n OFFSET 0) x)`;
+
+function valuesOf({ valueType, aggregations, percentiles }: Wanted, i: number): Sql {
+  const text = identifier(`t${i}`);
+  const n = identifier(`n${i}`);
+  const counted: Record<ValueType, Sql> = {
+    numeric: n,
+    boolean: sql`CASE WHEN ${text} IN ('true', 'false') THEN 1 END`,
+    categorical: text,
+  };
+  const value: Record<Aggregation, Sql> = {
+    sum: sql`sum(${n})`,
+    avg: sql`avg(${n})`,
+    min: sql`min(${n})`,
+    max: sql`max(${n})`,
+    count: sql`count(${counted[valueType]})`,
+    count_true: sql`count(*) FILTER (WHERE ${text} = 'true')`,
+    count_false: sql`count(*) FILTER (WHERE ${text} = 'false')`,
+  };
+  const all = aggregations.map((name) => sql`(${value[name]})::float8`);
+  for (const percent of percentiles)
+    all.push(sql`percentile_cont(${percent / 100}::float8) WITHIN GROUP (ORDER BY ${n}::float8)`);
+  return sql`ARRAY[${join(all)}]::float8[]`;
+}

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { bucketStarts } from '../../platform/time/buckets.js';
+import { ApiError } from '../../platform/errors.js';
+import { frameOf, microseconds, windowOf } from '../../platform/http/stats-window.js';
+import { Database } from '../../platform/database/database.js';
+import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
+import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-stats.query.js';
+
+/** Values of an answer, and the bytes of their names, which stand in each bucket. */
+const MAX_VALUES = 250_000;
+const MAX_NAME_BYTES = 16 * 1024 * 1024;
+
+/** Statistics of feedback over time. Reads every row of the window. */
+@Injectable()
+export class FeedbackStatsService {
+  constructor(private readonly database: Database) {}
+
+  async stats(body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
+    const window = windowOf(body);
+    const { from, to, end, granularity, timezone } = window;
+    const metrics = (body.metrics ?? []).map(wantedOf);
+    // zones take long too, so they are asked in the slot, which one key has few of
+    const { starts, rows } = await this.database.long(async () => {
+      const times = await bucketStarts(from, to, granularity, timezone);
+      assertFew(times.length, metrics);
+      const query = statsQuery(body, { end, starts: times.map((at) => at.toISOString()) }, metrics);
+      return { starts: times, rows: await this.database.query(query) };
+    });
+    const byBucket = new Map(rows.map((row) => [row.bucket, row]));
+    return {
+      ...frameOf(window),
+      buckets: starts.map((at, i) => bucketOf(at, byBucket.get(i), metrics)),
+      window_stats: wholeOf(byBucket.get(null)!, metrics),
+    };
+  }
+}
+
+/** @throws ApiError `too_large` */
+function assertFew(buckets: number, metrics: readonly Wanted[]): void {
+  const names = metrics.flatMap((metric) =>
+    membersOf(metric, undefined).map(([name]) => name.length + metric.slug.length + 1),
+  );
+  const bytes = names.reduce((a, b) => a + b, 0);
+  if (buckets * names.length <= MAX_VALUES && buckets * bytes <= MAX_NAME_BYTES) return;
+  throw new ApiError(
+    'too_large',
+    `the answer would have over ${MAX_VALUES} values or too long names: ask for less time, longer buckets, or fewer metrics, aggregations or percentiles`,
+  );
+}
+
+function bucketOf(at: Date, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
+  const members = metrics.flatMap((metric, i) =>
+    membersOf(metric, row?.[`m${i}`]).map(([name, value]) => [`${name}_${metric.slug}`, value]),
+  );
+  return { timestamp: microseconds(at), count: row?.count ?? 0, ...Object.fromEntries(members) };
+}
+
+function wholeOf(row: StatsRow, metrics: readonly Wanted[]): object {
+  const bySlug = new Map<string, object>();
+  for (const [i, metric] of metrics.entries())
+    bySlug.set(metric.slug, {
+      ...bySlug.get(metric.slug),
+      ...Object.fromEntries(membersOf(metric, row[`m${i}`])),
+    });
+  return Object.fromEntries(bySlug);
+}
+
+/** Without feedback counts and no values. */
+const membersOf = (
+  { aggregations, percentiles }: Wanted,
+  values: readonly (number | null)[] | undefined,
+): [name: string, value: number | null][] => [
+  ...aggregations.map((name, i): [string, number | null] => [
+    name,
+    values?.[i] ?? (name.startsWith('count') ? 0 : null),
+  ]),
+  ...percentiles.map((percent, i): [string, number | null] => [
+    `p${percent}`,
+    values?.[aggregations.length + i] ?? null,
+  ]),
+];

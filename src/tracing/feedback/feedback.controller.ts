@@ -1,0 +1,101 @@
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../platform/http/body-budget.js';
+import { BodyText } from '../../platform/http/body.guard.js';
+import { callerOf } from '../../platform/http/caller-of.js';
+import { jsonArray } from '../../platform/http/json-rows.js';
+import { elementSpans, valueAt } from '../../platform/json/json-text.js';
+import {
+  FeedbackBatchCreatedDto,
+  FeedbackBatchDto,
+  FeedbackCreateDto,
+  FeedbackCreatedDto,
+  FeedbackFoundDto,
+  FeedbackPurgeDto,
+  FeedbackQueryDto,
+  FeedbackReplaceDto,
+} from './feedback.dto.js';
+import { FeedbackService } from './feedback.service.js';
+import { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
+import { FeedbackStatsService } from './feedback-stats.service.js';
+
+@Resource('feedback', BasicAuth(), 'feedback')
+export class FeedbackController {
+  constructor(
+    private readonly feedback: FeedbackService,
+    private readonly feedbackStats: FeedbackStatsService,
+  ) {}
+
+  /** Attaches feedback to the item behind a ref. With an id of the client's own it may be repeated. */
+  @Operation('create', 'writer')
+  @Idempotent({ unless: hasOwnId })
+  @ApiJsonResponse({ type: FeedbackCreatedDto })
+  create(
+    @Body() body: FeedbackCreateDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.create(body, text, caller);
+  }
+
+  /** Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. */
+  @Operation('batch/create', 'writer')
+  @NoProjectField('each item names its own, which FeedbackService checks')
+  @Idempotent({ unless: ({ batch }: FeedbackBatchDto) => batch.every(hasOwnId) })
+  @ApiJsonResponse({ type: FeedbackBatchCreatedDto })
+  async createAll(
+    @Body() { batch }: FeedbackBatchDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    const list = valueAt(text, 'batch');
+    const texts = elementSpans(list, 0).map((span) => list.slice(...span));
+    const created = await this.feedback.createAll(batch, texts, caller);
+    return `{"res":[${created.join(',')}]}`;
+  }
+
+  /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
+  @Operation('stats', 'reader')
+  @ApiJsonResponse({ type: FeedbackStatsAnswerDto })
+  async stats(@Body() body: FeedbackStatsDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, JSON.stringify(await this.feedbackStats.stats(body)));
+  }
+
+  /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
+  @Operation('query', 'reader')
+  @ApiOkResponse({ type: FeedbackFoundDto })
+  async query(@Body() query: FeedbackQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    const { rows, totalCount } = await this.feedback.query(query);
+    return jsonArray(rows, request, 'result', `"total_count":${totalCount}`);
+  }
+
+  /** Deletes the feedback of a project that a query holds for. */
+  @Operation('purge', 'writer')
+  @Idempotent()
+  async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
+    await this.feedback.purge(body, callerOf(request));
+    return {};
+  }
+
+  /** Deletes one piece of feedback and creates another in its place. */
+  @Operation('replace', 'writer')
+  @Idempotent()
+  @ApiJsonResponse({ type: FeedbackCreatedDto })
+  replace(
+    @Body() body: FeedbackReplaceDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<string> {
+    return this.feedback.replace(body, text, caller);
+  }
+}
+
+/** The second one of an id changes nothing. */
+function hasOwnId(feedback: unknown): boolean {
+  return typeof (feedback as Partial<FeedbackCreateDto> | null)?.id === 'string';
+}

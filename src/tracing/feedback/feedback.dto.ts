@@ -1,0 +1,139 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
+import {
+  AnyJson,
+  IsDateTime,
+  IsId,
+  IsJsonObject,
+  IsOptionalWire,
+  IsProjectId,
+  IsText,
+  IsTextList,
+  PageDto,
+  rule,
+  SortBy,
+} from '../../platform/http/dto.js';
+import { parseRef, type RefKind } from '../../platform/http/refs.js';
+import { WIRE } from '../../platform/http/wire.js';
+import type { Sort } from '../../platform/query/columns.js';
+
+const MAX_BATCH = 1000;
+/** Bytes, so that project and ref fit into one entry of an index. */
+const MAX_REF_BYTES = 2048;
+
+const SHAPES: Record<RefKind, string> = {
+  object: 'object/<name>:<digest>',
+  op: 'op/<name>:<digest>',
+  call: 'call/<id>',
+  agent_span: 'agent_span/<id>',
+};
+
+/** A ref of one of the kinds; whether it leads to something is not asked. */
+const IsRef = (...kinds: RefKind[]) =>
+  applyDecorators(
+    rule(
+      'isRef',
+      `must be a ref of at most ${MAX_REF_BYTES} bytes: ${WIRE.scheme}:///<entity>/<project>/${kinds.map((kind) => SHAPES[kind]).join(' or …/')}`,
+      (value) => isRef(value, kinds),
+    ),
+    ApiProperty({
+      type: 'string',
+      example: `${WIRE.scheme}:///acme/demo/${SHAPES[kinds[0]!].replaceAll(/[<>]/g, '')}`,
+    }),
+  );
+
+function isRef(value: unknown, kinds: RefKind[]): boolean {
+  const kind = parseRef(value)?.kind;
+  return (
+    kind !== undefined &&
+    kinds.includes(kind) &&
+    !/[\p{Cc}\p{Cs}]/u.test(value as string) &&
+    Buffer.byteLength(value as string) <= MAX_REF_BYTES
+  );
+}
+
+export class FeedbackCreateDto {
+  @IsProjectId() project_id!: string;
+  /** The item the feedback belongs to. */
+  @IsRef('object', 'op', 'call', 'agent_span') [WIRE.ref]!: string;
+  /** Any name. The types of docs/adr/0011-feedback.md that begin with the service's prefix have rules of their own. */
+  @IsText(255, { min: 1 }) feedback_type!: string;
+  /** Free-form, at most 1 MiB. Kept as sent. */
+  @IsJsonObject() payload!: object;
+  /** Becomes the id of the row. Sent again with the same body, it answers the stored row. */
+  @IsOptional() @IsId() id?: string | null;
+  @IsOptional() @IsText(256) creator?: string | null;
+  @IsOptional() @IsRef('object') annotation_ref?: string | null;
+  @IsOptional() @IsRef('op', 'object') runnable_ref?: string | null;
+  @IsOptional() @IsRef('call') call_ref?: string | null;
+  @IsOptional() @IsRef('object') trigger_ref?: string | null;
+  /** Ignored: the server sets it from the key. */
+  @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
+}
+
+export class FeedbackCreatedDto {
+  id!: string;
+  @IsDateTime() created_at!: string;
+  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  @IsJsonObject() payload!: object;
+}
+
+export class FeedbackReplaceDto extends FeedbackCreateDto {
+  /** The row to be replaced; it need not exist any more. The new row has this id, unless there is an `id`. */
+  @IsId() feedback_id!: string;
+}
+
+/** Each element is a `FeedbackCreateDto`, and judged by itself. */
+export class FeedbackBatchDto {
+  @IsArray()
+  @ArrayMaxSize(MAX_BATCH)
+  @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
+  batch!: unknown[];
+}
+
+export class FeedbackBatchCreatedDto {
+  /** In the order of the batch: the stored row, `{error:{code,detail}}` of a bad element. */
+  @ApiProperty({ type: () => [FeedbackCreatedDto] })
+  res!: FeedbackCreatedDto[];
+}
+
+export class FeedbackQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  /** Fields to answer, also inside the payload: `payload.value`. All when absent. */
+  @IsOptional()
+  @IsTextList(1000, 1000)
+  fields?: string[] | null;
+  /** An expression tree: docs/adr/0010-query-language.md. */
+  @IsOptional() @IsJsonObject() query?: object | null;
+  /** By any field, also inside the payload; by default the oldest first. */
+  @SortBy() sort_by?: Sort[] | null;
+}
+
+/** A stored row. With `fields`, only those. */
+export class FeedbackDto {
+  id!: string;
+  project_id!: string;
+  @IsDateTime() created_at!: string;
+  @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
+  feedback_type!: string;
+  @IsJsonObject() payload!: object;
+  creator!: string | null;
+  annotation_ref!: string | null;
+  runnable_ref!: string | null;
+  call_ref!: string | null;
+  trigger_ref!: string | null;
+  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+}
+
+export class FeedbackFoundDto {
+  result!: FeedbackDto[];
+  /** On all pages. */
+  total_count!: number;
+}
+
+export class FeedbackPurgeDto {
+  @IsProjectId() project_id!: string;
+  /** An expression tree: docs/adr/0010-query-language.md. What it holds for is deleted. */
+  @IsJsonObject() query!: object;
+}

@@ -1,0 +1,168 @@
+import { WIRE } from '../../platform/http/wire.js';
+import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import {
+  column,
+  type Columns,
+  InvalidQuery,
+  jsonValueAt,
+  nameBytes,
+  orderBy,
+  page,
+  select,
+  stepsOf,
+  storable,
+  unknownField,
+} from '../../platform/query/columns.js';
+import { compile } from '../../platform/query/expression.js';
+import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
+import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
+
+export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
+
+const FEEDBACK: Columns = {
+  id: column.text(sql`f.id`, { isNotNull: true }),
+  project_id: column.text(sql`f.project_id`, { isNotNull: true }),
+  created_at: column.time(sql`f.created_at`, { isNotNull: true }),
+  [WIRE.ref]: column.text(sql`f.ref`, { isNotNull: true }),
+  feedback_type: column.text(sql`f.feedback_type`, { isNotNull: true }),
+  payload: PAYLOAD,
+  creator: column.text(sql`f.creator`),
+  annotation_ref: column.text(sql`f.annotation_ref`),
+  runnable_ref: column.text(sql`f.runnable_ref`),
+  call_ref: column.text(sql`f.call_ref`),
+  trigger_ref: column.text(sql`f.trigger_ref`),
+  [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
+};
+
+/** The fields that a creation answers. */
+const CREATED = ['id', 'created_at', WIRE.userId, 'payload'];
+
+/** One row of feedback to store. */
+export interface FeedbackRow {
+  id: string;
+  body: FeedbackCreateDto;
+  /** JSON text. */
+  payload: string;
+  isOpaque: boolean;
+  userName: string;
+}
+
+/**
+ * Stores a row, or finds the one that has its id, and says whether that is what was to be stored. The update changes
+ * nothing: it is there because `DO NOTHING` returns no row, and a read of its own would race with a purge.
+ */
+export function insertQuery({
+  id,
+  body,
+  payload,
+  isOpaque,
+  userName,
+}: FeedbackRow): Sql<{ json: string; is_same: boolean }> {
+  const stored: [column: string, type: string, value: string | null][] = [
+    ['feedback_type', 'text', body.feedback_type],
+    ['ref', 'text', body[WIRE.ref]],
+    ['annotation_ref', 'text', body.annotation_ref ?? null],
+    ['runnable_ref', 'text', body.runnable_ref ?? null],
+    ['call_ref', 'text', body.call_ref ?? null],
+    ['trigger_ref', 'text', body.trigger_ref ?? null],
+    ['creator', 'text', body.creator ?? null],
+    ['payload', 'json', payload],
+  ];
+  const names = stored.map(([name]) => identifier(name));
+  const values = stored.map(([, type, value]) => sql`${value}::${identifier(type)}`);
+  const isSame = stored.map(
+    ([name, , value]) => sql`f.${identifier(name)}::text IS NOT DISTINCT FROM ${value}::text`,
+  );
+  return sql`
+    WITH f AS (
+      INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, ${join(names)})
+      VALUES (${body.project_id}, ${id}, ${userName}, ${isOpaque}::boolean, ${join(values)})
+      ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
+      RETURNING *)
+    SELECT (SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, CREATED)}) t) AS json,
+      (${join(isSame, ' AND ')}) AS is_same FROM f`;
+}
+
+const matching = ({ project_id, query }: { project_id: string; query?: object | null }) =>
+  allOf(sql`f.project_id = ${project_id}`, query && compile(query, FEEDBACK));
+
+/** The rows of a query, each as JSON text, in the order asked for; by default the oldest first. */
+export function feedbackQuery(request: FeedbackQueryDto): Sql {
+  const { fields, sort_by } = request;
+  const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
+  return sql`SELECT ${asJson(fields)} AS json FROM (
+    SELECT f.* FROM feedback f WHERE ${matching(request)} ${orderBy(FEEDBACK, sorts, 'id')}
+    ${page(request)}) f`;
+}
+
+/** Each of the paths reads the payload, of up to 1 MiB, once more. */
+const MAX_PATHS = 250;
+/** So many times at most any part of a payload stands in the answer of its row. */
+const MAX_REPEATS = 4;
+
+const OLDEST_FIRST = [{ field: 'created_at', direction: 'asc' }] as const;
+
+/**
+ * Whole fields, then values at paths into the payload, each under the path as it was asked for. Those are no aliases of
+ * columns, because PostgreSQL cuts names behind 63 bytes.
+ */
+function asJson(fields: readonly string[] | null | undefined): Sql {
+  const names = fields?.length ? [...new Set(fields)] : Object.keys(FEEDBACK);
+  const paths = names.filter((name) => name.startsWith('payload.'));
+  const wholes = names.filter((name) => !name.startsWith('payload.'));
+  for (const name of wholes)
+    if (!Object.hasOwn(FEEDBACK, name))
+      throw unknownField(name, `fields[${fields!.indexOf(name)}]`);
+  const whole = sql`(SELECT row_to_json(t)::text FROM (SELECT ${select(FEEDBACK, wholes)}) t)`;
+  if (paths.length === 0) return whole;
+  if (paths.length > MAX_PATHS)
+    throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);
+  const bytes = nameBytes();
+  const steps = paths.map((path) => stepsOf(path, 'fields', bytes).slice(1));
+  if (repeats(wholes.includes('payload') ? [[], ...steps] : steps) > MAX_REPEATS)
+    throw new InvalidQuery(
+      'fields',
+      `must not ask for the same part of the payload more than ${MAX_REPEATS} times`,
+    );
+  const members = paths.map((path, i) => {
+    const value = jsonValueAt(PAYLOAD, steps[i]!);
+    return sql`${`${JSON.stringify(path)}:`}::text || coalesce(${value}::text, 'null')`;
+  });
+  const all = wholes.length > 0 ? [sql`substr(left(${whole}, -1), 2)`, ...members] : members;
+  return sql`'{' || array_to_string(ARRAY[${join(all)}], ',') || '}'`;
+}
+
+/** A step of paths: how many paths end there, and the steps that follow. */
+interface Branch {
+  ends: number;
+  next: Map<string, Branch>;
+}
+
+/** The largest number of paths that lead to one value or to a container of it. `0` and `00` are the same index of an array. */
+function repeats(paths: readonly (readonly string[])[]): number {
+  const root: Branch = { ends: 0, next: new Map() };
+  for (const path of paths) {
+    let branch = root;
+    for (const step of path) {
+      const name = storable(step).replace(/^0+(?=\d+$)/, '');
+      const found = branch.next.get(name) ?? { ends: 0, next: new Map() };
+      branch.next.set(name, found);
+      branch = found;
+    }
+    branch.ends += 1;
+  }
+  return mostEnds(root);
+}
+
+const mostEnds = ({ ends, next }: Branch): number =>
+  ends + Math.max(0, ...Array.from(next.values(), mostEnds));
+
+export const countQuery = (request: FeedbackQueryDto): Sql<{ total_count: number }> =>
+  sql`SELECT count(*)::int AS total_count FROM feedback f WHERE ${matching(request)}`;
+
+export const purgeQuery = (request: FeedbackPurgeDto) =>
+  sql`DELETE FROM feedback f WHERE ${matching(request)}`;
+
+/** A replacement of the row with an id holds this lock until its transaction ends. */
+export const lockQuery = (projectId: string, id: string): Sql =>
+  lock(LOCKS.feedback, `${projectId}\n${id}`);

@@ -1,0 +1,278 @@
+import { Injectable } from '@nestjs/common';
+import type { Readable } from 'node:stream';
+import { v7 as uuidv7 } from 'uuid';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError, invalidRequest, refusal } from '../../platform/errors.js';
+import {
+  hasOpaqueEscapes,
+  MAX_DEPTH,
+  memberSpans,
+  skipValue,
+  valueAt,
+} from '../../platform/json/json-text.js';
+import { parseRef } from '../../platform/http/refs.js';
+import { assertValid } from '../../platform/http/validation.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { ObjectsService } from '../objects/objects.service.js';
+import { judge } from './annotation-judge.js';
+import type { Judged } from './annotation-schema.js';
+import {
+  FeedbackCreateDto,
+  type FeedbackPurgeDto,
+  type FeedbackQueryDto,
+  FeedbackReplaceDto,
+} from './feedback.dto.js';
+import {
+  countQuery,
+  feedbackQuery,
+  type FeedbackRow,
+  insertQuery,
+  lockQuery,
+  purgeQuery,
+} from './feedback.query.js';
+import { Feedback } from './feedback.entity.js';
+import { addedTo, isAnnotation } from './feedback.types.js';
+
+export const MAX_PAYLOAD_BYTES = 1024 * 1024;
+
+/** Objects with the schema of an annotation, and the schema itself: it is compiled, which takes far longer than reading. */
+const MAX_SCHEMA_OBJECT_BYTES = 1024 * 1024;
+const MAX_SCHEMA_LENGTH = 128 * 1024;
+const MAX_SCHEMA_DEPTH = 100;
+const NO_SCHEMA = -1;
+
+/** Feedback as it was sent, and where it stands in the request. */
+interface Sent {
+  body: FeedbackCreateDto;
+  text: string;
+  path: string;
+}
+
+@Injectable()
+export class FeedbackService {
+  constructor(
+    private readonly database: Database,
+    private readonly objects: ObjectsService,
+  ) {}
+
+  /** Stores feedback and answers the row as JSON text. `text` is the body as it was sent. */
+  async create(body: FeedbackCreateDto, text: string, caller: Caller): Promise<string> {
+    return this.store(await this.judgedRow({ body, text, path: '' }, caller));
+  }
+
+  /**
+   * Stores the valid elements, and answers each element in its place. Rows are stored in the order of their ids, so
+   * that concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
+   */
+  async createAll(batch: unknown[], texts: string[], caller: Caller): Promise<string[]> {
+    const answers: string[] = [];
+    const refuse = (i: number, error: unknown) => {
+      answers[i] = JSON.stringify(refusal(error));
+    };
+    const rows = new Map<Sent, FeedbackRow>();
+    const places = new Map<Sent, number>();
+    for (const [i, item] of batch.entries()) {
+      const path = `batch[${i}].`;
+      try {
+        assertValid(FeedbackCreateDto, item, path.slice(0, -1));
+        const sent = { body: item as FeedbackCreateDto, text: texts[i]!, path };
+        caller.assertReaches(sent.body.project_id);
+        rows.set(sent, rowOf(sent, caller));
+        places.set(sent, i);
+      } catch (error) {
+        refuse(i, error);
+      }
+    }
+    for (const [sent, error] of await this.refusedValues([...rows.keys()], caller)) {
+      refuse(places.get(sent)!, error);
+      rows.delete(sent);
+    }
+    const sorted = [...rows].toSorted(([, a], [, b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    await this.database.long(async () => {
+      for (const [sent, row] of sorted) {
+        const i = places.get(sent)!;
+        try {
+          answers[i] = await this.store(row);
+        } catch (error) {
+          if (!(error instanceof ApiError)) throw error;
+          refuse(i, error);
+        }
+      }
+    });
+    return answers;
+  }
+
+  /**
+   * Deletes one row, if it is still there, and stores another, in one transaction. Without an id of its own the new row
+   * takes the id of the old one: however many replace it, one after another or at once, one row is there in the end.
+   */
+  async replace(body: FeedbackReplaceDto, text: string, caller: Caller): Promise<string> {
+    const made = await this.judgedRow({ body, text, path: '' }, caller);
+    const row = { ...made, id: body.id ?? body.feedback_id };
+    return this.database.alone(lockQuery(body.project_id, body.feedback_id), async () => {
+      await caller.assertValid();
+      const old = { projectId: body.project_id, id: body.feedback_id };
+      const { affected } = await this.database.repository(Feedback).delete(old);
+      if (affected)
+        await this.database.query(
+          eventInsert({
+            action: 'feedback.replace',
+            by: caller,
+            projectId: body.project_id,
+            target: body.feedback_id,
+            detail: { by: row.id },
+          }),
+        );
+      return this.store(row);
+    });
+  }
+
+  /** `replace` for another feature, which hands over the text of a `FeedbackReplaceDto`. @throws ApiError */
+  async put(text: string, caller: Caller): Promise<string> {
+    const body = JSON.parse(text) as FeedbackReplaceDto;
+    assertValid(FeedbackReplaceDto, body);
+    caller.assertReaches(body.project_id);
+    return this.replace(body, text, caller);
+  }
+
+  /** The rows of the page, and how many there are on all pages. */
+  async query(request: FeedbackQueryDto): Promise<{ rows: Readable; totalCount: number }> {
+    const [count] = await this.database.long(() => this.database.query(countQuery(request)));
+    const rows = await this.database.stream(feedbackQuery(request));
+    return { rows, totalCount: count!.total_count };
+  }
+
+  async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
+    await this.database.long(async () => {
+      const num_purged = await this.database.write(purgeQuery(request));
+      this.database.note(request.project_id, 'feedback');
+      if (num_purged > 0)
+        await this.database.query(
+          eventInsert({
+            action: 'feedback.purge',
+            by,
+            projectId: request.project_id,
+            detail: { num_purged },
+          }),
+        );
+    }, STATEMENT_MS.bulk);
+  }
+
+  /** The row to be stored. It is judged before a transaction holds a connection. */
+  private async judgedRow(sent: Sent, caller: Caller): Promise<FeedbackRow> {
+    const row = rowOf(sent, caller);
+    const refused = await this.refusedValues([sent], caller);
+    if (refused.size > 0) throw refused.get(sent);
+    return row;
+  }
+
+  /** The annotations whose values their schemas refuse, and why. */
+  private async refusedValues(sent: readonly Sent[], caller: Caller): Promise<Map<Sent, unknown>> {
+    const refused = new Map<Sent, unknown>();
+    const schemas = new Map<string, number>();
+    const all: Judged = { schemas: [], values: [] };
+    const judgedOnes: Sent[] = [];
+    for (const one of sent.filter(({ body }) => isAnnotation(body))) {
+      const { body, text, path } = one;
+      const ref = body.annotation_ref!;
+      try {
+        let schema = schemas.get(ref);
+        if (schema === undefined) {
+          const found = await this.fieldSchemaOf(ref, `${path}annotation_ref`, caller);
+          schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
+          schemas.set(ref, schema);
+        }
+        if (schema === NO_SCHEMA) continue;
+        all.values.push({ schema, text: valueAt(text, 'payload', 'value') });
+        judgedOnes.push(one);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        refused.set(one, error);
+      }
+    }
+    for (const { at, message } of await judge(all, caller.keyId)) {
+      const one = judgedOnes[at]!;
+      refused.set(one, invalidRequest([{ path: `${one.path}payload.value`, message }]));
+    }
+    return refused;
+  }
+
+  /**
+   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach
+   * or has none. `path` is where the ref stands. @throws ApiError `too_large`
+   */
+  private async fieldSchemaOf(
+    ref: string,
+    path: string,
+    caller: Caller,
+  ): Promise<string | undefined> {
+    const { projectId, name, digest } = parseRef(ref)!;
+    if (!caller.reaches(projectId)) return undefined;
+    const object = { project_id: projectId, object_id: name, digest: digest! };
+    const val = await this.objects.valueUpTo(object, MAX_SCHEMA_OBJECT_BYTES);
+    if (val === null)
+      throw new ApiError(
+        'too_large',
+        `${path} names an object over the limit of ${MAX_SCHEMA_OBJECT_BYTES} bytes`,
+      );
+    const schema = val?.startsWith('{') ? memberText(val, 'field_schema') : undefined;
+    if (schema === undefined || schema === 'null') return undefined;
+    assertSchemaFits(schema, path);
+    return schema;
+  }
+
+  private async store(row: FeedbackRow): Promise<string> {
+    const [stored] = await this.database.query(insertQuery(row));
+    if (!stored!.is_same)
+      throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
+    this.database.note(row.body.project_id, 'feedback');
+    return stored!.json;
+  }
+}
+
+function memberText(object: string, name: string): string | undefined {
+  const span = memberSpans(object, 0).get(name);
+  return span && object.slice(...span);
+}
+
+function assertSchemaFits(schema: string, path: string): void {
+  if (schema.length > MAX_SCHEMA_LENGTH)
+    throw new ApiError(
+      'too_large',
+      `the field_schema that ${path} names holds ${schema.length} characters, over the limit of ${MAX_SCHEMA_LENGTH}`,
+    );
+  try {
+    skipValue(schema, 0, MAX_DEPTH - MAX_SCHEMA_DEPTH);
+  } catch {
+    const message = `names a field_schema that is nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+    throw invalidRequest([{ path, message }]);
+  }
+}
+
+/** The row of feedback that keeps the rules of its type. */
+function rowOf({ body, text, path }: Sent, { userName }: Caller): FeedbackRow {
+  const payload = text.slice(...memberSpans(text, 0).get('payload')!);
+  const size = Buffer.byteLength(payload);
+  if (size > MAX_PAYLOAD_BYTES)
+    throw new ApiError(
+      'too_large',
+      `${path}payload holds ${size} bytes, over the limit of ${MAX_PAYLOAD_BYTES}`,
+    );
+  return {
+    id: body.id ?? uuidv7(),
+    body,
+    payload: withMembers(payload, addedTo(body, path)),
+    isOpaque: hasOpaqueEscapes(payload),
+    userName,
+  };
+}
+
+const keyOf = ({ body, id }: FeedbackRow) => `${body.project_id}\n${id}`;
+
+/** An object's text with more members behind the sent ones. */
+function withMembers(text: string, added: object): string {
+  const members = JSON.stringify(added).slice(1, -1);
+  return members ? `${text.slice(0, -1)},${members}}` : text;
+}

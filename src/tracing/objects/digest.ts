@@ -1,0 +1,306 @@
+import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { createHash } from 'node:crypto';
+import { ApiError } from '../../platform/errors.js';
+import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../../platform/json/json-text.js';
+
+/*
+ * The digests by which clients know objects, table rows, tables and files. They are computed on both sides, so each is
+ * fixed to the byte: an object's is taken over what Python's `json.dumps(val, sort_keys=True)` prints.
+ */
+
+/** Arrays, objects and members of a value: what its digest takes memory for, up to some 200 bytes each. */
+const MAX_NODES = 1_000_000;
+
+class TooManyNodes extends Error {
+  constructor() {
+    super(`a value holds more than ${MAX_NODES} arrays, objects and members`);
+    this.name = 'TooManyNodes';
+  }
+}
+
+/** The digest of the value that `text` spells; `text` must have been accepted by `JSON.parse`. Throws `TooDeep`, `TooManyNodes`. */
+export function objectDigest(text: string): string {
+  const hash = createHash('sha256');
+  new Printer(text, (bytes) => hash.update(bytes)).print();
+  return digestName(hash.digest());
+}
+
+/** The digest of a file's bytes. */
+export function bytesDigest(bytes: Uint8Array): string {
+  return digestName(createHash('sha256').update(bytes).digest());
+}
+
+/** The digest of a table by those of its rows, joined: hex, unlike the others. */
+export function tableDigest(rowDigests: Uint8Array): string {
+  return createHash('sha256').update(rowDigests).digest('hex');
+}
+
+/** A finished SHA-256 as the 43 characters that stand in refs and requests: URL-safe base64 without `-`, `_` and `=`. */
+export function digestName(sha256: Buffer): string {
+  return sha256.toString('base64url').replaceAll('-', 'X').replaceAll('_', 'Y');
+}
+
+/** @throws ApiError `conflict` when a client took something else for the digest of what it sent. */
+export function assertExpected(field: string, expected: string | null | undefined, digest: string) {
+  if (typeof expected === 'string' && expected !== digest)
+    throw new ApiError('conflict', `${field} differs from the digest of what was sent, ${digest}`);
+}
+
+/**
+ * What Python 3 prints for `json.dumps(json.loads(text), sort_keys=True)`; `text` must have been accepted by
+ * `JSON.parse`. It works on the text because a parsed copy has lost `1.0` and integers beyond 2^53.
+ * Followed although they are odd: `-0` prints `0`, a float too large prints `Infinity`, which is no JSON, and DEL is
+ * escaped. Not followed: Python refuses integers of more than 4300 digits, here they are printed. Throws `TooDeep`.
+ */
+export function pythonJson(text: string): string {
+  let out = '';
+  new Printer(text, (bytes) => (out += bytes.toString('latin1'))).print();
+  return out;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const SLASH = 0x2f;
+const COLON = 0x3a;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const LETTER_U = 0x75;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const DELETE = 0x7f;
+
+const FLOAT = /\d[.eE]/;
+const NOT_PLAIN = /[^ !#-[\]-~]/g;
+
+/** Up to here loops over characters are faster than calls of `RegExp` and `Buffer`, which are thrice as fast beyond. */
+const SHORT_RUN = 16;
+
+const HEX_DIGITS = Buffer.from('0123456789abcdef');
+
+/** The output waits here for the sink. Printing is synchronous and does not nest, so one buffer serves all. */
+const chunk = Buffer.alloc(64 * 1024);
+
+/** A value of the text: a string or scalar by its position, an array by its elements, an object by its members. */
+type Node = number | Node[] | ObjectNode;
+
+interface ObjectNode {
+  readonly members: Member[];
+}
+
+interface Member {
+  readonly key: string;
+  readonly keyAt: number;
+  readonly value: Node;
+}
+
+/**
+ * Reads the containers into nodes, sorts their members, then prints bytes into `chunk`. One pass that concatenates
+ * strings was no faster on short members, and at 3 MB/s it was fourteen times slower on Chinese text, each of whose
+ * characters is an escape. Figures: `bench/json-text.mjs`. The recursion is bounded by `MAX_DEPTH`.
+ */
+class Printer {
+  private at = 0;
+  private used = 0;
+  private nodes = 0;
+
+  constructor(
+    private readonly text: string,
+    private readonly sink: (bytes: Buffer) => void,
+  ) {}
+
+  print(): void {
+    this.printNode(this.read(1));
+    this.flush();
+  }
+
+  private read(depth: number): Node {
+    const { text } = this;
+    const start = skipSpace(text, this.at);
+    const first = text.charCodeAt(start);
+    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
+      this.at = skipValue(text, start);
+      return start;
+    }
+    if (depth > MAX_DEPTH) throw new TooDeep();
+    this.count();
+    this.at = start;
+    return first === OPEN_BRACE ? this.readObject(depth) : this.readArray(depth);
+  }
+
+  private count(): void {
+    if (++this.nodes > MAX_NODES) throw new TooManyNodes();
+  }
+
+  private readArray(depth: number): Node[] {
+    const elements: Node[] = [];
+    while (this.hasNext(CLOSE_BRACKET)) elements.push(this.read(depth + 1));
+    return elements;
+  }
+
+  private readObject(depth: number): ObjectNode {
+    const members: Member[] = [];
+    while (this.hasNext(CLOSE_BRACE)) {
+      this.count();
+      const keyAt = this.at;
+      const keyEnd = skipValue(this.text, keyAt);
+      this.at = skipSpace(this.text, keyEnd) + 1;
+      const key = decoded(this.text.slice(keyAt + 1, keyEnd - 1));
+      members.push({ key, keyAt, value: this.read(depth + 1) });
+    }
+    members.sort((a, b) => byCodePoint(a.key, b.key));
+    return { members };
+  }
+
+  /** Steps over the opening character or a comma to the next item; behind the closing character when there is none. */
+  private hasNext(close: number): boolean {
+    this.at = skipSpace(this.text, this.at);
+    if (this.text.charCodeAt(this.at) !== close) {
+      this.at = skipSpace(this.text, this.at + 1);
+      if (this.text.charCodeAt(this.at) !== close) return true;
+    }
+    this.at++;
+    return false;
+  }
+
+  private printNode(node: Node): void {
+    if (typeof node !== 'number') {
+      if (Array.isArray(node)) this.printArray(node);
+      else this.printObject(node);
+    } else if (this.text.charCodeAt(node) === QUOTE) this.printString(node);
+    else this.printScalar(node);
+  }
+
+  private printArray(elements: Node[]): void {
+    this.printByte(OPEN_BRACKET);
+    for (let i = 0; i < elements.length; i++) {
+      if (i > 0) this.printSeparator(COMMA);
+      this.printNode(elements[i]!);
+    }
+    this.printByte(CLOSE_BRACKET);
+  }
+
+  /** The sort being stable, the last of equal keys is the one that counts. */
+  private printObject({ members }: ObjectNode): void {
+    this.printByte(OPEN_BRACE);
+    let isFirst = true;
+    for (let i = 0; i < members.length; i++) {
+      const { key, keyAt, value } = members[i]!;
+      if (members[i + 1]?.key === key) continue;
+      if (!isFirst) this.printSeparator(COMMA);
+      isFirst = false;
+      this.printString(keyAt);
+      this.printSeparator(COLON);
+      this.printNode(value);
+    }
+    this.printByte(CLOSE_BRACE);
+  }
+
+  private printString(start: number): void {
+    const { text } = this;
+    this.printByte(QUOTE);
+    let from = start + 1;
+    for (;;) {
+      const to = copyEnd(text, from);
+      if (to > from) this.printAscii(text.slice(from, to));
+      const c = text.charCodeAt(to);
+      if (c === QUOTE) break;
+      from = to + (c === BACKSLASH ? this.printEscape(to) : 1);
+      if (c !== BACKSLASH) this.printUnicodeEscape(c);
+    }
+    this.printByte(QUOTE);
+  }
+
+  /** Prints the `\/` or `\uXXXX` at `at`; answers its length. */
+  private printEscape(at: number): number {
+    if (this.text.charCodeAt(at + 1) === SLASH) {
+      this.printByte(SLASH);
+      return 2;
+    }
+    const unit = Number.parseInt(this.text.slice(at + 2, at + 6), 16);
+    // Below DEL, Python spells as JSON.stringify does: short escapes, hex in lower case, or the character itself.
+    if (unit < DELETE) this.printAscii(JSON.stringify(String.fromCharCode(unit)).slice(1, -1));
+    else this.printUnicodeEscape(unit);
+    return 6;
+  }
+
+  private printUnicodeEscape(unit: number): void {
+    this.printByte(BACKSLASH);
+    this.printByte(LETTER_U);
+    for (let shift = 12; shift >= 0; shift -= 4) this.printByte(HEX_DIGITS[(unit >> shift) & 0xf]!);
+  }
+
+  private printScalar(at: number): void {
+    const spelling = this.text.slice(at, skipValue(this.text, at));
+    if (FLOAT.test(spelling)) this.printAscii(pythonFloat(Number(spelling)));
+    else this.printAscii(spelling === '-0' ? '0' : spelling);
+  }
+
+  private printSeparator(separator: number): void {
+    this.printByte(separator);
+    this.printByte(0x20);
+  }
+
+  private printAscii(text: string): void {
+    if (text.length > SHORT_RUN) {
+      this.printLong(text);
+      return;
+    }
+    for (let i = 0; i < text.length; i++) this.printByte(text.charCodeAt(i));
+  }
+
+  private printLong(text: string): void {
+    for (let from = 0; from < text.length;) {
+      if (this.used === chunk.length) this.flush();
+      const room = chunk.length - this.used;
+      const part = text.slice(from, from + room);
+      this.used += chunk.write(part, this.used, 'latin1');
+      from += part.length;
+    }
+  }
+
+  private printByte(byte: number): void {
+    if (this.used === chunk.length) this.flush();
+    chunk[this.used++] = byte;
+  }
+
+  private flush(): void {
+    this.sink(chunk.subarray(0, this.used));
+    this.used = 0;
+  }
+}
+
+/** Inside a string: the first position from `at` on of the closing quote, or of what may need another spelling. */
+function copyEnd(text: string, at: number): number {
+  let i = at;
+  for (;;) {
+    i = plainEnd(text, i);
+    if (text.charCodeAt(i) !== BACKSLASH) return i;
+    const letter = text.charCodeAt(i + 1);
+    if (letter === LETTER_U || letter === SLASH) return i;
+    i += 2;
+  }
+}
+
+function plainEnd(text: string, at: number): number {
+  const loopEnd = at + SHORT_RUN;
+  for (let i = at; i < loopEnd; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE || c === BACKSLASH || c >= DELETE) return i;
+  }
+  NOT_PLAIN.lastIndex = loopEnd;
+  NOT_PLAIN.test(text);
+  return NOT_PLAIN.lastIndex - 1;
+}
+
+/**
+ * `repr(float)`. Both languages print the shortest digits that read back as the same number; Python has an exponent
+ * below 1e-4 and from 1e16 on, of at least two digits, and `.0` after whole numbers.
+ */
+function pythonFloat(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const size = Math.abs(value);
+  if (size < 1e-4 || size >= 1e16) return value.toExponential().replace(/(?<=e[+-])(?=\d$)/, '0');
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}

@@ -1,0 +1,90 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Readable } from 'node:stream';
+import busboy from 'busboy';
+import type { Request } from 'express';
+import { holdOf } from '../../platform/http/body-budget.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../platform/http/inflated.js';
+
+/** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
+const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };
+
+/** Fields of the form by name. Those that stand behind the file are there once `isComplete` has resolved. */
+export interface Form {
+  fields: ReadonlyMap<string, string>;
+  isComplete: Promise<void>;
+}
+
+/** What a form holds while it passes: chunks of the file, and what busboy keeps of a part. */
+const FORM_BYTES = 1024 * 1024;
+
+/**
+ * Reads a multipart body with one part `file`, which `take` consumes while it arrives: what it does not read is not
+ * received. When the body ends early, is broken or comes too slowly, the file ends with an error.
+ * @throws ApiError as `readInflated`, or what `take` throws.
+ */
+export async function readFileForm<T>(
+  request: Request,
+  take: (file: Readable, form: Form) => Promise<T>,
+  limits: { limit: number; timeoutMs: number },
+): Promise<T> {
+  const parser = formParser(request);
+  await holdOf(request).set(FORM_BYTES + inflaterBytes(encodingOf(request)));
+  const fields = new Map<string, string>();
+  const failure = new AbortController();
+  const fail = (error: unknown) => failure.abort(error);
+  let taken: Promise<T> | undefined;
+  const isParsed = new Promise<void>((resolve, reject) => {
+    failure.signal.addEventListener('abort', () => reject(failure.signal.reason));
+    parser.on('field', (name, value) => fields.set(name, value));
+    parser.on('file', (name, file) => {
+      file.on('error', () => {}); // also reaches take, or the parser
+      if (name === 'file' && !taken) {
+        taken = take(file, { fields, isComplete });
+        taken.catch(fail);
+        return;
+      }
+      file.resume();
+      if (name === 'file') fail(invalidRequest([{ path: 'file', message: 'must be one file' }]));
+    });
+    parser.on('error', (error: Error) => fail(unreadable(error.message)));
+    parser.once('close', resolve);
+  });
+  const isRead = readInflated(
+    request,
+    { ...limits, rate: STREAMED_RATE, signal: failure.signal },
+    AsyncResource.bind((chunk: Buffer) => (parser.write(chunk) ? undefined : drained(parser))),
+  ).then(() => void parser.end());
+  isRead.catch((error: unknown) => fail(ofForm(error)));
+  const isComplete = isParsed.then(() => isRead);
+  try {
+    await isComplete;
+    if (!taken) throw invalidRequest([{ path: 'file', message: 'is required' }]);
+    return await taken;
+  } finally {
+    parser.destroy();
+  }
+}
+
+const drained = (parser: busboy.Busboy) =>
+  new Promise<void>((resolve) => parser.once('drain', resolve));
+
+/** A form that does not inflate is no JSON, but it was not meant to be. */
+const ofForm = (error: unknown) =>
+  error instanceof ApiError && error.code === 'invalid_json' ? unreadable(error.message) : error;
+
+function formParser(request: Request): busboy.Busboy {
+  if (!/^multipart\/form-data *(;|$)/i.test(request.headers['content-type'] ?? ''))
+    throw new ApiError(
+      'unsupported_media_type',
+      'the header Content-Type must be multipart/form-data',
+    );
+  try {
+    return busboy({ headers: request.headers, limits: LIMITS, defParamCharset: 'utf8' });
+  } catch (error) {
+    throw unreadable((error as Error).message);
+  }
+}
+
+const unreadable = (reason: string) =>
+  new ApiError('invalid_request', `the body cannot be read as multipart/form-data: ${reason}`);

@@ -1,0 +1,35 @@
+import { Body, Req, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
+import { FilesService } from './files.service.js';
+
+const BYTES = 'application/octet-stream';
+
+@Resource('files', BasicAuth())
+export class FilesController {
+  constructor(private readonly files: FilesService) {}
+
+  /** Stores a file of up to 100 MiB, sent as multipart/form-data. */
+  // No Idempotency-Key: a file is found by its bytes, so a repeated request stores nothing new.
+  @Operation(['file/create', 'files/create'], 'writer')
+  @NoProjectField('a part of the form names it, which FilesService checks')
+  @FileForm()
+  createFile(@Req() request: Request, @CallerParam() caller: Caller): Promise<FileCreatedDto> {
+    return this.files.create(request, caller);
+  }
+
+  /** The bytes of a file. */
+  @Operation(['file/content', 'files/content'], 'reader')
+  @ApiProduces(BYTES)
+  @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
+  async readFile(
+    @Body() query: FileContentDto,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    const { bytes, length } = await this.files.content(query, caller);
+    return new StreamableFile(bytes, { type: BYTES, length });
+  }
+}

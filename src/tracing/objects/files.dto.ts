@@ -1,0 +1,33 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import { IsProjectId, IsText } from '../../platform/http/dto.js';
+
+/** The parts of the multipart body of `/file/create`, in any order. */
+export const FileForm = () =>
+  applyDecorators(
+    ApiConsumes('multipart/form-data'),
+    ApiBody({
+      schema: {
+        type: 'object',
+        required: ['project_id', 'file'],
+        properties: {
+          project_id: { type: 'string', example: 'acme/demo' },
+          file: { type: 'string', format: 'binary', description: 'At most 100 MiB.' },
+          expected_digest: {
+            type: 'string',
+            description: 'What the client takes for the digest; another one is refused with 409.',
+          },
+        },
+      },
+    }),
+  );
+
+export class FileCreatedDto {
+  /** SHA-256 of the bytes, in the form of the digests of objects. */
+  digest!: string;
+}
+
+export class FileContentDto {
+  @IsProjectId() project_id!: string;
+  @IsText(256) digest!: string;
+}

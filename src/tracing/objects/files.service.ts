@@ -1,0 +1,215 @@
+import { createHash, type Hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../platform/auth/caller.js';
+import { isProjectId } from '../../platform/http/dto.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
+import { assertExpected, digestName } from './digest.js';
+import { type Form, readFileForm } from './file-form.js';
+import type { FileContentDto, FileCreatedDto } from './files.dto.js';
+import {
+  chunkQuery,
+  fileQuery,
+  insertChunkQuery,
+  insertFileQuery,
+  insertSmallFileQuery,
+} from './files.query.js';
+
+export const MAX_FILE_BYTES = 100 * 1024 * 1024;
+/** The whole multipart body: the file, a few fields, and what else a client writes between them. */
+const MAX_FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024;
+const CHUNK_BYTES = 256 * 1024;
+/** Chunks that are stored in one transaction. */
+const CHUNKS_AT_ONCE = 4;
+
+/**
+ * Files as chunks. A file of one chunk, as most are, is one statement. A larger one is staged while it comes, because
+ * its digest, and maybe its project, is known only at its end: memory holds `CHUNKS_AT_ONCE` chunks and one more.
+ */
+@Injectable()
+export class FilesService {
+  /** A client that sends nothing for this long, while the service reads, counts as gone. */
+  stalledAfterMs: number;
+
+  constructor(
+    private readonly database: Database,
+    private readonly uploads: StagedUploads,
+    @Inject(CONFIG) { bodyTimeoutSeconds }: Config,
+  ) {
+    this.stalledAfterMs = bodyTimeoutSeconds * 1000;
+  }
+
+  /** Takes the multipart body of the request. */
+  create(request: Request, caller: Caller): Promise<FileCreatedDto> {
+    return readFileForm(request, (file, form) => this.store(file, form, caller), {
+      limit: MAX_FORM_BYTES,
+      timeoutMs: this.stalledAfterMs,
+    });
+  }
+
+  private async store(file: Readable, form: Form, caller: Caller): Promise<FileCreatedDto> {
+    if (form.fields.has('project_id')) projectOf(form, caller);
+    const hash = createHash('sha256');
+    const chunks = chunksOf(file, hash);
+    const first = await chunks.next();
+    const second = await chunks.next();
+    if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
+    const upload = this.uploads.begin();
+    if (form.fields.has('project_id')) upload.projectId = projectOf(form, caller);
+    try {
+      const sizeBytes = await this.stage(
+        upload,
+        [first.value as Buffer, second.value],
+        chunks,
+        caller,
+      );
+      await form.isComplete;
+      await caller.assertValid();
+      const projectId = projectOf(form, caller);
+      const digest = digestOf(hash, form);
+      await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
+      return { digest };
+    } catch (error) {
+      await upload.discard();
+      throw error;
+    }
+  }
+
+  /** How many bytes were staged. */
+  private async stage(
+    upload: StagedUpload,
+    head: Buffer[],
+    rest: AsyncIterable<Buffer>,
+    caller: Caller,
+  ): Promise<number> {
+    let sizeBytes = 0;
+    let index = 0;
+    let part = head;
+    const store = async () => {
+      await caller.assertValid();
+      await upload.store(async () => {
+        for (const bytes of part) {
+          await this.database.query(insertChunkQuery(upload.projectId, upload.id, index++, bytes));
+          sizeBytes += bytes.length;
+        }
+      });
+    };
+    for await (const bytes of rest) {
+      if (part.length === CHUNKS_AT_ONCE) {
+        await store();
+        part = [];
+      }
+      part.push(bytes);
+    }
+    await store();
+    return sizeBytes;
+  }
+
+  /** Makes the upload the file, unless the project has one of these bytes. */
+  private keep(
+    upload: StagedUpload,
+    file: { projectId: string; digest: string; uploadId: string },
+    sizeBytes: number,
+  ): Promise<void> {
+    return this.database.long(async () => {
+      const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
+      this.database.note(file.projectId, 'objects');
+      if (stored) await upload.keep(file.projectId);
+      else await upload.discard();
+    }, STATEMENT_MS.bulk);
+  }
+
+  private async storeSmall(
+    bytes: Buffer,
+    hash: Hash,
+    form: Form,
+    caller: Caller,
+  ): Promise<FileCreatedDto> {
+    await form.isComplete;
+    await caller.assertValid();
+    const projectId = projectOf(form, caller);
+    const digest = digestOf(hash, form);
+    await this.database.query(
+      insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
+    );
+    this.database.note(projectId, 'objects');
+    return { digest };
+  }
+
+  /**
+   * The bytes, and how many there are. Each chunk is a query of its own: no connection waits for a slow client, and what
+   * is stored never changes.
+   */
+  async content(
+    { project_id, digest }: FileContentDto,
+    caller: Caller,
+  ): Promise<{ bytes: Readable; length: number }> {
+    const [file] = await this.database.query(fileQuery(project_id, digest));
+    if (!file) throw new ApiError('not_found', `there is no file ${digest}`);
+    const { database } = this;
+    const { key } = database; // chunks are asked for in the context of the connection
+    async function* chunks(first: Buffer | null) {
+      if (first) yield first;
+      for (let index = 1; index * CHUNK_BYTES < file!.size_bytes; index++) {
+        await caller.assertValid();
+        const [chunk] = await database.runFor(key, () =>
+          database.long(() => database.query(chunkQuery(project_id, file!.upload_id, index))),
+        );
+        yield chunk!.bytes;
+      }
+    }
+    return {
+      bytes: Readable.from(chunks(file.bytes), { objectMode: false, highWaterMark: CHUNK_BYTES }),
+      length: file.size_bytes,
+    };
+  }
+}
+
+/** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
+function projectOf({ fields }: Form, caller: Caller): string {
+  const projectId = fields.get('project_id');
+  if (projectId === undefined)
+    throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
+  if (!isProjectId(projectId))
+    throw invalidRequest([
+      { path: 'project_id', message: 'must have the shape <entity>/<project>' },
+    ]);
+  caller.assertReaches(projectId);
+  return projectId;
+}
+
+function digestOf(hash: Hash, { fields }: Form): string {
+  const digest = digestName(hash.digest());
+  assertExpected('expected_digest', fields.get('expected_digest'), digest);
+  return digest;
+}
+
+/** Pieces of any length as chunks, all but the last of `CHUNK_BYTES`. @throws ApiError `too_large` */
+async function* chunksOf(file: Readable, hash: Hash): AsyncGenerator<Buffer, undefined> {
+  let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let used = 0;
+  let sizeBytes = 0;
+  for await (let piece of file as AsyncIterable<Buffer>) {
+    sizeBytes += piece.length;
+    if (sizeBytes > MAX_FILE_BYTES)
+      throw new ApiError('too_large', `file is over the limit of ${MAX_FILE_BYTES} bytes`);
+    hash.update(piece);
+    while (piece.length > 0) {
+      const copied = piece.copy(chunk, used);
+      used += copied;
+      piece = piece.subarray(copied);
+      if (used < CHUNK_BYTES) continue;
+      yield chunk;
+      chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      used = 0;
+    }
+  }
+  if (used > 0) yield chunk.subarray(0, used);
+  return undefined;
+}

@@ -1,0 +1,96 @@
+import { Body, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { Allow, BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { jsonArray } from '../../platform/http/json-rows.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
+import {
+  AliasesAnswerDto,
+  AliasesRemoveDto,
+  AliasesSetDto,
+  LabelsQueryDto,
+  ObjectPathDto,
+  TagsAnswerDto,
+  TagsDto,
+  VersionPathDto,
+} from './labels.dto.js';
+import { LabelsService } from './labels.service.js';
+
+@Resource('objects', BasicAuth())
+export class LabelsController {
+  constructor(private readonly labels: LabelsService) {}
+
+  /** Gives a version tags, beside those that it has. */
+  @Put('objs/:object_id/versions/:digest/tags')
+  @Allow('writer')
+  @Idempotent()
+  async addTags(
+    @Param(QueryPipe) path: VersionPathDto,
+    @Body() body: TagsDto,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.labels.addTags(path, body, caller);
+    return {};
+  }
+
+  /** Takes tags from a version; those that it does not have are no error. */
+  @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
+  @Idempotent()
+  async removeTags(
+    @Param(QueryPipe) path: VersionPathDto,
+    @Body() body: TagsDto,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.labels.removeTags(path, body, caller);
+    return {};
+  }
+
+  /** Gives a version aliases, which may stand for its digest from then on. Another version that has one loses it. */
+  @Put('objs/:object_id/aliases')
+  @Allow('writer')
+  @Idempotent()
+  async setAliases(
+    @Param(QueryPipe) path: ObjectPathDto,
+    @Body() body: AliasesSetDto,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.labels.setAliases(path, body, caller);
+    return {};
+  }
+
+  /** Takes aliases from an object, whichever versions have them; those that none has are no error. */
+  @Operation('objs/:object_id/aliases/remove', 'writer')
+  @Idempotent()
+  async removeAliases(
+    @Param(QueryPipe) path: ObjectPathDto,
+    @Body() body: AliasesRemoveDto,
+    @CallerParam() caller: Caller,
+  ): Promise<object> {
+    await this.labels.removeAliases(path, body, caller);
+    return {};
+  }
+
+  /** The tags in a project, sorted. */
+  @Get('tags')
+  @Allow('reader')
+  @ApiOkResponse({ type: TagsAnswerDto })
+  async listTags(
+    @Query(QueryPipe) query: LabelsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.labels.tags(query), request, 'tags');
+  }
+
+  /** The aliases in a project, sorted. */
+  @Get('aliases')
+  @Allow('reader')
+  @ApiOkResponse({ type: AliasesAnswerDto })
+  async listAliases(
+    @Query(QueryPipe) query: LabelsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.labels.aliases(query), request, 'aliases');
+  }
+}

@@ -1,0 +1,72 @@
+import { identifier, sql, type Sql } from '../../platform/query/sql.js';
+
+/** A live version. */
+export interface Version {
+  projectId: string;
+  objectId: string;
+  index: number;
+}
+
+export const tagsInsert = ({ projectId, objectId, index }: Version, tags: string[]) => sql`
+  INSERT INTO object_tags (project_id, object_id, version_index, tag)
+  SELECT DISTINCT ${projectId}, ${objectId}, ${index}::int, t.tag FROM unnest(${tags}::text[]) AS t (tag)
+  ON CONFLICT DO NOTHING`;
+
+export const tagsDelete = ({ projectId, objectId, index }: Version, tags: string[]) => sql`
+  DELETE FROM object_tags
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ${index} AND tag = ANY(${tags}::text[])`;
+
+export const tagCount = ({ projectId, objectId, index }: Version) => sql<{ count: number }>`
+  SELECT count(*)::int AS count FROM object_tags
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ${index}`;
+
+/** Gives a version aliases, which other versions of the object lose. */
+export const aliasesUpsert = ({ projectId, objectId, index }: Version, aliases: string[]) => sql`
+  INSERT INTO object_aliases (project_id, object_id, alias, version_index)
+  SELECT DISTINCT ${projectId}, ${objectId}, t.alias, ${index}::int FROM unnest(${aliases}::text[]) AS t (alias)
+  ON CONFLICT (project_id, object_id, alias) DO UPDATE SET version_index = excluded.version_index`;
+
+export const aliasesDelete = (projectId: string, objectId: string, aliases: string[]) => sql`
+  DELETE FROM object_aliases
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND alias = ANY(${aliases}::text[])`;
+
+export const aliasCount = ({ projectId, objectId }: Version) => sql<{ count: number }>`
+  SELECT count(*)::int AS count FROM object_aliases WHERE project_id = ${projectId} AND object_id = ${objectId}`;
+
+/** The versions that aliases mean, each of the object of the name beside it. */
+export const meantByAliases = (
+  projectId: string,
+  aliases: readonly { name: string; word: string }[],
+) => sql<{ object_id: string; alias: string; version_index: number }>`
+  SELECT a.object_id, a.alias, a.version_index
+  FROM unnest(${aliases.map(({ name }) => name)}::text[], ${aliases.map(({ word }) => word)}::text[]) AS r (object_id, alias)
+  JOIN object_aliases a ON a.project_id = ${projectId} AND a.object_id = r.object_id AND a.alias = r.alias`;
+
+/** Takes tags and aliases from versions that are no more. */
+export const labelsDelete = (projectId: string, objectId: string, indexes: number[]) => sql`
+  WITH tags AS (
+    DELETE FROM object_tags
+    WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ANY(${indexes}::int[])
+  )
+  DELETE FROM object_aliases
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ANY(${indexes}::int[])`;
+
+/** The different tags of a project, each as JSON text, sorted. */
+export const tagsQuery = (projectId: string): Sql => namesQuery(projectId, 'object_tags', 'tag');
+
+/** The same of aliases. */
+export const aliasesQuery = (projectId: string): Sql =>
+  namesQuery(projectId, 'object_aliases', 'alias');
+
+/** Its cost is that of a look into the index for each name, however many versions have one. */
+function namesQuery(projectId: string, table: string, column: string): Sql {
+  const name = identifier(column);
+  const least = (isBehind: Sql) =>
+    sql`SELECT min(t.${name}) AS name FROM ${identifier(table)} t WHERE t.project_id = ${projectId} AND ${isBehind}`;
+  return sql`
+    WITH RECURSIVE found AS (
+      ${least(sql`TRUE`)}
+      UNION ALL
+      SELECT (${least(sql`t.${name} > f.name`)}) FROM found f WHERE f.name IS NOT NULL)
+    SELECT to_json(name)::text FROM found WHERE name IS NOT NULL`;
+}

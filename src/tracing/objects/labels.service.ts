@@ -1,0 +1,113 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import type { Sql } from '../../platform/query/sql.js';
+import {
+  type AliasesRemoveDto,
+  type AliasesSetDto,
+  type LabelsQueryDto,
+  MAX_ALIASES,
+  MAX_TAGS,
+  type ObjectPathDto,
+  type TagsDto,
+  type VersionPathDto,
+} from './labels.dto.js';
+import {
+  aliasCount,
+  aliasesDelete,
+  aliasesQuery,
+  aliasesUpsert,
+  tagCount,
+  tagsDelete,
+  tagsInsert,
+  tagsQuery,
+  type Version,
+} from './labels.query.js';
+import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
+import { spelledOut } from './spelled-out.js';
+
+/** Tags and aliases of live versions. They go with the version that has them. */
+@Injectable()
+export class LabelsService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError `not_found`, `too_large` */
+  addTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
+    return this.ofVersion(project_id, path, caller, async (version) => {
+      await this.database.query(tagsInsert(version, tags));
+      await this.assertFew(tagCount(version), `a version may have ${MAX_TAGS} tags`, MAX_TAGS);
+    });
+  }
+
+  /** @throws ApiError `not_found` */
+  removeTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
+    return this.ofVersion(project_id, path, caller, async (version) => {
+      await this.database.query(tagsDelete(version, tags));
+    });
+  }
+
+  /** @throws ApiError `not_found`, `too_large` */
+  setAliases(
+    { object_id }: ObjectPathDto,
+    { project_id, digest, aliases }: AliasesSetDto,
+    caller: Caller,
+  ): Promise<void> {
+    return this.ofVersion(project_id, { object_id, digest }, caller, async (version) => {
+      await this.database.query(aliasesUpsert(version, aliases));
+      const limit = `an object may have ${MAX_ALIASES} aliases`;
+      await this.assertFew(aliasCount(version), limit, MAX_ALIASES);
+    });
+  }
+
+  /** @throws ApiError `not_found` when no version of the object is live. */
+  removeAliases(
+    { object_id }: ObjectPathDto,
+    { project_id, aliases }: AliasesRemoveDto,
+    caller: Caller,
+  ): Promise<void> {
+    return this.database.alone(lockQuery(project_id, object_id), async () => {
+      await caller.assertValid();
+      const [found] = await this.database.query(nameQuery(project_id, object_id));
+      if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
+      await this.database.query(aliasesDelete(project_id, object_id, aliases));
+      this.database.note(project_id, 'objects');
+    });
+  }
+
+  /** All tags of a project as JSON texts, each once. */
+  tags({ project_id }: LabelsQueryDto): Promise<Readable> {
+    return this.database.stream(tagsQuery(project_id));
+  }
+
+  aliases({ project_id }: LabelsQueryDto): Promise<Readable> {
+    return this.database.stream(aliasesQuery(project_id));
+  }
+
+  /** Changes labels of a live version, which cannot be deleted meanwhile. */
+  private ofVersion(
+    projectId: string,
+    { object_id: objectId, digest }: VersionPathDto,
+    caller: Caller,
+    change: (version: Version) => Promise<void>,
+  ): Promise<void> {
+    return this.database.alone(lockQuery(projectId, objectId), async () => {
+      await caller.assertValid();
+      const word = await spelledOut(this.database, projectId, [objectId], [digest]);
+      const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
+      if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
+      await change({ projectId, objectId, index: meant.version_index });
+      this.database.note(projectId, 'objects');
+    });
+  }
+
+  private async assertFew(
+    countQuery: Sql<{ count: number }>,
+    limit: string,
+    max: number,
+  ): Promise<void> {
+    const [row] = await this.database.query(countQuery);
+    if (row!.count > max) throw new ApiError('too_large', `${limit}, and would have ${row!.count}`);
+  }
+}

@@ -1,0 +1,28 @@
+import { ApiError } from '../../platform/errors.js';
+import { TooDeep } from '../../platform/json/json-text.js';
+import { threadFile, WorkerThread } from '../../platform/process/worker-thread.js';
+
+/** A value of this length takes a few milliseconds; handing it to a thread costs less beyond. */
+const LARGE = 256 * 1024;
+/** Enough for `MAX_NODES`, and for as many numbers as a body may hold. */
+const MEMORY_MB = 768;
+const MAX_WAITING = { jobs: 1000, length: 64 * 1024 * 1024 };
+
+const thread = new WorkerThread<string, string>(threadFile('digest.thread.js', import.meta.url), {
+  memoryMb: MEMORY_MB,
+  maxWaiting: MAX_WAITING,
+});
+
+export const isLarge = (text: string): boolean => text.length > LARGE;
+
+/** `objectDigest`, in a thread; keys take turns. @throws TooDeep, ApiError `too_large`, `unavailable` */
+export async function largeDigest(text: string, keyId: string): Promise<string> {
+  try {
+    return await thread.run(text, keyId, text.length);
+  } catch (error) {
+    const { name, message } = error as Error;
+    if (name === 'TooDeep') throw new TooDeep();
+    if (name === 'TooManyNodes') throw new ApiError('too_large', message);
+    throw error;
+  }
+}

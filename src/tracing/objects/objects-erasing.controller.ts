@@ -1,0 +1,29 @@
+import { Body, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Idempotency, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { callerOf } from '../../platform/http/caller-of.js';
+import { ErasedDto } from '../../platform/erasing/erasings.dto.js';
+import { ErasingsService } from '../../platform/erasing/erasings.service.js';
+import { ObjectsPurgeDto } from './objects.dto.js';
+import { ObjectsErasingService } from './objects-erasing.service.js';
+
+@Resource('erasing', BasicAuth(), 'objs')
+export class ObjectsErasingController {
+  constructor(
+    private readonly objects: ObjectsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /**
+   * Erases versions of an object for good, with the feedback on them: all that are named, or none; without names, all of
+   * them. Tables and files that they refer to stay.
+   */
+  @Operation('purge', 'admin')
+  @IdempotentItself()
+  async purge(@Body() body: ObjectsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
+    const begin = () => this.objects.begin(body, callerOf(request));
+    return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
+  }
+}

@@ -1,0 +1,83 @@
+import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../platform/http/body-budget.js';
+import { BodyText } from '../../platform/http/body.guard.js';
+import { jsonArray } from '../../platform/http/json-rows.js';
+import { valueAt } from '../../platform/json/json-text.js';
+import {
+  ObjectAnswerDto,
+  ObjectCreateBodyDto,
+  ObjectCreatedDto,
+  ObjectDeleteDto,
+  ObjectReadDto,
+  ObjectsAnswerDto,
+  ObjectsDeletedDto,
+  ObjectsQueryDto,
+  RefsAnswerDto,
+  RefsReadDto,
+} from './objects.dto.js';
+import { ObjectsService } from './objects.service.js';
+import { RefsService } from './refs.service.js';
+
+@Resource('objects', BasicAuth())
+export class ObjectsController {
+  constructor(
+    private readonly objects: ObjectsService,
+    private readonly refs: RefsService,
+  ) {}
+
+  /** Publishes a value under a name. One that is there already becomes the latest version again. */
+  @Operation('obj/create', 'writer')
+  @Idempotent()
+  createObject(
+    @Body() { obj }: ObjectCreateBodyDto,
+    @BodyText() text: string,
+    @CallerParam() caller: Caller,
+  ): Promise<ObjectCreatedDto> {
+    return this.objects.create(obj, valueAt(text, 'obj', 'val'), caller);
+  }
+
+  /** One version of an object. 404 when there is none; with `deleted_at` when it was deleted. */
+  @Operation('obj/read', 'reader')
+  @ApiJsonResponse({ type: ObjectAnswerDto })
+  async readObject(@Body() query: ObjectReadDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, `{"obj":${await this.objects.read(query)}}`);
+  }
+
+  /** Deletes versions of an object: all that are named, or none; without names, all of them. */
+  @Operation('obj/delete', 'writer')
+  @Idempotent()
+  deleteObject(
+    @Body() body: ObjectDeleteDto,
+    @CallerParam() caller: Caller,
+  ): Promise<ObjectsDeletedDto> {
+    return this.objects.delete(body, caller);
+  }
+
+  /** Lists the versions of a project's objects that are not deleted, by default the oldest first. */
+  @Operation('objs/query', 'reader')
+  @ApiOkResponse({ type: ObjectsAnswerDto })
+  async queryObjects(
+    @Body() query: ObjectsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.objects.stream(query), request, 'objs');
+  }
+
+  /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
+  @Operation('refs/read_batch', 'reader')
+  @NoProjectField('each ref names its own, which RefsService checks')
+  @ApiOkResponse({ type: RefsAnswerDto })
+  async readRefs(
+    @Body() { refs }: RefsReadDto,
+    @CallerParam() caller: Caller,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonArray(await this.refs.stream(refs, caller), request, 'vals');
+  }
+}

@@ -1,0 +1,153 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsBoolean, IsOptional, IsString, Matches, ValidateNested } from 'class-validator';
+import {
+  AnyJson,
+  IsAfter,
+  IsProjectId,
+  IsText,
+  IsTextList,
+  PageDto,
+  SortBy,
+} from '../../platform/http/dto.js';
+import { WIRE } from '../../platform/http/wire.js';
+import type { Position } from '../../platform/query/after.js';
+import type { Sort } from '../../platform/query/columns.js';
+
+const MAX_LISTED = 1000;
+const MAX_DELETED = 100;
+const MAX_REFS = 1000;
+
+const OBJECT_ID = /^[\w.-]{1,128}$/;
+
+const ANY_JSON = {
+  nullable: true,
+  oneOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+  ],
+};
+
+const IsTexts = () => IsTextList(MAX_LISTED, 256);
+
+/** A new version of a name. */
+export class ObjectCreateDto {
+  @IsProjectId() project_id!: string;
+  @IsString()
+  @Matches(OBJECT_ID, { message: 'must have 1 to 128 letters, digits, "_", "." or "-"' })
+  @ApiProperty({ pattern: OBJECT_ID.source })
+  object_id!: string;
+  /** Any JSON value. Kept as sent. */
+  @AnyJson() @ApiProperty(ANY_JSON) val!: unknown;
+  /** What the client takes for the digest of `val`; another one is refused with 409. */
+  @IsOptional() @IsText(256) expected_digest?: string | null;
+}
+
+export class ObjectCreateBodyDto {
+  @ValidateNested() @Type(() => ObjectCreateDto) obj!: ObjectCreateDto;
+}
+
+export class ObjectCreatedDto {
+  digest!: string;
+  object_id!: string;
+  version_index!: number;
+}
+
+export class ObjectReadDto {
+  @IsProjectId() project_id!: string;
+  @IsText(256) object_id!: string;
+  /** The digest of the version, `v<version_index>`, `latest`, or an alias. */
+  @IsText(256) digest!: string;
+  /** Leaves the value unread; `val` is `{}` then. */
+  @IsOptional() @IsBoolean() metadata_only?: boolean | null;
+  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
+}
+
+export class ObjectDeleteDto {
+  @IsProjectId() project_id!: string;
+  @IsText(256) object_id!: string;
+  /** Versions as in `/obj/read`; all of them when absent. */
+  @IsOptional()
+  @IsTextList(MAX_DELETED, 256)
+  digests?: string[] | null;
+}
+
+/** As `ObjectDeleteDto`; versions that were deleted before are meant too. */
+export class ObjectsPurgeDto extends ObjectDeleteDto {}
+
+export class ObjectsDeletedDto {
+  num_deleted!: number;
+}
+
+/** An empty list is no restriction. */
+export class ObjectsFilterDto {
+  @IsOptional() @IsTexts() object_ids?: string[] | null;
+  @IsOptional() @IsBoolean() latest_only?: boolean | null;
+  /** True for ops only, false for everything else. */
+  @IsOptional() @IsBoolean() is_op?: boolean | null;
+  @IsOptional() @IsTexts() base_object_classes?: string[] | null;
+  @IsOptional() @IsTexts() exclude_base_object_classes?: string[] | null;
+  @IsOptional() @IsTexts() leaf_object_classes?: string[] | null;
+  /** Versions that have one of these tags. */
+  @IsOptional() @IsTexts() tags?: string[] | null;
+  /** Versions that have one of these aliases; `latest` is one. */
+  @IsOptional() @IsTexts() aliases?: string[] | null;
+}
+
+export class ObjectsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => ObjectsFilterDto) filter?: ObjectsFilterDto | null;
+  @SortBy(['object_id', 'created_at']) sort_by?: Sort<'object_id' | 'created_at'>[] | null;
+  /**
+   * Answers the versions behind this one, in place of `offset`: its values of the fields in `sort_by` (without: `created_at`),
+   * its `version_index`, and its `object_id` where `sort_by` does not have it.
+   */
+  @IsAfter() after?: Position | null;
+  /** Leaves the values unread; `val` is `{}` then. */
+  @IsOptional() @IsBoolean() metadata_only?: boolean | null;
+  /** Adds `size_bytes`, the length of the stored JSON text of `val`. */
+  @IsOptional() @IsBoolean() include_storage_size?: boolean | null;
+  /** Adds `tags` and `aliases`, with `latest` among these where it is. */
+  @IsOptional() @IsBoolean() include_tags_and_aliases?: boolean | null;
+}
+
+/** A version as it is answered. */
+export class ObjectVersionDto {
+  project_id!: string;
+  object_id!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
+  digest!: string;
+  @ApiProperty({ type: 'integer' }) version_index!: number;
+  @ApiProperty({ type: 'integer', enum: [0, 1] }) is_latest!: number;
+  @ApiProperty({ enum: ['object', 'op'] }) kind!: string;
+  @ApiProperty({ type: 'string', nullable: true }) base_object_class!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) leaf_object_class!: string | null;
+  @ApiProperty(ANY_JSON) val!: unknown;
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
+  @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
+  @ApiProperty({ type: 'integer', required: false }) size_bytes?: number;
+  tags?: string[];
+  aliases?: string[];
+}
+
+export class ObjectAnswerDto {
+  obj!: ObjectVersionDto;
+}
+
+export class ObjectsAnswerDto {
+  @ApiProperty({ type: [ObjectVersionDto] }) objs!: ObjectVersionDto[];
+}
+
+export class RefsReadDto {
+  /** Object and op refs, each with or without a path into the value. */
+  @IsTextList(MAX_REFS, 4096) refs!: string[];
+}
+
+export class RefsAnswerDto {
+  /** In the order of the refs; null for a deleted version, and for a path that leads nowhere. */
+  @ApiProperty({ type: 'array', items: ANY_JSON }) vals!: unknown[];
+}

@@ -1,0 +1,278 @@
+import { WIRE } from '../../platform/http/wire.js';
+import { isAfter } from '../../platform/query/after.js';
+import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
+import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import type { ObjectClass } from './object-class.js';
+import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
+import { versionWord } from './version-word.js';
+
+const NEVER = sql`FALSE`;
+/** Which versions words may mean, and which of them `latest` means. */
+const LIVE = { isMeant: sql`v.deleted_at IS NULL`, isLatest: sql`v.is_latest` };
+const DELETED = { isMeant: sql`v.deleted_at IS NOT NULL`, isLatest: sql`TRUE` };
+
+/** A version as it is answered. */
+const VERSION: Columns = {
+  project_id: column.text(sql`v.project_id`, { isNotNull: true }),
+  object_id: column.text(sql`v.object_id`, { isNotNull: true }),
+  created_at: column.time(sql`v.created_at`, { isNotNull: true }),
+  digest: column.text(sql`v.digest`),
+  version_index: column.number(sql`v.version_index`, { isNotNull: true, isInteger: true }),
+  is_latest: column.number(sql`v.is_latest::int`),
+  kind: column.text(sql`v.kind`),
+  base_object_class: column.text(sql`v.base_object_class`),
+  leaf_object_class: column.text(sql`v.leaf_object_class`),
+  val: column.json(sql`v.val`, NEVER),
+  deleted_at: column.time(sql`v.deleted_at`),
+  [WIRE.userId]: column.text(sql`v.user_id`),
+};
+const WITHOUT_VAL: Columns = { ...VERSION, val: column.json(sql`'{}'::json`, NEVER) };
+const SIZE: Columns = { size_bytes: column.number(sql`v.size_bytes`) };
+const labels = (projectId: string): Columns => ({
+  tags: column.json(
+    sql`to_json(ARRAY(SELECT t.tag FROM object_tags t
+      WHERE t.project_id = ${projectId} AND t.object_id = v.object_id AND t.version_index = v.version_index ORDER BY t.tag))`,
+    NEVER,
+  ),
+  aliases: column.json(
+    sql`to_json(CASE WHEN v.is_latest THEN ARRAY['latest'] ELSE '{}' END || ARRAY(SELECT a.alias FROM object_aliases a
+      WHERE a.project_id = ${projectId} AND a.object_id = v.object_id AND a.version_index = v.version_index ORDER BY a.alias))`,
+    NEVER,
+  ),
+});
+
+interface Parts {
+  metadata_only?: boolean | null;
+  include_storage_size?: boolean | null;
+  include_tags_and_aliases?: boolean | null;
+}
+
+function selected(projectId: string, parts: Parts): Sql {
+  const all = {
+    ...(parts.metadata_only ? WITHOUT_VAL : VERSION),
+    ...(parts.include_storage_size && SIZE),
+    ...(parts.include_tags_and_aliases && labels(projectId)),
+  };
+  return select(all, Object.keys(all));
+}
+
+/**
+ * Live versions, the oldest first, as JSON texts. Each order is that of an index, or begins with its columns so that
+ * PostgreSQL sorts within ties only: the plans are pinned by a test and shown in docs/adr/0020-objects.md.
+ */
+export function objectsQuery(query: ObjectsQueryDto): Sql {
+  const given = query.sort_by?.length
+    ? query.sort_by
+    : [{ field: 'created_at', direction: 'asc' } as const];
+  const sorts = [...given, { field: 'version_index', direction: 'asc' } as const];
+  const order = { columns: VERSION, sorts, tieBreaker: 'object_id' };
+  return sql`
+    SELECT row_to_json(o)::text FROM (
+      SELECT ${selected(query.project_id, query)} FROM object_versions v
+      WHERE ${allOf(sql`v.project_id = ${query.project_id}`, filtered(query.project_id, query.filter ?? {}), isAfter(query.after, order))}
+      ${orderBy(VERSION, sorts, 'object_id')} ${page(query)}) o`;
+}
+
+function filtered(projectId: string, filter: ObjectsFilterDto): Sql {
+  return allOf(
+    filter.latest_only ? sql`v.is_latest` : sql`v.deleted_at IS NULL`,
+    isOneOf(sql`v.object_id`, filter.object_ids),
+    filter.is_op === true && sql`v.kind = 'op'`,
+    filter.is_op === false && sql`v.kind <> 'op'`,
+    isOneOf(sql`v.base_object_class`, filter.base_object_classes),
+    (filter.exclude_base_object_classes?.length ?? 0) > 0 &&
+      sql`(v.base_object_class <> ALL(${filter.exclude_base_object_classes}) OR v.base_object_class IS NULL)`,
+    isOneOf(sql`v.leaf_object_class`, filter.leaf_object_classes),
+    hasTag(projectId, filter.tags),
+    hasAlias(projectId, filter.aliases),
+  );
+}
+
+/** A look-up for each version: EXISTS is planned as a join, which may compare every version with every tag of the project. */
+const hasTag = (projectId: string, tags: readonly string[] | null | undefined) =>
+  tags?.length
+    ? sql`(SELECT TRUE FROM object_tags t WHERE t.project_id = ${projectId} AND t.object_id = v.object_id
+        AND t.version_index = v.version_index AND t.tag = ANY(${tags}::text[]) LIMIT 1)`
+    : null;
+
+const hasAlias = (projectId: string, aliases: readonly string[] | null | undefined) =>
+  aliases?.length
+    ? sql`(${aliases.includes('latest') ? sql`v.is_latest` : NEVER} OR EXISTS (
+        SELECT FROM object_aliases a WHERE a.project_id = ${projectId} AND a.object_id = v.object_id
+          AND a.version_index = v.version_index AND a.alias = ANY(${aliases}::text[])))`
+    : null;
+
+/** The versions that a client's word for one means. */
+function called(projectId: string, objectId: string, word: string): Sql {
+  const means = versionWord(word);
+  if (means === 'latest') return sql`v.is_latest`;
+  if ('index' in means) return sql`v.version_index = ${means.index}`;
+  if ('digest' in means) return sql`v.digest = ${means.digest}`;
+  return sql`v.version_index = (SELECT a.version_index FROM object_aliases a
+    WHERE a.project_id = ${projectId} AND a.object_id = ${objectId} AND a.alias = ${means.alias})`;
+}
+
+interface Called extends Index {
+  object_id: string;
+  word: string;
+  size_bytes: number;
+}
+
+/**
+ * The versions that words without aliases mean, each for the object of the name beside it, as (object_id, word, version_index, size_bytes).
+ * A part for each kind of word: one condition for all kinds would read all versions of a name for each word.
+ */
+function versionsCalled(
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+  { isMeant, isLatest }: typeof LIVE,
+): Sql<Called> {
+  const said = words.map((word, i) => ({ name: names[i]!, word, means: versionWord(word) }));
+  const of = (kind: string) => {
+    const list = said.filter(({ means }) =>
+      typeof means === 'string' ? means === kind : kind in means,
+    );
+    return sql`unnest(${list.map(({ name }) => name)}::text[], ${list.map(({ word }) => word)}::text[]) AS r (object_id, word)`;
+  };
+  const version = sql`v.project_id = ${projectId} AND v.object_id = r.object_id AND ${isMeant}`;
+  const part = (from: Sql) =>
+    sql<Called>`SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM ${from}`;
+  return join(
+    [
+      part(sql`${of('digest')} JOIN object_versions v ON ${version} AND v.digest = r.word`),
+      part(
+        sql`${of('index')} JOIN object_versions v ON ${version} AND v.version_index = substr(r.word, 2)::int`,
+      ),
+      part(sql`${of('latest')} JOIN object_versions v ON ${version} AND ${isLatest}`),
+    ],
+    ' UNION ALL ',
+  );
+}
+
+const named = (projectId: string, objectId: string) =>
+  sql`v.project_id = ${projectId} AND v.object_id = ${objectId}`;
+
+/** One live version as `json`. */
+export const versionQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+  parts: Parts,
+) => sql<{ json: string }>`
+  SELECT row_to_json(o)::text AS json FROM (
+    SELECT ${selected(projectId, parts)} FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}) o`;
+
+export interface Index {
+  version_index: number;
+}
+
+/** The value of one live version as text, null when it holds more bytes: it is not read then. */
+export const smallValueQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+  bytes: number,
+) => sql<{ val: string | null }>`
+  SELECT CASE WHEN v.size_bytes <= ${bytes} THEN v.val::text END AS val FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}`;
+
+/** When the version was deleted that `versionQuery` did not find. `latest` is the last one of all then. */
+export const deletedAtQuery = (
+  projectId: string,
+  objectId: string,
+  word: string,
+): Sql<Index & { deleted_at: string }> => sql`
+  SELECT to_json(o)->>'deleted_at' AS deleted_at, o.version_index FROM (
+    SELECT ${select(VERSION, ['deleted_at', 'version_index'])} FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NOT NULL
+      AND ${word === 'latest' ? sql`TRUE` : called(projectId, objectId, word)}
+    ORDER BY v.version_index DESC LIMIT 1) o`;
+
+/**
+ * A transaction that publishes or deletes versions of a name holds this to its end, and takes no other lock of this
+ * kind. Its later statements see what the previous holder committed. Why not a row: docs/adr/0020-objects.md.
+ */
+export const lockQuery = (projectId: string, objectId: string): Sql =>
+  lock(LOCKS.objects, `${projectId}\n${objectId}`);
+
+/** The version that is the latest already, when it has the digest. */
+export const latestIndexQuery = (projectId: string, objectId: string, digest: string) => sql<Index>`
+  SELECT v.version_index FROM object_versions v
+  WHERE ${named(projectId, objectId)} AND v.is_latest AND v.digest = ${digest}`;
+
+export const demoteQuery = (projectId: string, objectId: string) => sql`
+  UPDATE object_versions v SET is_latest = false WHERE ${named(projectId, objectId)} AND v.is_latest`;
+
+export interface NewVersion {
+  projectId: string;
+  objectId: string;
+  digest: string;
+  objectClass: ObjectClass;
+  userId: string;
+  /** JSON text. */
+  val: string;
+}
+
+/** Makes the live version with the digest, or a new one, the latest. The one before it has been demoted. */
+export const publishQuery = (version: NewVersion) => sql<Index>`
+  INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
+    base_object_class, leaf_object_class, user_id, size_bytes, val)
+  SELECT ${version.projectId}, ${version.objectId},
+    coalesce((SELECT max(v.version_index) FROM object_versions v WHERE ${named(version.projectId, version.objectId)}) + 1, 0),
+    ${version.digest}, statement_timestamp(), true, ${version.objectClass.kind}, ${version.objectClass.base},
+    ${version.objectClass.leaf}, ${version.userId}, ${Buffer.byteLength(version.val)}::int, ${version.val}::json
+  ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
+  RETURNING v.version_index`;
+
+/** Deletes live versions, all of them or those that the words mean. */
+export const deleteQuery = (
+  projectId: string,
+  objectId: string,
+  indexes: number[] | null,
+) => sql<Index>`
+  UPDATE object_versions v SET deleted_at = statement_timestamp(), is_latest = false
+  WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
+    AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
+  RETURNING v.version_index`;
+
+/** A row when a version of the name is live. */
+export const nameQuery = (projectId: string, objectId: string) =>
+  sql`SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest`;
+
+/** When no version is the latest, the newest live one becomes it. */
+export const promoteQuery = (projectId: string, objectId: string) => sql`
+  UPDATE object_versions SET is_latest = true
+  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = (
+    SELECT v.version_index FROM object_versions v
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
+      AND NOT EXISTS (SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest)
+    ORDER BY v.version_index DESC LIMIT 1)`;
+
+/** The live versions that words mean, each for the object of the name beside it. */
+export const referredQuery = (
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+): Sql<Called> => versionsCalled(projectId, names, words, LIVE);
+
+/** Those of the names and words that meant a version once, which is deleted. */
+export const deletedQuery = (
+  projectId: string,
+  names: readonly string[],
+  words: readonly string[],
+): Sql<{ object_id: string; word: string }> =>
+  sql`SELECT DISTINCT d.object_id, d.word FROM (${versionsCalled(projectId, names, words, DELETED)}) d`;
+
+/** Texts of values, by object and index. */
+export const valuesQuery = (projectId: string, names: string[], indexes: number[]) => sql<{
+  object_id: string;
+  version_index: number;
+  val: string;
+}>`
+  SELECT v.object_id, v.version_index, v.val::text AS val
+  FROM unnest(${names}::text[], ${indexes}::int[]) AS r(object_id, version_index)
+  JOIN object_versions v ON v.project_id = ${projectId} AND v.object_id = r.object_id
+    AND v.version_index = r.version_index`;

@@ -1,0 +1,140 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import { assertExpected, objectDigest } from './digest.js';
+import { labelsDelete } from './labels.query.js';
+import { isLarge, largeDigest } from './large-digest.js';
+import { objectClass } from './object-class.js';
+import type {
+  ObjectCreateDto,
+  ObjectCreatedDto,
+  ObjectDeleteDto,
+  ObjectReadDto,
+  ObjectsDeletedDto,
+  ObjectsQueryDto,
+} from './objects.dto.js';
+import {
+  deletedAtQuery,
+  deleteQuery,
+  demoteQuery,
+  latestIndexQuery,
+  lockQuery,
+  type Index,
+  type NewVersion,
+  objectsQuery,
+  promoteQuery,
+  publishQuery,
+  referredQuery,
+  smallValueQuery,
+  versionQuery,
+} from './objects.query.js';
+import { spelledOut } from './spelled-out.js';
+
+/** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
+const VALUES_AT_ONCE = 8;
+
+@Injectable()
+export class ObjectsService {
+  constructor(private readonly database: Database) {}
+
+  /** Publishes a value; `val` is its text as it was sent. */
+  async create(obj: ObjectCreateDto, val: string, caller: Caller): Promise<ObjectCreatedDto> {
+    const { project_id: projectId, object_id: objectId } = obj;
+    const digest = isLarge(val) ? await largeDigest(val, caller.keyId) : objectDigest(val);
+    assertExpected('obj.expected_digest', obj.expected_digest, digest);
+    const version: NewVersion = {
+      projectId,
+      objectId,
+      digest,
+      objectClass: objectClass(obj.val),
+      userId: caller.userName,
+      val,
+    };
+    // Clients publish the same value again and again: that writes nothing and waits for nobody.
+    const [latest] = await this.database.query(latestIndexQuery(projectId, objectId, digest));
+    const { version_index } = latest ?? (await this.publish(version, caller));
+    return { digest, object_id: objectId, version_index };
+  }
+
+  private publish(version: NewVersion, caller: Caller): Promise<Index> {
+    return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
+      await caller.assertValid();
+      await this.database.query(demoteQuery(version.projectId, version.objectId));
+      const [published] = await this.database.query(publishQuery(version));
+      this.database.note(version.projectId, 'objects');
+      return published!;
+    });
+  }
+
+  /** One version as JSON text. @throws ApiError `not_found`, with `deleted_at` when there was one. */
+  async read(query: ObjectReadDto): Promise<string> {
+    const { project_id, object_id, digest } = query;
+    const [row] = await this.database.query(versionQuery(project_id, object_id, digest, query));
+    if (row) return row.json;
+    const [deleted] = await this.database.query(deletedAtQuery(project_id, object_id, digest));
+    if (!deleted) throw new ApiError('not_found', `there is no object ${object_id}:${digest}`);
+    const { deleted_at, version_index } = deleted;
+    throw new ApiError('not_found', `${object_id}:v${version_index} was deleted at ${deleted_at}`, {
+      extra: { deleted_at },
+    });
+  }
+
+  /** The value of a live version as it was sent; undefined when there is none, null when it is larger. */
+  async valueUpTo(version: ObjectReadDto, bytes: number): Promise<string | null | undefined> {
+    const { project_id, object_id, digest } = version;
+    const [row] = await this.database.query(smallValueQuery(project_id, object_id, digest, bytes));
+    return row?.val;
+  }
+
+  stream(query: ObjectsQueryDto): Promise<Readable> {
+    return this.database.stream(
+      objectsQuery(query),
+      query.metadata_only && !query.include_tags_and_aliases ? {} : { maxBatch: VALUES_AT_ONCE },
+    );
+  }
+
+  /** Deletes all versions named, or none. @throws ApiError `not_found` when one of them is not there. */
+  delete(
+    { project_id, object_id, digests }: ObjectDeleteDto,
+    caller: Caller,
+  ): Promise<ObjectsDeletedDto> {
+    return this.database.alone(lockQuery(project_id, object_id), async () => {
+      await caller.assertValid();
+      const meant = digests ? await this.meant(project_id, object_id, digests) : null;
+      const deleted = await this.database.query(deleteQuery(project_id, object_id, meant));
+      if (!digests && deleted.length === 0)
+        throw new ApiError('not_found', `there is no object ${object_id}`);
+      const indexes = deleted.map(({ version_index }) => version_index);
+      await this.database.query(labelsDelete(project_id, object_id, indexes));
+      await this.database.query(promoteQuery(project_id, object_id));
+      this.database.note(project_id, 'objects');
+      const detail = { ...(digests && { digests }), num_deleted: deleted.length };
+      await this.database.query(
+        eventInsert({
+          action: 'objs.delete',
+          by: caller,
+          projectId: project_id,
+          target: object_id,
+          detail,
+        }),
+      );
+      return { num_deleted: deleted.length };
+    });
+  }
+
+  private async meant(projectId: string, objectId: string, words: string[]): Promise<number[]> {
+    const names = words.map(() => objectId);
+    const spelled = await spelledOut(this.database, projectId, names, words);
+    const rows = await this.database.query(referredQuery(projectId, names, spelled));
+    const indexes = new Map(rows.map(({ word, version_index }) => [word, version_index]));
+    return words.map((word, i) => {
+      const index = indexes.get(spelled[i]!);
+      if (index === undefined)
+        throw new ApiError('not_found', `there is no object ${objectId}:${word}`);
+      return index;
+    });
+  }
+}

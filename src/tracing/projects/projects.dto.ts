@@ -1,0 +1,53 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsProjectId, MAX_INT, SortBy } from '../../platform/http/dto.js';
+import type { Sort } from '../../platform/query/columns.js';
+
+const PROJECT_SORTS = ['project_id', 'call_count', 'bytes', 'last_activity'] as const;
+type ProjectSort = (typeof PROJECT_SORTS)[number];
+
+const MAX_PAGE = 1000;
+
+export class ProjectsQueryDto {
+  /** At most 1000; 100 when absent. */
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_PAGE) limit?: number | null;
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) offset?: number | null;
+  /** By default the latest activity first; `project_id` breaks ties. */
+  @SortBy(PROJECT_SORTS) sort_by?: Sort<ProjectSort>[] | null;
+}
+
+export class ProjectDto {
+  project_id!: string;
+  /** Calls that have started and are not deleted: exact. */
+  @ApiProperty({ type: 'integer' }) call_count!: number;
+  /**
+   * What its calls, objects, tables, files, feedback, trajectories and builds take. Calls count as they are stored, compressed, and
+   * up to some minutes late.
+   */
+  @ApiProperty({ type: 'integer' }) bytes!: number;
+  /** When something was last written or deleted. */
+  @ApiProperty({ type: 'string', format: 'date-time' }) last_activity!: string;
+}
+
+export class ProjectsAnswerDto {
+  @ApiProperty({ type: [ProjectDto] }) projects!: ProjectDto[];
+}
+
+/** What is left out is not looked at, and answered as 0. */
+export class ProjectStatsDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @IsBoolean() include_trace_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_object_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_table_storage_size?: boolean | null;
+  @IsOptional() @IsBoolean() include_file_storage_size?: boolean | null;
+}
+
+export class ProjectStatsAnswerDto {
+  /** Calls as they are stored, compressed, up to some minutes late. */
+  @ApiProperty({ type: 'integer' }) trace_storage_size_bytes!: number;
+  /** Values of all versions. */
+  @ApiProperty({ type: 'integer' }) objects_storage_size_bytes!: number;
+  /** Tables and rows as they are stored. */
+  @ApiProperty({ type: 'integer' }) tables_storage_size_bytes!: number;
+  @ApiProperty({ type: 'integer' }) files_storage_size_bytes!: number;
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { MarksRefresher } from '../../platform/database/marks-refresher.js';
+import { Schedule } from '../../platform/database/schedule.js';
+import { emptyDelete, MARKED_PROJECTS, marksTake, projectAdd } from './projects.query.js';
+
+/** Keeps the marks of projects few. */
+@Injectable()
+export class ProjectsRefresher extends MarksRefresher {
+  constructor(database: Database, schedule: Schedule) {
+    super(database, MARKED_PROJECTS, schedule);
+  }
+
+  protected async take(projectId: string, limit: number): Promise<number> {
+    const [sums] = await this.database.query(marksTake(projectId, limit));
+    if (sums!.taken === 0) return 0;
+    await this.database.query(projectAdd(projectId, sums!));
+    await this.database.query(emptyDelete(projectId));
+    return sums!.taken;
+  }
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import type { ProjectsQueryDto, ProjectStatsDto } from './projects.dto.js';
+import {
+  type Added,
+  callCountQuery,
+  markInsert,
+  projectsQuery,
+  sizesQuery,
+} from './projects.query.js';
+
+@Injectable()
+export class ProjectsService {
+  constructor(private readonly database: Database) {}
+
+  /** The projects that scopes cover, as the JSON text of the answer. */
+  async query(scopes: readonly string[], query: ProjectsQueryDto): Promise<string> {
+    const rows = await this.database.long(() => this.database.query(projectsQuery(scopes, query)));
+    return `{"projects":[${rows.map(({ json }) => json).join(',')}]}`;
+  }
+
+  /** How many calls of a project can be seen; reads none of them. */
+  async callCount(projectId: string): Promise<number> {
+    const [row] = await this.database.long(() => this.database.query(callCountQuery(projectId)));
+    return Number(row!.count);
+  }
+
+  /** Bytes of what a project stores, as the JSON text of the answer. */
+  async sizes(asked: ProjectStatsDto): Promise<string> {
+    const [row] = await this.database.long(() => this.database.query(sizesQuery(asked)));
+    return row!.json;
+  }
+
+  /** Adds calls, and bytes of calls, to what a project holds. */
+  async add(projectId: string, added: Added): Promise<void> {
+    await this.database.query(markInsert(projectId, added));
+  }
+}

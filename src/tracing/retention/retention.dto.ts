@@ -1,0 +1,26 @@
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsProjectId } from '../../platform/http/dto.js';
+
+/** A century. */
+const MAX_DAYS = 36_500;
+
+export class RetentionReadDto {
+  @IsProjectId() project_id!: string;
+}
+
+export class RetentionDto {
+  @IsProjectId() project_id!: string;
+  /** Calls are erased, with the feedback on them, so many days after their start. Null or absent: never. */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) calls_days?: number | null;
+  /**
+   * The inputs, output, attributes and spans of calls are erased so many days after their start, and of the summary all
+   * but the usage. Names, times, status, usage and costs stay. Null or absent: never.
+   */
+  @IsOptional() @IsInt() @Min(1) @Max(MAX_DAYS) payload_days?: number | null;
+}
+
+export class RetentionAnswerDto {
+  project_id!: string;
+  calls_days!: number | null;
+  payload_days!: number | null;
+}

@@ -1,0 +1,32 @@
+import { sql } from '../../platform/query/sql.js';
+import type { RetentionAnswerDto } from './retention.dto.js';
+
+export const policyQuery = (projectId: string) => sql<RetentionAnswerDto>`
+  SELECT project_id, calls_days, payload_days FROM retention_policies WHERE project_id = ${projectId}`;
+
+export const policySet = ({ project_id, calls_days, payload_days }: RetentionAnswerDto) => sql`
+  INSERT INTO retention_policies (project_id, calls_days, payload_days)
+  VALUES (${project_id}, ${calls_days}, ${payload_days})
+  ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
+    payload_cursor = NULL, walk_started_at = excluded.walk_started_at`;
+
+/** A policy, and the instants before which something is to go; null where nothing is. */
+export interface Due {
+  project_id: string;
+  calls_before: string | null;
+  payloads_before: string | null;
+  payload_cursor: { id: string; started: string | null } | null;
+}
+
+export const duePolicies = () => sql<Due>`
+  SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
+    (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
+  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
+
+/** Restarts walks over payloads that began a day ago. */
+export const walksRestart = () => sql`
+  UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
+  WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;
+
+export const walkMove = (projectId: string, cursor: object) => sql`
+  UPDATE retention_policies SET payload_cursor = ${JSON.stringify(cursor)}::json WHERE project_id = ${projectId}`;

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { eventInsert } from '../../platform/audit/audit.query.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Database } from '../../platform/database/database.js';
+import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
+import { policyQuery, policySet } from './retention.query.js';
+
+/** How long projects keep what. */
+@Injectable()
+export class RetentionService {
+  constructor(private readonly database: Database) {}
+
+  set(body: RetentionDto, caller: Caller): Promise<RetentionAnswerDto> {
+    const { project_id, calls_days = null, payload_days = null } = body;
+    const policy = { project_id, calls_days, payload_days };
+    return this.database.transaction(async () => {
+      await this.database.query(policySet(policy));
+      const detail = { calls_days, payload_days };
+      await this.database.query(
+        eventInsert({ action: 'retention.set', by: caller, projectId: project_id, detail }),
+      );
+      return policy;
+    });
+  }
+
+  async read(projectId: string): Promise<RetentionAnswerDto> {
+    const [policy] = await this.database.query(policyQuery(projectId));
+    return policy ?? { project_id: projectId, calls_days: null, payload_days: null };
+  }
+}

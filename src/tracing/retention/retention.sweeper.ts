@@ -1,0 +1,141 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  type BeforeCursor,
+  type Candidate,
+  CallsErasingService,
+  FIRST_CALLS,
+} from '../calls/erasing/calls-erasing.service.js';
+import { logger } from '../../platform/process/logger.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { LOCKS, tryLock } from '../../platform/database/advisory-locks.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import type { Counts } from '../../platform/erasing/erasings.query.js';
+import { ErasingsService, sumOf } from '../../platform/erasing/erasings.service.js';
+import { Pace } from '../../platform/erasing/pace.js';
+import { DatabaseClock } from './database-clock.js';
+import { type Due, duePolicies, walkMove, walksRestart } from './retention.query.js';
+
+/** Another process sweeps. */
+const TAKEN = Symbol('taken');
+
+/**
+ * Erases what projects no longer keep, and log records that wait for a span in vain, batch by batch. Every process of every replica runs one; one of them at a time
+ * erases, and the others leave it to that one.
+ */
+@Injectable()
+export class RetentionSweeper implements OnApplicationBootstrap {
+  @Inject(CONFIG) private readonly config!: Config;
+  private readonly clock: DatabaseClock;
+
+  constructor(
+    private readonly database: Database,
+    private readonly calls: CallsErasingService,
+    private readonly erasings: ErasingsService,
+    private readonly pace: Pace,
+  ) {
+    this.clock = new DatabaseClock(database);
+  }
+
+  onApplicationBootstrap(): void {
+    const everyMs = this.config.retentionIntervalSeconds * 1000;
+    this.pace.schedule.every(everyMs, 'retention', () => this.sweep());
+    void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
+  }
+
+  /** Applies every policy once; none while the clock of the database cannot be right. */
+  async sweep(): Promise<void> {
+    if (await this.clock.isAhead()) {
+      logger.error(
+        'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
+          'the service is started anew',
+      );
+      return;
+    }
+    return this.database.urgently(() => this.applyAll());
+  }
+
+  private async applyAll(): Promise<void> {
+    await this.database.transaction(() => this.database.query(walksRestart()));
+    const due = await this.database.query(duePolicies());
+    for (const policy of due) {
+      const started = performance.now();
+      const erased = await this.apply(policy);
+      if (Object.keys(erased).length > 0)
+        logger.info(
+          {
+            project_id: policy.project_id,
+            erased,
+            duration_ms: Math.round(performance.now() - started),
+          },
+          'retention has erased what a project no longer keeps',
+        );
+    }
+    await this.forgetAwaited();
+  }
+
+  /** Rows that were erased, by what they were. */
+  private async apply(policy: Due): Promise<Counts> {
+    const { project_id, calls_before, payloads_before, payload_cursor } = policy;
+    let erased: Counts = {};
+    const add = (counts: Counts) => {
+      this.erasings.count('retention', counts);
+      erased = sumOf(erased, counts);
+    };
+    if (calls_before) await this.eraseCalls(project_id, calls_before, add);
+    if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
+    return erased;
+  }
+
+  private async eraseCalls(
+    projectId: string,
+    before: string,
+    add: (counts: Counts) => void,
+  ): Promise<void> {
+    for (let cursor: BeforeCursor | null = FIRST_CALLS; cursor;) {
+      const at: BeforeCursor = cursor;
+      const done = await this.batch(() => this.calls.eraseBefore(projectId, before, at));
+      if (done === TAKEN) return;
+      add(done.counts);
+      cursor = done.cursor;
+    }
+  }
+
+  private async erasePayloads(
+    projectId: string,
+    before: string,
+    cursor: Candidate | null,
+    add: (counts: Counts) => void,
+  ): Promise<void> {
+    for (let after = cursor; ;) {
+      const at = after;
+      const done = await this.batch(() => this.walk(projectId, before, at));
+      if (done === TAKEN || !done.after) return;
+      add({ payloads: done.payloads });
+      after = done.after;
+    }
+  }
+
+  /** Log records whose span has not come, whatever the policies say. */
+  private async forgetAwaited(): Promise<void> {
+    for (;;) {
+      const calls = await this.batch(() => this.calls.eraseAwaited());
+      if (calls === TAKEN || calls === 0) return;
+      this.erasings.count('retention', { log_records: calls });
+    }
+  }
+
+  private async walk(projectId: string, before: string, after: Candidate | null) {
+    const done = await this.calls.erasePayloads(projectId, before, after);
+    if (done.after) await this.database.query(walkMove(projectId, done.after));
+    return done;
+  }
+
+  private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
+    const alone = async () => {
+      const [row] = await this.database.query(tryLock(LOCKS.retention));
+      return row!.is_mine ? work() : TAKEN;
+    };
+    return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));
+  }
+}

@@ -1,0 +1,22 @@
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiProduces } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { JSON_LINES, jsonLines } from '../../platform/http/json-rows.js';
+import { ThreadsQueryDto } from './threads.dto.js';
+import { ThreadsService } from './threads.service.js';
+
+@Resource('threads', BasicAuth())
+export class ThreadsController {
+  constructor(private readonly threads: ThreadsService) {}
+
+  /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
+  @Operation('threads/stream_query', 'reader')
+  @ApiProduces(JSON_LINES)
+  async streamQuery(
+    @Body() query: ThreadsQueryDto,
+    @Req() request: Request,
+  ): Promise<StreamableFile> {
+    return jsonLines(await this.threads.stream(query), request);
+  }
+}

@@ -1,0 +1,188 @@
+import { LOCKS } from '../../platform/database/advisory-locks.js';
+import type { Marked } from '../../platform/database/marks-refresher.js';
+import { isAfter, partsAfter } from '../../platform/query/after.js';
+import { column, type Columns, orderBy, page, pageLimit, select } from '../../platform/query/columns.js';
+import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
+import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
+
+const THREAD: Columns = {
+  thread_id: column.text(sql`t.thread_id`, { isNotNull: true }),
+  turn_count: column.number(sql`t.turn_count`, { isNotNull: true, isInteger: true }),
+  start_time: column.time(sql`t.start_time`, { isNotNull: true }),
+  last_updated: column.time(sql`t.last_updated`, { isNotNull: true }),
+  first_turn_id: column.text(sql`t.first_turn_id`, { isNotNull: true }),
+  last_turn_id: column.text(sql`t.last_turn_id`, { isNotNull: true }),
+  p50_turn_duration_ms: column.number(sql`t.p50_turn_duration_ms`),
+  p99_turn_duration_ms: column.number(sql`t.p99_turn_duration_ms`),
+};
+
+const NAMES = Object.keys(THREAD);
+const NEWEST_FIRST = [{ field: 'last_updated', direction: 'desc' }] as const;
+
+const LAST_SIGN = sql`coalesce(c.ended_at, c.started_at)`;
+
+/** The definition, over the turns `c` of one thread: what is cheap to aggregate, and what has to sort them. */
+const TOTALS = sql`count(*)::int AS turn_count, min(c.started_at) AS start_time, max(${LAST_SIGN}) AS last_updated`;
+const DETAILS = sql`
+  (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
+  (array_agg(c.id ORDER BY ${LAST_SIGN} DESC, c.id))[1] AS last_turn_id,
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p99_turn_duration_ms`;
+const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
+
+const turnsOf = (projectId: string) =>
+  sql`FROM calls c WHERE ${visibleIn(projectId)} AND ${isTurn}`;
+
+/**
+ * The rows of `threads` with statistics of theirs, one look into the index for each. LATERAL and not a join: the
+ * planner, which cannot know how many marks there are, must not choose to read every turn of the project.
+ */
+const withStatistics = (
+  projectId: string,
+  threads: Sql,
+  statistics: Sql,
+  isInside = sql`TRUE`,
+) => sql`
+  SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
+    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND (${isInside}) IS TRUE) s`;
+
+/** The threads of a query, each as JSON text, in the order asked for. */
+export function threadsQuery(query: ThreadsQueryDto): Sql {
+  const { project_id, filter, sort_by, after } = query;
+  const sorts = sort_by?.length ? sort_by : NEWEST_FIRST;
+  const order = orderBy(THREAD, sorts, 'thread_id');
+  const position = { columns: THREAD, sorts, tieBreaker: 'thread_id' };
+  const wanted = {
+    isBehind: isAfter(after, position) ?? sql`TRUE`,
+    parts: partsAfter(after, position),
+    rows: sql`${order} ${pageLimit(query.limit, query.offset)}`,
+    needsDetails: sort_by?.some(({ field }) => field.endsWith('_duration_ms')) ?? false,
+  };
+  const threads = isWindow(filter)
+    ? threadsInWindow(project_id, filter!, wanted)
+    : currentThreads(project_id, filter?.thread_ids, wanted);
+  return sql`
+    SELECT row_to_json(w)::text AS json FROM (
+      SELECT ${select(THREAD, NAMES)} FROM (
+        SELECT t.* FROM (${threads}) t ${order} ${page(query)}
+      ) t) w`;
+}
+
+const isWindow = (filter: ThreadsQueryDto['filter']) =>
+  Boolean(filter?.after_datetime || filter?.before_datetime);
+
+/**
+ * `rows` are what comes before a page and the page, in order, of the threads `isBehind` its `after`, or of each of the
+ * `parts` that these have; `needsDetails` when the order depends on `DETAILS`.
+ */
+interface Page {
+  isBehind: Sql;
+  parts: Sql[];
+  rows: Sql;
+  needsDetails: boolean;
+}
+
+/**
+ * Statistics over the turns of a window. Details of the threads on the page only, and these from the index of threads:
+ * behind IS TRUE the bounds are out of sight of the planner, so that it cannot read the window again for each thread.
+ */
+function threadsInWindow(
+  projectId: string,
+  { after_datetime, before_datetime, thread_ids }: ThreadsFilterDto,
+  { isBehind, rows, needsDetails }: Page,
+): Sql {
+  const isInside = allOf(
+    after_datetime && sql`c.started_at > ${after_datetime}::timestamptz`,
+    before_datetime && sql`c.started_at < ${before_datetime}::timestamptz`,
+  );
+  const grouped = (statistics: Sql) => sql`
+    SELECT t.* FROM (
+      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isOneOf(sql`c.thread_id`, thread_ids))}
+      GROUP BY c.thread_id) t WHERE ${isBehind} ${rows}`;
+  return needsDetails
+    ? grouped(STATISTICS)
+    : withStatistics(projectId, grouped(TOTALS), DETAILS, isInside);
+}
+
+/**
+ * Stored statistics of the threads without a mark, computed ones of those with a mark. One statement, so that turns,
+ * marks and statistics are seen as of one moment: the answer is exact however far behind the refresher is.
+ */
+function currentThreads(
+  projectId: string,
+  threadIds: readonly string[] | null | undefined,
+  { isBehind, parts, rows, needsDetails }: Page,
+): Sql {
+  const marked = sql`SELECT DISTINCT m.thread_id FROM thread_marks m WHERE ${allOf(
+    sql`m.project_id = ${projectId}`,
+    isOneOf(sql`m.thread_id`, threadIds),
+  )}`;
+  const computed = (statistics: Sql) =>
+    sql`SELECT t.* FROM (${withStatistics(projectId, marked, statistics)}) t WHERE t.turn_count > 0 AND ${isBehind} ${rows}`;
+  const stored = parts.map(
+    (isBehindToo) => sql`
+    (SELECT ${STORED} FROM threads t
+      WHERE ${allOf(sql`t.project_id = ${projectId}`, isOneOf(sql`t.thread_id`, threadIds), isBehindToo)}
+      AND ${hasNoMark(projectId)}
+      ${rows})`,
+  );
+  return sql`${join(stored, ' UNION ALL ')}
+    UNION ALL
+    (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
+}
+
+/**
+ * A few marks are hashed once, many are looked up for each thread. Plain NOT EXISTS leaves the choice to the planner,
+ * which takes a table that was just vacuumed for empty and may compare every thread with every mark.
+ */
+const hasNoMark = (projectId: string) => sql`
+  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS + 1}::bigint) s)
+      <= ${FEW_MARKS}::bigint
+    THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
+    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = ${projectId} AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+  END`;
+/** So many fit into the default `work_mem` as a hash table, however long the ids are. */
+const FEW_MARKS = 5000;
+
+const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
+    t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
+
+/** Marks of 5000 threads of ten turns take 0.15 s. */
+export const MARKED_THREADS: Marked = {
+  marks: sql`thread_marks`,
+  lock: LOCKS.threads,
+  atOnce: 5000,
+  what: 'threads',
+};
+
+/**
+ * Takes at most `limit` marks away, and answers their threads. The statement must begin after the lock is held, or it could
+ * take away marks of what another refresh, which has not committed, does not see.
+ */
+export const marksTake = (projectId: string, limit: number) => sql<{
+  taken: number;
+  threads: string[];
+}>`
+  WITH taken AS (
+    DELETE FROM thread_marks WHERE project_id = ${projectId} AND ctid = ANY(ARRAY(
+      SELECT ctid FROM thread_marks WHERE project_id = ${projectId} ORDER BY thread_id LIMIT ${limit}::bigint))
+    RETURNING thread_id)
+  SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken`;
+
+/** Stores statistics of those of the threads that have turns, and answers these. */
+export const threadsStore = (projectId: string, threads: readonly string[]) => sql<{
+  thread_id: string;
+}>`
+  INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
+    p50_turn_duration_ms, p99_turn_duration_ms)
+  SELECT ${projectId}, fresh.* FROM (
+    ${withStatistics(projectId, sql`SELECT thread_id FROM unnest(${threads}::text[]) AS m (thread_id)`, STATISTICS)}) fresh
+  WHERE turn_count > 0
+  ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
+    last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
+    p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
+  RETURNING thread_id`;
+
+export const threadsDelete = (projectId: string, threads: readonly string[]) =>
+  sql`DELETE FROM threads WHERE project_id = ${projectId} AND ${isListed(sql`thread_id`, threads)}`;

@@ -1,0 +1,14 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import type { ThreadsQueryDto } from './threads.dto.js';
+import { threadsQuery } from './threads.query.js';
+
+@Injectable()
+export class ThreadsService {
+  constructor(private readonly database: Database) {}
+
+  stream(query: ThreadsQueryDto): Promise<Readable> {
+    return this.database.stream(threadsQuery(query));
+  }
+}

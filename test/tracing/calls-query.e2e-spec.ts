@@ -1,0 +1,276 @@
+import { randomBytes } from 'node:crypto';
+import { Slots } from '../../src/platform/database/slots.js';
+import { callRows } from '../../src/tracing/calls/read/calls.query.js';
+import { useApp } from '../support/app.js';
+import { useCalls } from '../support/calls.js';
+import { unlessCluster } from '../support/database.js';
+import { aStart, at } from '../support/factories.js';
+
+describe('reading calls', () => {
+  const app = useApp();
+  const calls = useCalls(app);
+
+  beforeEach(async () => {
+    const items: [string, object][] = [
+      [
+        'a',
+        {
+          trace_id: 't1',
+          op_name: `svc:///${calls.project_id}/op/run:abc`,
+          thread_id: 'th',
+          turn_id: 'a',
+          svc_run_id: 'r1',
+        },
+      ],
+      [
+        'b',
+        {
+          trace_id: 't1',
+          parent_id: 'a',
+          op_name: `svc:///${calls.project_id}/op/run:def`,
+          inputs: { ref: `svc:///${calls.project_id}/object/x:1` },
+        },
+      ],
+      [
+        'c',
+        {
+          trace_id: 't1',
+          parent_id: 'b',
+          op_name: 'plain',
+          inputs: { model: { name: 'gpt' } },
+          svc_run_step: 5,
+        },
+      ],
+      ['d', { trace_id: 't2', op_name: 'plain', display_name: 'shown' }],
+    ];
+    await app.post('/call/upsert_batch', {
+      batch: items.map(([id, overrides], i) => ({
+        mode: 'start',
+        req: {
+          start: aStart({ project_id: calls.project_id, id, started_at: at(i), ...overrides }),
+        },
+      })),
+    });
+    await calls.end({ id: 'd', output: { ref: `svc:///${calls.project_id}/object/y:2` } });
+  });
+
+  it.each<[object, string[]]>([
+    [{ trace_ids: ['t1'] }, ['a', 'b', 'c']],
+    [{ trace_ids: [] }, ['a', 'b', 'c', 'd']],
+    [{ call_ids: ['d', 'a', 'nope'] }, ['a', 'd']],
+    [{ parent_ids: ['a', 'b'] }, ['b', 'c']],
+    [{ trace_roots_only: true }, ['a', 'd']],
+    [{ op_names: ['plain'] }, ['c', 'd']],
+    [{ op_names: ['svc:///PROJECT/op/run:*'] }, ['a', 'b']],
+    [{ op_names: ['svc:///PROJECT/op/run:abc', 'pla%'] }, ['a']],
+    [{ input_refs: ['svc:///PROJECT/object/x:1'] }, ['b']],
+    [{ input_refs: ['svc:///PROJECT/object/x'] }, []],
+    [{ input_refs: ['none', 'svc:///PROJECT/object/x:1', 'none either'] }, ['b']],
+    [{ input_refs: [], output_refs: ['none'] }, []],
+    [{ output_refs: ['svc:///PROJECT/object/y:2'] }, ['d']],
+    [{ thread_ids: ['th'] }, ['a']],
+    [{ thread_ids: [] }, []],
+    [{ turn_ids: ['a'] }, ['a']],
+    [{ turn_ids: [] }, []],
+    [{ svc_run_ids: ['r1'] }, ['a']],
+    [{ svc_user_ids: ['nobody'] }, []],
+    [{ trace_ids: ['t1'], trace_roots_only: true }, ['a']],
+    [{ unknown_filter: ['x'] }, ['a', 'b', 'c', 'd']],
+  ])('filters by %j', async (filter, ids) => {
+    const named = JSON.parse(JSON.stringify(filter).replaceAll('PROJECT', calls.project_id));
+    expect(await calls.idsOf({ filter: named })).toEqual(ids);
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, filter: named })).body,
+    ).toEqual({
+      count: ids.length,
+      has_more: false,
+    });
+  });
+
+  it('sorts by columns and inside free-form JSON, nulls last, the id last of all', async () => {
+    expect(await calls.idsOf({ sort_by: [{ field: 'started_at', direction: 'desc' }] })).toEqual([
+      'd',
+      'c',
+      'b',
+      'a',
+    ]);
+    expect(await calls.idsOf({ sort_by: [{ field: 'op_name', direction: 'asc' }] })).toEqual([
+      'c',
+      'd',
+      'a',
+      'b',
+    ]);
+    expect(await calls.idsOf({ sort_by: [{ field: 'svc_run_step', direction: 'desc' }] })).toEqual([
+      'c',
+      'a',
+      'b',
+      'd',
+    ]);
+    expect(
+      await calls.idsOf({ sort_by: [{ field: 'inputs.model.name', direction: 'asc' }] }),
+    ).toEqual(['c', 'a', 'b', 'd']);
+  });
+
+  it('pages', async () => {
+    expect(await calls.idsOf({ limit: 2, offset: 1 })).toEqual(['b', 'c']);
+    expect(await calls.idsOf({ limit: 0 })).toEqual([]);
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, limit: 3 })).body,
+    ).toEqual({
+      count: 3,
+      has_more: true,
+    });
+    expect(
+      (await app.post('/calls/query_stats', { project_id: calls.project_id, limit: 4 })).body,
+    ).toEqual({
+      count: 4,
+      has_more: false,
+    });
+  });
+
+  it('answers the columns asked for, and those that are always there', async () => {
+    const [call] = await calls.stream({
+      columns: ['inputs.model.name', 'parent_id'],
+      filter: { call_ids: ['c'] },
+    });
+    expect(Object.keys(call).toSorted()).toEqual([
+      'id',
+      'inputs',
+      'op_name',
+      'parent_id',
+      'project_id',
+      'started_at',
+      'trace_id',
+    ]);
+  });
+
+  it('answers the same calls as one object', async () => {
+    const { body } = await app.post('/calls/query', { project_id: calls.project_id, limit: 2 });
+    expect(body.calls).toEqual(await calls.stream({ limit: 2 }));
+    expect((await app.post('/calls/query', { project_id: 'acme/nothing' })).body).toEqual({
+      calls: [],
+    });
+  });
+
+  it('answers every field of a call', async () => {
+    expect(await calls.read('d')).toEqual({
+      id: 'd',
+      project_id: calls.project_id,
+      op_name: 'plain',
+      display_name: 'shown',
+      trace_id: 't2',
+      parent_id: null,
+      thread_id: null,
+      turn_id: null,
+      started_at: '2026-01-01T00:00:03.000000Z',
+      ended_at: expect.any(String),
+      exception: null,
+      attributes: {},
+      inputs: {},
+      output: { ref: `svc:///${calls.project_id}/object/y:2` },
+      summary: {
+        svc: { status: 'success', latency_ms: expect.any(Number), trace_name: 'shown' },
+      },
+      svc_user_id: 'ada',
+      svc_run_id: null,
+      svc_run_step: null,
+      svc_run_step_end: null,
+      deleted_at: null,
+    });
+    expect((await calls.read('a')).summary.svc.trace_name).toBe('run');
+    expect((await calls.read('c')).summary.svc.trace_name).toBe('plain');
+  });
+
+  it('an empty stream is 200 with an empty body', async () => {
+    const answer = await app.post('/calls/stream_query', { project_id: 'acme/nothing' });
+    expect([answer.status, answer.text, answer.headers.get('content-type')]).toEqual([
+      200,
+      '',
+      'application/jsonl',
+    ]);
+  });
+
+  it('a stream is x-ndjson for who asks for it', async () => {
+    const answer = await app.post(
+      '/calls/stream_query',
+      { project_id: calls.project_id },
+      { headers: { accept: 'application/x-ndjson' } },
+    );
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+  });
+
+  it.each<[string, object]>([
+    ['limit', { limit: -1 }],
+    ['offset', { offset: 'x' }],
+    ['limit', { limit: 1.5 }],
+    ['filter.trace_ids', { filter: { trace_ids: 't1' } }],
+    ['filter.trace_ids[1]', { filter: { trace_ids: ['x', 5] } }],
+    ['filter.call_ids', { filter: { call_ids: Array.from({ length: 1001 }, String) } }],
+    ['filter', { filter: [] }],
+    ['sort_by[0].direction', { sort_by: [{ field: 'id', direction: 'up' }] }],
+    ['sort_by[0].field', { sort_by: [{ field: 'id; DROP TABLE calls', direction: 'asc' }] }],
+    ['columns[0]', { columns: ['secret'] }],
+    ['filter.input_refs[1]', { filter: { input_refs: ['a', 'a"b'] } }],
+    ['filter.output_refs', { filter: { output_refs: Array(1001).fill('"') } }],
+    ['query', { query: 'x' }],
+    ['query.$expr', { query: { $expr: { $nope: [] } } }],
+    ['project_id', { project_id: 'x' }],
+  ])('refuses a bad %s: %j', async (path, query) => {
+    for (const operation of ['/calls/stream_query', '/calls/query'])
+      expect(await app.post(operation, { project_id: calls.project_id, ...query })).toMatchObject({
+        status: 400,
+        body: { errors: [{ path }] },
+      });
+  });
+
+  it('never reads another project, however true the query is', async () => {
+    const always = {
+      $expr: {
+        $or: [{ $literal: true }, { $eq: [{ $getField: 'project_id' }, { $literal: 'x' }] }],
+      },
+    };
+    const projectsSeen = (await calls.stream({ query: always })).map((call) => call.project_id);
+    expect(new Set(projectsSeen)).toEqual(new Set([calls.project_id]));
+  });
+
+  it('reads a large call on a connection that may be held for long, a small one on any', async () => {
+    const inputs = { text: randomBytes(100_000).toString('base64') }; // does not compress
+    await calls.start({ id: 'large', inputs });
+    await calls.start({ id: 'small', inputs: { text: 'x'.repeat(100_000) } });
+    const taken = jest.spyOn(Slots.prototype, 'take');
+    const takenByKeys = () => taken.mock.calls.filter(([key]) => key !== ''); // '' is the service itself
+    expect((await calls.read('small')).inputs.text).toHaveLength(100_000);
+    expect(takenByKeys()).toEqual([]);
+    expect((await calls.read('large')).inputs).toEqual(inputs);
+    expect(takenByKeys()).toHaveLength(1);
+    taken.mockRestore();
+  });
+
+  it('reads null for a call that is not there', async () => {
+    expect(
+      await app.post('/call/read', { project_id: calls.project_id, id: 'nope' }),
+    ).toMatchObject({
+      status: 200,
+      body: { call: null },
+    });
+  });
+
+  unlessCluster('plans are those of one node').it(
+    'reads the newest roots in order, however many calls the project has',
+    async () => {
+      await app.query(
+        `INSERT INTO calls (project_id, id, trace_id, parent_id, op_name, started_at)
+       SELECT $1, 'c' || n, 't' || n / 10, nullif(n % 10, 0), 'op', now() + n * interval '1 s' FROM generate_series(1, 60000) n`,
+        [calls.project_id],
+      );
+      await app.query('VACUUM ANALYZE calls');
+      const query = { project_id: calls.project_id, limit: 50, filter: { trace_roots_only: true } };
+      const { text, values } = callRows(query).query.toQuery();
+      const plan = await app.query(`EXPLAIN ${text}`, values);
+      const reads = plan.map((line) => line['QUERY PLAN'] as string);
+      const lines = reads.filter((line) => / on calls( |_)/.test(line));
+      expect(lines.length).toBeGreaterThan(0);
+      for (const line of lines) expect(line).toContain('Index Scan using calls_started_idx');
+    },
+  );
+});

@@ -1,0 +1,197 @@
+import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
+import { RetentionSweeper } from '../../src/tracing/retention/retention.sweeper.js';
+import { linesOf, useApp } from '../support/app.js';
+import { refOf } from '../support/planted.js';
+
+const DAY_MS = 86_400_000;
+const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
+
+describe('retention', () => {
+  const app = useApp();
+
+  let projects = 0;
+  const aProject = () => `acme/r${projects++}`;
+
+  async function done(path: string, body: unknown) {
+    const answer = await app.post(path, body);
+    expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
+    return answer.body;
+  }
+  const sweep = () => app.app.get(RetentionSweeper).sweep();
+
+  it('erases nothing while the clock of the database is days ahead of what it was', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 10);
+    await done('/retention/set', { project_id, calls_days: 5 });
+    const now = performance.now.bind(performance);
+    const counted = jest.spyOn(performance, 'now').mockImplementation(() => now() - 2 * DAY_MS);
+    await sweep();
+    counted.mockRestore();
+    expect(await idsIn(project_id)).toEqual(['d10']);
+    await sweep();
+    expect(await idsIn(project_id)).toEqual([]);
+  });
+
+  /** A whole call of some days ago, a turn of a thread, with everything in it. */
+  async function aCall(project_id: string, days: number, fields: object = {}): Promise<void> {
+    const id = `d${days}`;
+    const call = {
+      project_id,
+      id,
+      turn_id: id,
+      thread_id: 'thread',
+      op_name: 'chat',
+      display_name: 'shown',
+      started_at: daysAgo(days),
+      ended_at: daysAgo(days - 0.5),
+      attributes: { marker: 'm' },
+      inputs: { text: 'm'.repeat(3000) },
+      output: ['m'],
+      otel_dump: { marker: 'm' },
+      summary: {
+        usage: {
+          'gpt-4o': { prompt_tokens: 1000, completion_tokens: 10 },
+          ours: { input_tokens: 3 },
+        },
+        note: 'm',
+        status_counts: { error: 1 },
+      },
+      ...fields,
+    };
+    const [entity, project] = project_id.split('/');
+    await done(`/v2/${entity}/${project}/calls/complete`, { batch: [call] });
+  }
+
+  const idsIn = async (project_id: string): Promise<string[]> =>
+    (await done('/calls/query', { project_id })).calls.map(({ id }: { id: string }) => id);
+  const callsIn = async (project_id: string): Promise<any[]> =>
+    (await done('/calls/query', { project_id, include_costs: true })).calls;
+
+  it('is for ever until it is set, and answers what was set', async () => {
+    const project_id = aProject();
+    const never = { project_id, calls_days: null, payload_days: null };
+    expect(await done('/retention/read', { project_id })).toEqual(never);
+    const policy = { project_id, calls_days: 30, payload_days: 7 };
+    expect(await done('/retention/set', policy)).toEqual(policy);
+    expect(await done('/retention/read', { project_id })).toEqual(policy);
+    expect(await done('/retention/set', { project_id })).toEqual(never);
+    expect(await done('/retention/read', { project_id })).toEqual(never);
+  });
+
+  it.each([
+    ['calls_days', 0],
+    ['calls_days', 36_501],
+    ['payload_days', 1.5],
+    ['payload_days', '7'],
+  ])('refuses a policy whose %s is %j', async (field, value) => {
+    const { status, body } = await app.post('/retention/set', {
+      project_id: aProject(),
+      [field]: value,
+    });
+    expect([status, body.errors[0].path]).toEqual([400, field]);
+  });
+
+  it('erases calls that are older, with the feedback on them, and no others', async () => {
+    const [project_id, neighbour] = [aProject(), aProject()];
+    for (const project of [project_id, neighbour])
+      for (const days of [40, 31, 29, 1]) await aCall(project, days);
+    await done('/feedback/create', {
+      project_id,
+      svc_ref: refOf(project_id, 'call/d31'),
+      feedback_type: 'x',
+      payload: {},
+    });
+    await done('/call/end', { end: { project_id, id: 'ended only', ended_at: daysAgo(31) } });
+    await done('/retention/set', { project_id, calls_days: 30 });
+    await sweep();
+    expect(await idsIn(project_id)).toEqual(['d29', 'd1']);
+    expect(await app.query('SELECT FROM calls WHERE project_id = $1', [project_id])).toHaveLength(
+      2,
+    );
+    expect(await app.query('SELECT FROM feedback WHERE project_id = $1', [project_id])).toEqual([]);
+    expect(await idsIn(neighbour)).toHaveLength(4);
+  });
+
+  it('takes payloads and keeps names, times, status, usage, costs and threads', async () => {
+    const project_id = aProject();
+    const price = {
+      prompt_token_cost: 0.25,
+      completion_token_cost: 1,
+      effective_date: daysAgo(90),
+    };
+    await done('/cost/create', { project_id, costs: { ours: price } });
+    await aCall(project_id, 8);
+    await aCall(project_id, 10, { exception: 'it failed', inputs: { text: '\u0000 \ud800 m' } });
+    await aCall(project_id, 6);
+    await app.app.get(ThreadsRefresher).refresh();
+    const before = await callsIn(project_id);
+    const threads = linesOf(await app.post('/threads/stream_query', { project_id }));
+    await done('/retention/set', { project_id, payload_days: 7 });
+    await sweep();
+
+    const after = await callsIn(project_id);
+    const payload = { inputs: {}, attributes: {}, output: null };
+    const kept = (call: any) => {
+      const { usage, svc } = call.summary;
+      return { ...call, ...payload, summary: { usage, svc } };
+    };
+    expect(before[0].summary.svc.costs.ours.prompt_tokens_total_cost).toBe(0.75);
+    expect(after).toEqual([kept(before[0]), kept(before[1]), before[2]]);
+    expect(linesOf(await app.post('/threads/stream_query', { project_id }))).toEqual(threads);
+    expect(await app.query('SELECT FROM thread_marks')).toEqual([]);
+    const old = `SELECT FROM calls c WHERE project_id = $1 AND id <> 'd6' AND strpos(c::text, 'm"') > 0`;
+    expect(await app.query(old, [project_id])).toEqual([]);
+  });
+
+  it('looks again each day for payloads that came late', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 8);
+    await done('/retention/set', { project_id, payload_days: 7 });
+    await sweep();
+    await aCall(project_id, 20);
+    const hasPayload = async () =>
+      (
+        await app.query(`SELECT FROM calls WHERE project_id = $1 AND output IS NOT NULL`, [
+          project_id,
+        ])
+      ).length;
+    await sweep();
+    expect(await hasPayload()).toBe(1);
+    await app.query(`UPDATE retention_policies SET walk_started_at = now() - interval '25 hours'`);
+    await sweep();
+    expect(await hasPayload()).toBe(0);
+  });
+
+  it('is applied by one process at a time', async () => {
+    const project_id = aProject();
+    await aCall(project_id, 31);
+    await done('/retention/set', { project_id, calls_days: 30 });
+    const { Client } = (await import('pg')).default;
+    const other = new Client(app.databaseUrl);
+    await other.connect();
+    await other.query('BEGIN');
+    await other.query('SELECT pg_advisory_xact_lock(125779852814702)');
+    await sweep();
+    expect(await idsIn(project_id)).toEqual(['d31']);
+    await other.query('ROLLBACK');
+    await other.end();
+    await sweep();
+    expect(await idsIn(project_id)).toEqual([]);
+  });
+
+  it('goes over more calls than one batch holds', async () => {
+    const project_id = aProject();
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs, output)
+       SELECT $1, 'c' || n, 'op', 't', now() - n * interval '1 hour', '{}', '{}', '1' FROM generate_series(1, 1300) n`,
+      [project_id],
+    );
+    await done('/retention/set', { project_id, calls_days: 50, payload_days: 1 });
+    await sweep();
+    const [row] = await app.query(
+      `SELECT count(*)::int AS calls, count(output)::int AS outputs FROM calls WHERE project_id = $1`,
+      [project_id],
+    );
+    expect(row).toEqual({ calls: 1199, outputs: 23 });
+  });
+});
