@@ -19,7 +19,7 @@ const dist = pathToFileURL(`${folder}/`);
 const { newSecret } = await import(new URL('src/platform/auth/secret.js', dist).href);
 const { JsonScanner } = await import(new URL('src/platform/json/json-scanner.js', dist).href);
 const { TrajectoryReader } = await import(
-  new URL('src/preview/trajectories/trajectory-reader.js', dist).href
+  new URL('src/training/trajectories/trajectory-reader.js', dist).href
 );
 
 const MB = 1e6;

@@ -3,7 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { AuthModule } from './platform/auth/auth.module.js';
 import { AuditModule } from './platform/audit/audit.module.js';
-import { BuildsModule } from './builds/builds.module.js';
+import { BuildsModule } from './training/builds/builds.module.js';
 import { CallsModule } from './tracing/calls/calls.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
 import type { Config } from './platform/config/config.js';
@@ -22,7 +22,7 @@ import { OtelModule } from './otel/otel.module.js';
 import { ProjectsModule } from './tracing/projects/projects.module.js';
 import { RetentionModule } from './tracing/retention/retention.module.js';
 import { ThreadsModule } from './tracing/threads/threads.module.js';
-import { PreviewModule } from './preview/preview.module.js';
+import { PreviewModule } from './training/preview.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})

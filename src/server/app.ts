@@ -17,7 +17,7 @@ import { WIRE } from '../platform/http/wire.js';
 import type { Config } from '../platform/config/config.js';
 import { consoleFiles } from '../console/console-files.js';
 import { Database } from '../platform/database/database.js';
-import { TRAJECTORY_SCHEMAS } from '../preview/trajectory-rules.js';
+import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */

@@ -1,12 +1,12 @@
 import pg from 'pg';
-import { makersOfCalls } from '../../src/builds/lineage.query.js';
-import type { Recipe } from '../../src/builds/recipe.js';
-import { unitsQuery } from '../../src/builds/units.query.js';
+import { makersOfCalls } from '../../src/training/builds/lineage.query.js';
+import type { Recipe } from '../../src/training/builds/recipe.js';
+import { unitsQuery } from '../../src/training/builds/units.query.js';
 import { threadedTracesQuery, turnRootsQuery } from '../../src/tracing/calls/ingest/turn-roots.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
-import { nextJobs } from '../../src/preview/jobs/queue.query.js';
-import { openJobOf } from '../../src/preview/jobs/training-jobs.query.js';
+import { nextJobs } from '../../src/training/jobs/queue.query.js';
+import { openJobOf } from '../../src/training/jobs/training-jobs.query.js';
 import { type Sql, sql } from '../../src/platform/query/sql.js';
 import { openTestDatabase, type TestDatabase, unlessCluster } from '../support/database.js';
 

@@ -1,0 +1,200 @@
+import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { groupedBy } from '../../platform/query/grouped-by.js';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { BuildRun } from './build-run.js';
+import type { Facts } from './census.js';
+import { dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
+import type { Lint } from './lints.js';
+import type { Recipe } from './recipe.js';
+import { promptOf } from './rollout.js';
+import { asOfQuery, latestStepQuery, type RootRow, type Selection } from './units.query.js';
+import { type KeyPath, type Member, type Unit, UnitsService } from './units.service.js';
+
+/** Changes with what equal data is made into; builds of different versions are not compared. */
+export const BUILDER_VERSION = 1;
+
+/** Roots whose keys and turns are looked at by one statement. */
+const ROOTS_AT_ONCE = 50;
+/** A unit that will be in a group, if nothing is wrong with it. */
+export interface Labelled {
+  unit: Unit;
+  hasFailed: boolean;
+  key: string;
+  split: Split;
+}
+
+/** A group as it is kept. */
+export interface BuiltGroup {
+  /** In parts, with its line break. */
+  line: Buffer[];
+  split: Split;
+  trajectories: Trajectory[];
+  /** What went in: texts of calls, and feedback. */
+  inputs: Input[];
+}
+
+export interface Input {
+  kind: 'call' | 'feedback';
+  id: string;
+  unitId: string;
+  sha256: string;
+}
+
+export interface BuildPlan {
+  projectId: string;
+  recipe: Recipe;
+  /** Where the recipe stands in the request. */
+  path: string;
+  untrained: Selection['untrained'];
+  /** Takes the groups, in their order. */
+  take: (group: BuiltGroup) => Promise<void>;
+  /** Asked now and then; throws when there is nobody to build for. */
+  goOn?: () => Promise<void>;
+}
+
+export interface Built {
+  as_of: string;
+  counts: Counts;
+  lints: Lint[];
+  facts: Facts;
+  digest: string;
+}
+
+export interface Counts {
+  units: number;
+  /** Still running, or not settled. */
+  waiting: number;
+  /** No feedback yet. */
+  unlabelled: number;
+  /** Failed, and the recipe skips those. */
+  failed: number;
+  /** Without a call of the policy. */
+  empty: number;
+  /** In a group that is too small. */
+  ungrouped: number;
+  /** Left out for a lint. */
+  dropped: number;
+  trajectories: number;
+  groups: number;
+  eval_groups: number;
+  trained_tokens: number;
+}
+
+/**
+ * Makes trajectory groups of recorded calls: first keys and rewards of all units, then one group after the other. Runs
+ * in a transaction of the caller, which must see one snapshot. Memory is some hundred bytes a unit, and one group.
+ */
+@Injectable()
+export class Builder {
+  constructor(
+    private readonly database: Database,
+    private readonly units: UnitsService,
+  ) {}
+
+  /** @throws ApiError, InvalidQuery when the recipe cannot be used */
+  async build(plan: BuildPlan): Promise<Built> {
+    const { projectId, recipe } = plan;
+    const { condition, keys } = this.units.check(projectId, recipe, plan.path);
+    const [now] = await this.database.query(asOfQuery());
+    const selection = { projectId, recipe, condition, untrained: plan.untrained };
+    const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
+    const roots = await this.units.select(selection);
+    run.counts.units = roots.length;
+    const labelled = await this.readLabels(selection, { roots, keys, run });
+    for (const group of groupsOf(labelled))
+      for (const part of dividedInto(group, recipe.max)) await this.buildGroup(plan, part, run);
+    return { as_of: now!.as_of, ...run.result() };
+  }
+
+  /** Of the policy's own checkpoints; staleness is judged by it. */
+  private async newestStep(projectId: string, { policy }: Recipe): Promise<number | null> {
+    if (policy === null) return null;
+    const [model] = await this.database.query(latestStepQuery(projectId, policy));
+    return model?.step ?? null;
+  }
+
+  /** The units that have a reward, with their keys. */
+  private async readLabels(
+    selection: Selection,
+    { roots, keys, run }: { roots: RootRow[]; keys: KeyPath[]; run: BuildRun },
+  ): Promise<Labelled[]> {
+    const labelled: Labelled[] = [];
+    for (let at = 0; at < roots.length; at += ROOTS_AT_ONCE) {
+      await run.goOn();
+      const some = roots.slice(at, at + ROOTS_AT_ONCE);
+      const units = await this.units.unitsOf(selection, some, keys);
+      const { projectId, recipe } = selection;
+      for await (const part of this.units.partsOf(projectId, units, recipe))
+        for (const one of await this.labelledOf(selection, { part, keys, run })) labelled.push(one);
+    }
+    return labelled;
+  }
+
+  private async labelledOf(
+    selection: Selection,
+    { part, keys, run }: { part: Member[]; keys: KeyPath[]; run: BuildRun },
+  ): Promise<Labelled[]> {
+    const { projectId, recipe } = selection;
+    const settled = part.filter((one) => run.isSettled(one));
+    const said = await this.units.saidOf(projectId, settled, recipe);
+    const known = settled.filter((one, i) => run.hasReward(one, said[i]!));
+    const withKeys = known.map((one) => ({ ...one, key: keyOf(one.unit, keys) }));
+    const asked = withKeys.filter(({ key }) => key === null);
+    const prompts = new Map<Unit, string>();
+    if (keys.some(({ value }) => value === null)) {
+      let i = 0;
+      for await (const { calls } of this.units.callsOf(selection, asked)) {
+        await run.goOn();
+        const { unit } = asked[i++]!;
+        if (calls[0]) prompts.set(unit, `prompt=${promptOf(calls[0]).promptKey}`);
+      }
+    }
+    return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
+      const key = path ?? prompts.get(unit) ?? null;
+      if (key === null) run.counts.ungrouped++;
+      return key === null ? [] : [{ unit, hasFailed, key, split: splitOf(key, recipe) }];
+    });
+  }
+
+  private async buildGroup(plan: BuildPlan, group: Labelled[], run: BuildRun): Promise<void> {
+    const { projectId, recipe } = plan;
+    const units = group.map(({ unit }) => unit);
+    let i = 0;
+    run.beginGroup(group[0]!);
+    for await (const some of this.units.partsOf(projectId, units, recipe)) {
+      const said = (await this.units.saidOf(projectId, some, recipe)).values();
+      for await (const calls of this.units.callsOf(plan, some)) {
+        await run.goOn();
+        await run.addUnit({ ...group[i++]!, said: said.next().value! }, calls);
+      }
+    }
+    const built = await run.endGroup();
+    if (built) await plan.take(built);
+  }
+}
+
+/** The first key that has a value; null when that is the prompt, or none has one. */
+function keyOf({ root }: Unit, keys: KeyPath[]): string | null {
+  let at = 0;
+  for (const { name, value } of keys) {
+    if (value === null) return null;
+    const found = root.keys[at++];
+    if (found !== null && found !== undefined) return `${name}=${found}`;
+  }
+  return null;
+}
+
+/** Groups in their order, the units of each in theirs: the training side first, then by code point. */
+function groupsOf(labelled: Labelled[]): Labelled[][] {
+  const groups = groupedBy(labelled, ({ key }) => key);
+  const inOrder = [...groups.values()].map((group) =>
+    group.toSorted(
+      ({ unit: a }, { unit: b }) =>
+        byCodePoint(a.root.started_at, b.root.started_at) || byCodePoint(a.id, b.id),
+    ),
+  );
+  return inOrder.toSorted(
+    ([a], [b]) => byCodePoint(b!.split, a!.split) || byCodePoint(a!.key, b!.key),
+  );
+}

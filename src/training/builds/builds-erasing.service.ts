@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform/database/database.js';
+import { ErasingsService } from '../../platform/erasing/erasings.service.js';
+import { TrainingJobsService } from '../jobs/training-jobs.service.js';
+import {
+  builderLock,
+  buildsForget,
+  buildsOfCalls,
+  chunksForget,
+  deletersLock,
+  goneCalls,
+  jobsForget,
+} from './builds.query.js';
+
+/**
+ * Erases the groups of builds that hold deleted or erased calls, and their copies in jobs and logs. Digests, counts
+ * and manifests stay, so that the lineage remains known.
+ */
+@Injectable()
+export class BuildsErasing {
+  constructor(
+    private readonly database: Database,
+    private readonly jobs: TrainingJobsService,
+    erasings: ErasingsService,
+  ) {
+    erasings.onForget({
+      lock: deletersLock,
+      made: buildsOfCalls,
+      forget: (projectId, builds) => this.forget(projectId, builds),
+    });
+  }
+
+  /**
+   * Erases a new build if calls of its snapshot have been deleted since. A concurrent deletion has either seen the
+   * build, or is waited for here.
+   */
+  async forgetGone(projectId: string, buildId: string): Promise<void> {
+    await this.database.transaction(async () => {
+      await this.database.query(builderLock(projectId));
+      const [gone] = await this.database.query(goneCalls(projectId, buildId));
+      if (gone) await this.forget(projectId, [buildId]);
+    });
+  }
+
+  private async forget(projectId: string, builds: readonly string[]): Promise<void> {
+    const forgotten = await this.database.query(buildsForget(projectId, builds));
+    const ids = forgotten.map(({ id }) => id);
+    if (ids.length === 0) return;
+    this.database.note(projectId, 'builds');
+    await this.database.query(chunksForget(projectId, ids));
+    const jobs = await this.database.query(jobsForget(projectId, ids));
+    await this.jobs.forget(
+      projectId,
+      jobs.map(({ job_id }) => job_id),
+      jobs.flatMap(({ log_batch_id: log }) => log ?? []),
+    );
+  }
+}

@@ -1,0 +1,91 @@
+import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { heldAnswer } from '../../platform/http/body-budget.js';
+import { callerOf } from '../../platform/http/caller-of.js';
+import { JSON_LINES, jsonArray, jsonLines } from '../../platform/http/json-rows.js';
+import { BuildOutputsService } from './build-outputs.service.js';
+import { BuildsErasing } from './builds-erasing.service.js';
+import {
+  BuildCreatedDto,
+  BuildCreateDto,
+  BuildExportDto,
+  BuildPreviewDto,
+  BuildPreviewedDto,
+  BuildsQueryDto,
+  BuildSubmitDto,
+  BuildSubmittedDto,
+  LineageAnswerDto,
+  LineageQueryDto,
+} from './builds.dto.js';
+import { BuildsService } from './builds.service.js';
+import { LineageService } from './lineage.service.js';
+
+@Resource('builds', BasicAuth())
+export class BuildsController {
+  constructor(
+    private readonly builds: BuildsService,
+    private readonly outputs: BuildOutputsService,
+    private readonly erasing: BuildsErasing,
+    private readonly lineage: LineageService,
+  ) {}
+
+  /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
+  @Operation('build/preview', 'reader')
+  @ApiJsonResponse({ type: BuildPreviewedDto })
+  async preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
+    return heldAnswer(request, await this.builds.preview(body, request));
+  }
+
+  /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
+  @Operation('build/create', 'writer')
+  @IdempotentItself()
+  async create(@Body() body: BuildCreateDto, @Req() request: Request): Promise<BuildCreatedDto> {
+    const created = await this.builds.create(body, request);
+    await this.erasing.forgetGone(body.project_id, created.build_id);
+    return created;
+  }
+
+  /** Makes the training side of a build a training job of a model, and logs the evaluation side. */
+  @Operation('build/submit', 'writer')
+  @Idempotent()
+  submit(@Body() body: BuildSubmitDto, @Req() request: Request): Promise<BuildSubmittedDto> {
+    return this.outputs.submit(body, callerOf(request));
+  }
+
+  /**
+   * Streams a build in the form of a trainer, one JSON object per line. The header `x-build-lints` has the lints of the
+   * format.
+   */
+  @Operation('build/export', 'reader')
+  @ApiProduces(JSON_LINES)
+  async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
+    const { pieces, lints } = await this.outputs.export(body);
+    request.res!.setHeader('x-build-lints', asciiJson(lints));
+    return jsonLines(pieces, request);
+  }
+
+  /** Lists builds, by default the oldest first. */
+  @Operation('builds/query', 'reader')
+  @ApiOkResponse({ schema: { example: { builds: [] } } })
+  async query(@Body() body: BuildsQueryDto, @Req() request: Request): Promise<StreamableFile> {
+    return jsonArray(await this.builds.query(body), request, 'builds');
+  }
+
+  /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */
+  @Operation('lineage/query', 'reader')
+  @ApiOkResponse({ type: LineageAnswerDto })
+  lineageOf(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
+    return this.lineage.query(body);
+  }
+}
+
+/** Headers hold ASCII only; ids of calls may hold anything. */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );

@@ -1,0 +1,151 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsUUID,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import {
+  IsIdList,
+  IsJsonObject,
+  IsProjectId,
+  IsText,
+  IsTextList,
+  MAX_INT,
+  PageDto,
+  SortBy,
+} from '../../platform/http/dto.js';
+import type { Sort } from '../../platform/query/columns.js';
+import type { Counts } from './builder.js';
+import type { Facts } from './census.js';
+import { FORMATS, type Format } from './exports.js';
+import { type Lint, LINT_CODES, type LintCode } from './lints.js';
+
+const MAX_REF = 1024;
+const MAX_LISTED = 1000;
+
+const IsTexts = () => applyDecorators(IsOptional(), IsTextList(MAX_LISTED, MAX_REF));
+
+/** Exactly one of `recipe` and `recipe_ref`. */
+export class BuildPreviewDto {
+  @IsProjectId() project_id!: string;
+  /** A recipe that is not published yet: docs/training.md. */
+  @IsOptional() @IsJsonObject() recipe?: object | null;
+  /** Ref of a published one, in the same project. Its digest may be `latest`. */
+  @IsOptional() @IsText(MAX_REF) recipe_ref?: string | null;
+  /** Only units that no succeeded job of the recipe and the model has trained. */
+  @IsOptional() @IsIn(['all', 'new']) mode?: 'all' | 'new' | null;
+  /** Groups to show. */
+  @IsOptional() @IsInt() @Min(0) @Max(20) samples?: number | null;
+}
+
+export class BuildCreateDto {
+  @IsProjectId() project_id!: string;
+  /** Ref of a published recipe, in the same project. Its digest may be `latest`. */
+  @IsText(MAX_REF, { min: 1 }) recipe_ref!: string;
+  /** `new`: only units that no succeeded job of a recipe of this name has trained, of the model that `llm.policy` names. */
+  @IsIn(['all', 'new']) mode!: 'all' | 'new';
+  /** Lints of level error that are known and accepted. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(LINT_CODES.length)
+  @IsIn(LINT_CODES, { each: true })
+  @ApiPropertyOptional({ type: 'string', isArray: true, enum: LINT_CODES, nullable: true })
+  accept?: LintCode[] | null;
+  /** The digest that a preview answered: another one is refused. */
+  @IsOptional() @IsText(64) expected_digest?: string | null;
+}
+
+const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
+
+export class BuildPreviewedDto {
+  as_of!: string;
+  @ApiProperty(ANY_OBJECT) counts!: Counts;
+  @ApiProperty(ANY_OBJECT) rewards!: Facts['rewards'];
+  /** Tokens, turns, group sizes, models, dialects, finish reasons. */
+  @ApiProperty(ANY_OBJECT) facts!: object;
+  /** `{code, level, count, examples}` each. */
+  @ApiProperty({ type: 'array', items: ANY_OBJECT }) lints!: Lint[];
+  @ApiProperty({ type: 'array', items: ANY_OBJECT }) samples!: object[];
+  /** SHA-256 of the groups, in hex. */
+  digest!: string;
+}
+
+export class BuildCreatedDto {
+  build_id!: string;
+  as_of!: string;
+  digest!: string;
+  /** SHA-256 over the calls and the feedback that went in. */
+  manifest_digest!: string;
+  @ApiProperty(ANY_OBJECT) counts!: Counts;
+  @ApiProperty({ type: 'array', items: ANY_OBJECT }) lints!: Lint[];
+}
+
+export class BuildSubmitDto {
+  @IsProjectId() project_id!: string;
+  @IsUUID() build_id!: string;
+  @IsUUID() model_id!: string;
+}
+
+export class BuildSubmittedDto {
+  job_id!: string;
+}
+
+export class BuildExportDto {
+  @IsProjectId() project_id!: string;
+  @IsUUID() build_id!: string;
+  @IsIn(FORMATS) @ApiProperty({ enum: FORMATS }) format!: Format;
+  @IsOptional() @IsIn(['train', 'eval', 'all']) split?: 'train' | 'eval' | 'all' | null;
+  /** Of `openai-sft` and `trl-sft`: trajectories with a lower reward are left out. Of `trl-kto`: they are labelled false. */
+  @IsOptional() @IsNumber() min_reward?: number | null;
+  /** Of `openai-dpo` and `trl-dpo`: pairs whose rewards lie closer are left out. */
+  @IsOptional() @IsNumber() @Min(0) min_margin?: number | null;
+}
+
+export class BuildsFilterDto {
+  @IsTexts() build_ids?: string[] | null;
+  @IsTexts() recipe_names?: string[] | null;
+  @IsTexts() recipe_digests?: string[] | null;
+  @IsTexts() digests?: string[] | null;
+  @IsOptional() @IsBoolean() is_erased?: boolean | null;
+}
+
+export class BuildsQueryDto extends PageDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional() @ValidateNested() @Type(() => BuildsFilterDto) filter?: BuildsFilterDto | null;
+  @SortBy(['id', 'created_at', 'as_of', 'recipe_name', 'digest']) sort_by?: Sort[] | null;
+}
+
+/** Exactly one of `call_ids`, `feedback_ids`, `build_id`, `job_id`, and `model_id` with `step`. */
+export class LineageQueryDto {
+  @IsProjectId() project_id!: string;
+  @IsOptional()
+  @ArrayNotEmpty()
+  @IsIdList(MAX_LISTED)
+  call_ids?: string[] | null;
+  @IsOptional()
+  @ArrayNotEmpty()
+  @IsIdList(MAX_LISTED)
+  feedback_ids?: string[] | null;
+  @IsOptional() @IsUUID() build_id?: string | null;
+  @IsOptional() @IsUUID() job_id?: string | null;
+  @IsOptional() @IsUUID() model_id?: string | null;
+  @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
+}
+
+export class LineageAnswerDto {
+  /** `{from: {type, …}, to: {type, …}}` each; the types are `call`, `feedback`, `build`, `job` and `checkpoint`. */
+  @ApiProperty({ type: 'array', items: ANY_OBJECT }) edges!: object[];
+  /** True where there are more calls than are answered. */
+  has_more!: boolean;
+}

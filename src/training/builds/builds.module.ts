@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { CallsModule } from '../../tracing/calls/calls.module.js';
+import { ObjectsModule } from '../../tracing/objects/objects.module.js';
+import { PreviewModule } from '../preview.module.js';
+import { Builder } from './builder.js';
+import { BuildsController } from './builds.controller.js';
+import { BuildOutputsService } from './build-outputs.service.js';
+import { BuildsErasing } from './builds-erasing.service.js';
+import { BuildsService } from './builds.service.js';
+import { LineageService } from './lineage.service.js';
+import { RecipesService } from './recipes.service.js';
+import { UnitsService } from './units.service.js';
+
+/** Recorded calls become training data: recipes, builds, exports, and where a checkpoint came from. */
+@Module({
+  imports: [CallsModule, ObjectsModule, PreviewModule],
+  controllers: [BuildsController],
+  providers: [
+    Builder,
+    BuildOutputsService,
+    BuildsErasing,
+    BuildsService,
+    LineageService,
+    RecipesService,
+    UnitsService,
+  ],
+})
+export class BuildsModule {}

@@ -1,0 +1,206 @@
+import { lock, LOCKS, lockShared } from '../../platform/database/advisory-locks.js';
+import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
+import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
+import { WIRE } from '../../platform/http/wire.js';
+import type { BuiltGroup, Input } from './builder.js';
+import type { BuildsQueryDto } from './builds.dto.js';
+import type { Split } from './groups.js';
+import { textsSha256 } from './units.query.js';
+
+/** A build as it is stored. */
+export interface NewBuild {
+  projectId: string;
+  id: string;
+  recipeName: string;
+  recipeDigest: string;
+  /** JSON texts. */
+  recipe: string;
+  counts: string;
+  lints: string;
+  facts: string;
+  mode: 'all' | 'new';
+  builderVersion: number;
+  asOf: string;
+  digest: string;
+  manifestDigest: string;
+  numChunks: number;
+  userId: string;
+}
+
+export const buildInsert = (build: NewBuild) => sql`
+  INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, builder_version, as_of, digest,
+    manifest_digest, num_chunks, counts, lints, facts, user_id)
+  VALUES (${build.projectId}, ${build.id}, ${build.recipeName}, ${build.recipeDigest}, ${build.recipe}::json,
+    ${build.mode}, ${build.builderVersion}, ${build.asOf}::timestamptz, ${build.digest}, ${build.manifestDigest},
+    ${build.numChunks}, ${build.counts}::json, ${build.lints}::json, ${build.facts}::json, ${build.userId})`;
+
+export interface Chunk {
+  seq: number;
+  split: Split;
+  text: Buffer;
+}
+
+export const chunkInsert = (projectId: string, buildId: string, { seq, split, text }: Chunk) =>
+  sql`INSERT INTO build_chunks (project_id, build_id, seq, split, text)
+    VALUES (${projectId}, ${buildId}, ${seq}, ${split}, ${text})`;
+
+export const inputsInsert = (projectId: string, buildId: string, inputs: readonly Input[]) => sql`
+  INSERT INTO build_inputs (project_id, build_id, kind, id, sha256)
+  SELECT ${projectId}, ${buildId}::uuid, i.* FROM unnest(${inputs.map(({ kind }) => kind)}::text[],
+    ${inputs.map(({ id }) => id)}::text[], ${inputs.map(({ sha256 }) => sha256)}::text[]) i
+  ON CONFLICT DO NOTHING`;
+
+export function unitsInsert(
+  projectId: string,
+  buildId: string,
+  groupIndex: number,
+  { split, trajectories }: BuiltGroup,
+): Sql {
+  return sql`
+    INSERT INTO build_units (project_id, build_id, group_index, trajectory_index, split, unit_id, call_id, reward)
+    SELECT ${projectId}, ${buildId}::uuid, ${groupIndex}::int, u.place - 1, ${split}, u.unit_id, u.call_id, u.reward
+    FROM unnest(${trajectories.map(({ unit }) => unit.id)}::text[],
+      ${trajectories.map(({ unit }) => unit.root.id)}::text[],
+      ${trajectories.map(({ reward }) => reward.total)}::float8[])
+      WITH ORDINALITY u (unit_id, call_id, reward, place)`;
+}
+
+/** The next lines of the manifest, in their order. */
+export const manifestQuery = (
+  projectId: string,
+  buildId: string,
+  after: { kind: string; id: string } | null,
+) => sql<{ kind: string; id: string; sha256: string }>`
+  SELECT kind, id, sha256 FROM build_inputs WHERE project_id = ${projectId} AND build_id = ${buildId}
+    ${after ? sql`AND (kind, id) > (${after.kind}, ${after.id})` : sql``}
+  ORDER BY kind, id LIMIT 5000`;
+
+/** A build as it is worked with. */
+export interface BuildRow {
+  id: string;
+  recipe_name: string;
+  recipe: string;
+  num_chunks: number;
+  is_erased: boolean;
+}
+
+export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
+  SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
+  FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
+
+/** The next chunks of a build behind `seq`, in order. */
+export const chunksQuery = (projectId: string, buildId: string, seq: number) => sql<Chunk>`
+  SELECT seq, split, text FROM build_chunks
+  WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
+
+const ofSide = (projectId: string, buildId: string, split: Split | 'all') =>
+  allOf(
+    sql`u.project_id = ${projectId} AND u.build_id = ${buildId}::uuid`,
+    split !== 'all' && sql`u.split = ${split}`,
+  );
+
+/** How many groups of a side have no pair of rewards that far apart, and the first trajectories of some. */
+export const tiesQuery = (
+  projectId: string,
+  buildId: string,
+  { split, margin }: { split: Split | 'all'; margin: number },
+) => sql<{ count: number; examples: string[] }>`
+  SELECT count(*)::int AS count, coalesce((array_agg(g.call_id ORDER BY g.group_index))[1:5], '{}') AS examples FROM (
+    SELECT u.group_index, (array_agg(u.call_id ORDER BY u.trajectory_index))[1] AS call_id FROM build_units u
+    WHERE ${ofSide(projectId, buildId, split)} GROUP BY u.group_index
+    HAVING max(u.reward) = min(u.reward) OR max(u.reward) - min(u.reward) < ${margin}::float8) g`;
+
+/** How many trajectories of a side are worth at least so much, or the mean of their group, and how many are not. */
+export const labelsQuery = (
+  projectId: string,
+  buildId: string,
+  { split, minReward }: { split: Split | 'all'; minReward: number | null },
+) => sql<{ good: number; bad: number }>`
+  SELECT count(*) FILTER (WHERE u.is_good)::int AS good, count(*) FILTER (WHERE NOT u.is_good)::int AS bad FROM (
+    SELECT u.reward >= coalesce(${minReward}::float8, avg(u.reward) OVER (PARTITION BY u.group_index)) AS is_good
+    FROM build_units u WHERE ${ofSide(projectId, buildId, split)}) u`;
+
+export const jobInsert = (
+  projectId: string,
+  buildId: string,
+  job: { id: string; logBatchId: string | null },
+) => sql`
+  INSERT INTO build_jobs (project_id, build_id, job_id, log_batch_id)
+  VALUES (${projectId}, ${buildId}, ${job.id}, ${job.logBatchId}) ON CONFLICT DO NOTHING`;
+
+const FIELDS: Columns = {
+  id: column.text(sql`b.id::text`, { isNotNull: true }),
+  created_at: column.time(sql`b.created_at`, { isNotNull: true }),
+  as_of: column.time(sql`b.as_of`, { isNotNull: true }),
+  recipe_name: column.text(sql`b.recipe_name`, { isNotNull: true }),
+  digest: column.text(sql`b.digest`, { isNotNull: true }),
+};
+
+const jobsOf = (projectId: string) => sql`(
+  SELECT coalesce(json_agg(json_build_object('job_id', bj.job_id, 'model_id', j.model_id, 'status', j.status,
+    'step', j.step, 'erased_at', ${wireTime(sql`bj.erased_at`)}) ORDER BY bj.created_at, bj.job_id), '[]'::json)
+  FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
+  WHERE bj.project_id = ${projectId} AND bj.build_id = b.id)`;
+
+/** Builds as JSON texts, by default the oldest first. */
+export function buildsQuery({ project_id, filter, sort_by, limit, offset }: BuildsQueryDto): Sql {
+  const sorts = sort_by?.length ? sort_by : [{ field: 'created_at', direction: 'asc' } as const];
+  return sql`
+    SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
+      'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
+      'as_of', ${wireTime(sql`b.as_of`)}, 'digest', b.digest, 'manifest_digest', b.manifest_digest,
+      'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${jobsOf(project_id)},
+      ${WIRE.userId}::text, b.user_id, 'created_at', ${wireTime(sql`b.created_at`)},
+      'erased_at', ${wireTime(sql`b.erased_at`)})::text
+    FROM builds b
+    WHERE ${allOf(
+      sql`b.project_id = ${project_id}`,
+      isOneOf(sql`b.id::text`, filter?.build_ids),
+      isOneOf(sql`b.recipe_name`, filter?.recipe_names),
+      isOneOf(sql`b.recipe_digest`, filter?.recipe_digests),
+      isOneOf(sql`b.digest`, filter?.digests),
+      typeof filter?.is_erased === 'boolean' &&
+        (filter.is_erased ? sql`b.erased_at IS NOT NULL` : sql`b.erased_at IS NULL`),
+    )}
+    ${orderBy(FIELDS, sorts, 'id')}
+    ${page({ limit, offset })}`;
+}
+
+// erasing: deletions of calls share a lock; a build that has just been made takes it exclusively
+
+export const deletersLock = (projectId: string): Sql => lockShared(LOCKS.builds, projectId);
+export const builderLock = (projectId: string): Sql => lock(LOCKS.builds, projectId);
+
+/** The builds that calls went into, which are not erased yet. `calls` selects ids. */
+export const buildsOfCalls = (projectId: string, calls: Sql) => sql`
+  SELECT b.id FROM builds b WHERE b.project_id = ${projectId} AND b.erased_at IS NULL AND b.id IN (
+    SELECT i.build_id FROM build_inputs i
+    WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
+
+/** Marks builds as erased, and answers them. */
+export const buildsForget = (projectId: string, builds: readonly string[]) => sql<{ id: string }>`
+  UPDATE builds SET erased_at = statement_timestamp()
+  WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND erased_at IS NULL RETURNING id`;
+
+/** A call as it is when its payload was taken away. Sizes are looked at first: they are known without the documents. */
+const IS_EMPTY = sql`CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 16 AND pg_column_size(c.attributes) < 16
+  THEN c.inputs::text = '{}' AND c.attributes::text = '{}' ELSE false END`;
+
+/** Calls of a build that were deleted, or lost their payload, while it was made. */
+export const goneCalls = (projectId: string, buildId: string) => sql<{ id: string }>`
+  SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = i.id
+  WHERE i.project_id = ${projectId} AND i.build_id = ${buildId} AND i.kind = 'call'
+    AND (c.id IS NULL OR c.deleted_at IS NOT NULL OR CASE WHEN ${IS_EMPTY} THEN i.sha256 <> ${textsSha256()} END)
+  LIMIT 1`;
+
+export const chunksForget = (projectId: string, builds: readonly string[]) =>
+  sql`DELETE FROM build_chunks WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])`;
+
+/** Marks the jobs of builds as erased, and answers them with what they and the logs beside them hold. */
+export const jobsForget = (projectId: string, builds: readonly string[]) => sql<{
+  job_id: string;
+  log_batch_id: string | null;
+}>`
+  UPDATE build_jobs bj SET erased_at = statement_timestamp()
+  WHERE bj.project_id = ${projectId} AND bj.build_id = ANY(${builds}::uuid[]) AND bj.erased_at IS NULL
+  RETURNING bj.job_id, bj.log_batch_id`;

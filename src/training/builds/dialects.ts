@@ -1,0 +1,226 @@
+import type { Choice, Json, Recorded } from './llm-calls.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { parsedText, type Turn, turnOf } from './turns.js';
+
+/*
+ * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost
+ * of them (the text of sampled arguments, `strict` of a tool) stays lost.
+ */
+
+const text = (value: unknown) => (typeof value === 'string' ? value : null);
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const asText = (value: unknown) =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+/** A message is printed as it is compared: members in this order, absent ones left out. */
+const turn = (message: Json): Turn => turnOf(message, JSON.stringify(message));
+
+const toolCall = (id: unknown, name: unknown, args: unknown) => ({
+  id: text(id) ?? '',
+  type: 'function',
+  function: { name: text(name) ?? '', arguments: asText(args ?? {}) },
+});
+
+interface Parts {
+  texts: string[];
+  calls: object[];
+  results: Json[];
+}
+
+/** Of a message with parts: one message, or one for each result of a tool. */
+function messagesOf(role: string, { texts, calls, results }: Parts, name: unknown): Json[] {
+  if (results.length > 0) return results;
+  const content = texts.length > 0 || calls.length === 0 ? texts.join('') : null;
+  return [
+    {
+      role,
+      ...(typeof name === 'string' && { name }),
+      content,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    },
+  ];
+}
+
+// OpenTelemetry's `gen_ai.*`
+
+function genAiParts(parts: Json[]): Parts {
+  const found: Parts = { texts: [], calls: [], results: [] };
+  for (const part of parts) {
+    if (part['type'] === 'tool_call')
+      found.calls.push(toolCall(part['id'], part['name'], part['arguments']));
+    else if (part['type'] === 'tool_call_response')
+      found.results.push({
+        role: 'tool',
+        tool_call_id: text(part['id']) ?? '',
+        content: asText(part['response'] ?? part['result'] ?? part['content']),
+      });
+    else if (part['type'] === 'text') found.texts.push(text(part['content'] ?? part['text']) ?? '');
+  }
+  return found;
+}
+
+/** Older ones have `content` and flat tool calls in place of parts. */
+function genAiMessage(message: Json): Json[] {
+  const { role, name, parts, content, tool_calls: calls } = message;
+  if (Array.isArray(parts)) return messagesOf(text(role) ?? '', genAiParts(list(parts)), name);
+  const flat = list(calls).map((call) => {
+    const called = isObject(call['function']) ? call['function'] : call;
+    return toolCall(call['id'], called['name'], called['arguments']);
+  });
+  return [
+    {
+      role: text(role) ?? '',
+      ...(typeof name === 'string' && { name }),
+      content: content ?? null,
+      ...(flat.length > 0 && { tool_calls: flat }),
+      ...(typeof message['tool_call_id'] === 'string' && {
+        tool_call_id: message['tool_call_id'],
+      }),
+    },
+  ];
+}
+
+export function genAiMessages(inputs: Json): Turn[] | null {
+  const messages = inputs['messages'] as unknown[];
+  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
+    return null;
+  const instructions = list(inputs['system_instructions']).map(
+    (part) => text(part['content'] ?? part['text']) ?? '',
+  );
+  const system =
+    instructions.length > 0 ? [{ role: 'system', content: instructions.join('\n') }] : [];
+  return [...system, ...(messages as Json[]).flatMap(genAiMessage)].map(turn);
+}
+
+export function genAiChoices(messages: unknown[]): Choice[] | null {
+  if (!messages.every(isObject)) return null;
+  return messages.map((message, index) => {
+    const [answer] = genAiMessage({ ...message, role: 'assistant' });
+    return choiceOf(index, answer!, finished(text(message['finish_reason'])), null);
+  });
+}
+
+export function genAiTools(tools: unknown): string | null {
+  const found = list(tools).map((tool) => {
+    const called = isObject(tool['function']) ? tool['function'] : tool;
+    return functionTool(called, called['parameters'] ?? called['inputSchema']);
+  });
+  return found.length > 0 ? JSON.stringify(found) : null;
+}
+
+const functionTool = (tool: Json, parameters: unknown) => ({
+  type: 'function',
+  function: {
+    name: text(tool['name']) ?? '',
+    ...(typeof tool['description'] === 'string' && { description: tool['description'] }),
+    ...(isObject(parameters) && { parameters }),
+  },
+});
+
+const FINISHED = ['stop', 'length', 'tool_calls', 'content_filter'];
+
+/** In OpenAI's words, which are all that trainers take. */
+function finished(reason: string | null): string | null {
+  const word = reason?.replace('-', '_').replace(/^tool_call$/, 'tool_calls') ?? null;
+  return word === null || FINISHED.includes(word) ? word : 'stop';
+}
+
+function choiceOf(
+  index: number,
+  message: Json,
+  finishReason: string | null,
+  logprobs: Json[] | null,
+): Choice {
+  const answered = turn(message);
+  const content = logprobs && { content: logprobs };
+  return {
+    text: `{"finish_reason":${JSON.stringify(finishReason ?? 'stop')},"index":${index},"message":${answered.text},"logprobs":${JSON.stringify(content)}}`,
+    turn: answered,
+    finishReason,
+    logprobs:
+      logprobs?.map(({ token, bytes }) => ({
+        token: text(token) ?? '',
+        bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
+      })) ?? null,
+    tokenIds: null,
+    content: answered.toolCalls.length > 0 ? null : text(message['content']),
+  };
+}
+
+// Vercel's `ai.*`
+
+function vercelParts(content: Json[]): Parts {
+  const found: Parts = { texts: [], calls: [], results: [] };
+  for (const part of content) {
+    const { type, toolCallId, toolName } = part;
+    if (type === 'tool-call')
+      found.calls.push(toolCall(toolCallId, toolName, part['input'] ?? part['args']));
+    else if (type === 'tool-result')
+      found.results.push({
+        role: 'tool',
+        tool_call_id: text(toolCallId) ?? '',
+        content: asText(resultOf(part['output'] ?? part['result'])),
+      });
+    else if (type === 'text') found.texts.push(text(part['text']) ?? '');
+  }
+  return found;
+}
+
+/** Newer ones wrap a result: `{type: "text" | "json", value}`. */
+const resultOf = (result: unknown) =>
+  isObject(result) && 'value' in result && typeof result['type'] === 'string'
+    ? result['value']
+    : result;
+
+export function vercelMessages(messages: unknown[]): Turn[] | null {
+  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
+    return null;
+  return (messages as Json[])
+    .flatMap(({ role, content }) =>
+      Array.isArray(content)
+        ? messagesOf(role as string, vercelParts(list(content)), undefined)
+        : [{ role, content: content ?? null }],
+    )
+    .map(turn);
+}
+
+export function vercelChoices({ output, attributes }: Recorded): Choice[] | null {
+  const calls = list(output['tool_calls']).map((call) =>
+    toolCall(call['toolCallId'], call['toolName'], call['input'] ?? call['args']),
+  );
+  const content = text(output['text']);
+  if (content === null && calls.length === 0) return null;
+  const reason = text(attributes['ai.response.finishReason']);
+  const message = {
+    role: 'assistant',
+    content,
+    ...(calls.length > 0 && { tool_calls: calls }),
+  };
+  return [choiceOf(0, message, finished(reason), vercelLogprobs(attributes))];
+}
+
+function vercelLogprobs(attributes: Json): Json[] | null {
+  const given = attributes['ai.response.providerMetadata'];
+  const metadata = typeof given === 'string' ? parsedText(given) : given;
+  const openai = isObject(metadata) ? metadata['openai'] : null;
+  const logprobs = isObject(openai) ? openai['logprobs'] : null;
+  const tokens = list(Array.isArray(logprobs) ? logprobs.flat() : null);
+  return tokens.length > 0
+    ? tokens.map(({ token, logprob, bytes }) => ({
+        token,
+        logprob,
+        bytes: bytes ?? null,
+        top_logprobs: [],
+      }))
+    : null;
+}
+
+export function vercelTools(tools: unknown): string | null {
+  const parsed = Array.isArray(tools)
+    ? tools.map((tool) => (typeof tool === 'string' ? parsedText(tool) : tool))
+    : [];
+  const found = list(parsed).map((tool) =>
+    functionTool(tool, tool['inputSchema'] ?? tool['parameters']),
+  );
+  return found.length > 0 ? JSON.stringify(found) : null;
+}

@@ -1,0 +1,101 @@
+import { column, jsonAt, jsonValueAt } from '../../platform/query/columns.js';
+import { isListed, sql, type Sql } from '../../platform/query/sql.js';
+import { visibleIn } from '../../tracing/visible-calls.js';
+
+/** Calls of each kind of edge that are answered. */
+export const MAX_CALLS = 1000;
+
+/** Something that went into a build. */
+export interface InputEdge {
+  kind: 'call' | 'feedback';
+  id: string;
+  build_id: string;
+}
+
+/** The builds that calls or feedback went into. */
+export const buildsOfInputs = (projectId: string, kind: string, ids: string[]) => sql<InputEdge>`
+  SELECT i.kind, i.id, i.build_id FROM build_inputs i
+  WHERE i.project_id = ${projectId} AND i.kind = ${kind} AND i.id = ANY(${ids}::text[])
+  ORDER BY i.id, i.build_id LIMIT ${MAX_CALLS * 10 + 1}`;
+
+/** What went into builds. */
+export const inputsOfBuilds = (projectId: string, builds: string[]) => sql<InputEdge>`
+  SELECT i.kind, i.id, i.build_id FROM build_inputs i
+  WHERE i.project_id = ${projectId} AND i.build_id = ANY(${builds}::uuid[])
+  ORDER BY i.build_id, i.kind, i.id LIMIT ${MAX_CALLS * 10 + 1}`;
+
+/** A job, the build it came from if any, and the checkpoint that it made if any. */
+export interface JobEdge {
+  build_id: string | null;
+  job_id: string;
+  model_id: string;
+  model: string | null;
+  step: number | null;
+  parent_step: number | null;
+}
+
+const jobs = (projectId: string, condition: Sql) => sql<JobEdge>`
+  SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
+  FROM training_jobs j
+  LEFT JOIN build_jobs bj ON bj.project_id = ${projectId} AND bj.job_id = j.id
+  LEFT JOIN models m ON m.project_id = ${projectId} AND m.id = j.model_id
+  WHERE j.project_id = ${projectId} AND ${condition} ORDER BY j.id, bj.build_id LIMIT ${MAX_CALLS}`;
+
+export const jobsOfBuilds = (projectId: string, builds: string[]) =>
+  jobs(
+    projectId,
+    sql`j.id = ANY(ARRAY(SELECT job_id FROM build_jobs
+    WHERE project_id = ${projectId} AND build_id = ANY(${builds}::uuid[])))`,
+  );
+
+export const jobsById = (projectId: string, id: string) => jobs(projectId, sql`j.id = ${id}::uuid`);
+
+export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number) =>
+  jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
+
+/** The name of a model of the project. */
+export const modelName = (projectId: string, id: string): Sql<{ name: string }> =>
+  sql`SELECT name FROM models WHERE project_id = ${projectId} AND id = ${id}::uuid`;
+
+const INPUTS = column.json(sql`c.inputs`, sql`c.is_opaque`);
+const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
+const USAGE = jsonValueAt(SUMMARY, ['usage']);
+
+/** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
+export const callsOfModel = (projectId: string, name: string) => sql<{ id: string }>`
+  SELECT c.id FROM calls c
+  WHERE ${visibleIn(projectId)}
+    AND CASE WHEN ${jsonValueAt(SUMMARY, ['usage', name])} IS NOT NULL THEN TRUE
+      ELSE ${jsonAt(INPUTS, ['model']).sql} = ${name} END
+  ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}`;
+
+export interface Checkpoint {
+  model_id: string;
+  model: string | null;
+  step: number;
+}
+
+/**
+ * Checkpoints that made calls, by the model that these name: `<name>:step<N>`. Models and checkpoints are looked up by their keys: a
+ * join may compare every call with each of them.
+ */
+export const makersOfCalls = (
+  projectId: string,
+  ids: string[],
+): Sql<Checkpoint & { call_id: string }> => sql`
+  SELECT DISTINCT c.id AS call_id, m.id AS model_id, m.name AS model, k.step FROM (
+    SELECT c.id, ${jsonAt(INPUTS, ['model']).sql} AS model FROM calls c
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}
+    UNION
+    SELECT c.id, u.model FROM calls c
+    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(${USAGE}) WHEN 'object' THEN ${USAGE} END) u (model)
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c
+  CROSS JOIN LATERAL (
+    SELECT m.id, m.name FROM models m
+    WHERE m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '')
+      AND m.deleted_at IS NULL OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT k.step FROM checkpoints k
+    WHERE k.project_id = ${projectId} AND k.model_id = m.id AND k.step = substring(c.model FROM ':step([0-9]{1,9})$')::int
+      AND m.name || ':step' || k.step = c.model OFFSET 0) k
+  ORDER BY c.id, k.step LIMIT ${MAX_CALLS * 10}`;

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import type { LineageAnswerDto, LineageQueryDto } from './builds.dto.js';
+import {
+  buildsOfInputs,
+  callsOfModel,
+  type Checkpoint,
+  type InputEdge,
+  inputsOfBuilds,
+  type JobEdge,
+  jobsById,
+  jobsOfBuilds,
+  jobsOfCheckpoint,
+  makersOfCalls,
+  MAX_CALLS,
+  modelName,
+} from './lineage.query.js';
+
+type Node = { type: 'call' | 'feedback' | 'build' | 'job'; id: string } | CheckpointNode;
+type CheckpointNode = { type: 'checkpoint' } & Checkpoint;
+
+/** Answers the lineage. Every request is about one project and finds nothing of another one. */
+@Injectable()
+export class LineageService {
+  constructor(private readonly database: Database) {}
+
+  /** Everything on the way from calls to checkpoints, and the calls that these made, around what is asked for. */
+  query(query: LineageQueryDto): Promise<LineageAnswerDto> {
+    assertOneWay(query);
+    return this.database.long(() => this.edgesOf(query));
+  }
+
+  private async edgesOf(query: LineageQueryDto): Promise<LineageAnswerDto> {
+    const { project_id: projectId, call_ids: calls, feedback_ids: feedback } = query;
+    const edges = new Edges();
+    const ids = calls ?? feedback;
+    if (ids) await this.down(projectId, { kind: calls ? 'call' : 'feedback', ids, edges });
+    else await this.around(query, edges);
+    return { edges: edges.list, has_more: edges.hasMore };
+  }
+
+  /** What was made of calls or feedback, and what made the calls. */
+  private async down(
+    projectId: string,
+    { kind, ids, edges }: { kind: 'call' | 'feedback'; ids: string[]; edges: Edges },
+  ): Promise<void> {
+    const inputs = await this.database.query(buildsOfInputs(projectId, kind, ids));
+    edges.inputs(inputs);
+    const builds = [...new Set(inputs.map(({ build_id }) => build_id))];
+    edges.jobs(await this.database.query(jobsOfBuilds(projectId, builds)));
+    if (kind === 'feedback') return;
+    for (const { call_id, ...checkpoint } of await this.database.query(
+      makersOfCalls(projectId, ids),
+    ))
+      edges.made(checkpoint, call_id);
+  }
+
+  /** What went into a build, a job or a checkpoint, and what the checkpoints made. */
+  private async around(query: LineageQueryDto, edges: Edges): Promise<void> {
+    const { project_id: projectId, build_id, job_id, model_id, step } = query;
+    const jobs = await this.database.query(
+      build_id
+        ? jobsOfBuilds(projectId, [build_id])
+        : job_id
+          ? jobsById(projectId, job_id)
+          : jobsOfCheckpoint(projectId, model_id!, step!),
+    );
+    edges.jobs(jobs);
+    const builds = build_id ? [build_id] : jobs.flatMap((job) => job.build_id ?? []);
+    edges.inputs(await this.database.query(inputsOfBuilds(projectId, [...new Set(builds)])));
+    const checkpoints = new Map<string, Checkpoint>();
+    for (const job of jobs)
+      if (job.step !== null)
+        checkpoints.set(`${job.model_id} ${job.step}`, { ...job, step: job.step });
+    if (model_id) {
+      const [model] = await this.database.query(modelName(projectId, model_id));
+      const asked = { model_id, model: model?.name ?? null, step: step! };
+      checkpoints.set(`${model_id} ${step}`, asked);
+    }
+    for (const checkpoint of checkpoints.values()) await this.madeBy(projectId, checkpoint, edges);
+  }
+
+  private async madeBy(projectId: string, checkpoint: Checkpoint, edges: Edges): Promise<void> {
+    const { model, step } = checkpoint;
+    if (model === null) return;
+    const calls = await this.database.query(callsOfModel(projectId, `${model}:step${step}`));
+    edges.hasMore ||= calls.length > MAX_CALLS;
+    for (const { id } of calls.slice(0, MAX_CALLS)) edges.made(checkpoint, id);
+  }
+}
+
+/** Edges, each once. */
+class Edges {
+  hasMore = false;
+  private readonly found = new Map<string, { from: Node; to: Node }>();
+
+  get list(): { from: Node; to: Node }[] {
+    return [...this.found.values()];
+  }
+
+  inputs(inputs: InputEdge[]): void {
+    this.hasMore ||= inputs.length > MAX_CALLS * 10;
+    for (const { kind, id, build_id } of inputs.slice(0, MAX_CALLS * 10))
+      this.add({ type: kind, id }, { type: 'build', id: build_id });
+  }
+
+  jobs(jobs: JobEdge[]): void {
+    for (const { build_id, job_id, model_id, model, step } of jobs) {
+      const job = { type: 'job', id: job_id } as const;
+      if (build_id) this.add({ type: 'build', id: build_id }, job);
+      if (step !== null) this.add(job, checkpointNode({ model_id, model, step }));
+    }
+  }
+
+  made(checkpoint: Checkpoint, call: string): void {
+    this.add(checkpointNode(checkpoint), { type: 'call', id: call });
+  }
+
+  private add(from: Node, to: Node): void {
+    this.found.set(JSON.stringify([from, to]), { from, to });
+  }
+}
+
+const checkpointNode = ({ model_id, model, step }: Checkpoint): CheckpointNode => ({
+  type: 'checkpoint',
+  model_id,
+  model,
+  step,
+});
+
+const given = (value: unknown) => value !== undefined && value !== null;
+
+function assertOneWay(query: LineageQueryDto): void {
+  const { call_ids, feedback_ids, build_id, job_id, model_id, step } = query;
+  const ways = [call_ids, feedback_ids, build_id, job_id, model_id].filter(given);
+  if (ways.length !== 1 || given(model_id) !== given(step))
+    throw new ApiError(
+      'invalid_request',
+      'exactly one of call_ids, feedback_ids, build_id, job_id, and model_id with step is required',
+    );
+}

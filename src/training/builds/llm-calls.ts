@@ -1,0 +1,286 @@
+import { textsIn } from '../../platform/json/json-text.js';
+import { parseLight } from '../../platform/json/json-weight.js';
+import {
+  genAiChoices,
+  genAiMessages,
+  genAiTools,
+  vercelChoices,
+  vercelMessages,
+  vercelTools,
+} from './dialects.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { cleaned, sortedJson, type Turn, turnOf } from './turns.js';
+
+/** A call of a model, whichever instrumentation recorded it. */
+export interface LlmCall {
+  id: string;
+  dialect: Dialect;
+  /** Names of the model: as it was asked for, and as it answered. */
+  models: string[];
+  messages: Turn[];
+  /** JSON text of the tools; null for none. */
+  tools: string | null;
+  /** Equal for tools that say the same. */
+  toolsKey: string;
+  choices: Choice[];
+  promptTokenIds: number[] | null;
+  promptTokens: number | null;
+  completionTokens: number | null;
+  sampling: Sampling;
+  /** The arguments of tool calls are not the text that was sampled. */
+  isReserialised: boolean;
+}
+
+type Dialect = 'openai' | 'gen_ai' | 'vercel';
+
+export interface Choice {
+  /** The whole choice as JSON text. */
+  text: string;
+  turn: Turn;
+  finishReason: string | null;
+  /** Null when there are none. */
+  logprobs: Logprob[] | null;
+  tokenIds: number[] | null;
+  /** The content of the message when that is all that was sampled; else null. */
+  content: string | null;
+}
+
+interface Logprob {
+  token: string;
+  bytes: number[] | null;
+}
+
+interface Sampling {
+  temperature: number | null;
+  topP: number | null;
+  topK: number | null;
+}
+
+/** The stored texts of a call. */
+export interface CallTexts {
+  id: string;
+  attributes: string | null;
+  inputs: string | null;
+  output: string | null;
+  /** The usage in its summary. */
+  usage: string | null;
+}
+
+export type Json = Record<string, unknown>;
+
+/** The part of a call that the readers of the dialects see. */
+export interface Recorded {
+  inputs: Json;
+  output: Json;
+  attributes: Json;
+  texts: CallTexts;
+}
+
+/** A call with more is not read. OpenAI gives no more choices. */
+const MAX_MESSAGES = 10_000;
+const MAX_CHOICES = 128;
+
+/** Reads a recorded call as a call of a model; null when it is not one, or failed without an answer. */
+export function llmCallOf(texts: CallTexts): LlmCall | 'too_long' | null {
+  const recorded = parsedCall(texts);
+  if (!recorded || !Array.isArray(recorded.inputs['messages'])) return null;
+  if (isTooLong(recorded)) return 'too_long';
+  const read = openAi(recorded) ?? vercel(recorded) ?? genAi(recorded);
+  return read && read.choices.length > 0 && read.messages.length > 0 ? read : null;
+}
+
+function isTooLong({ inputs, output }: Recorded): boolean {
+  const isLonger = (list: unknown, max: number) => Array.isArray(list) && list.length > max;
+  return (
+    isLonger(inputs['messages'], MAX_MESSAGES) ||
+    isLonger(output['choices'], MAX_CHOICES) ||
+    isLonger(output['messages'], MAX_CHOICES)
+  );
+}
+
+function parsedCall(texts: CallTexts): Recorded | null {
+  const [inputs, output, attributes] = [texts.inputs, texts.output, texts.attributes].map(parsed);
+  if (!isObject(inputs) || !isObject(output)) return null;
+  return { inputs, output, attributes: isObject(attributes) ? attributes : {}, texts };
+}
+
+/** Null for what would take far more memory than its text. */
+function parsed(json: string | null): unknown {
+  if (json === null) return null;
+  try {
+    return parseLight(json);
+  } catch {
+    return null;
+  }
+}
+
+/** weave's integration for OpenAI, and OpenInference, whose `input.value` and `output.value` are the same bodies. */
+function openAi(recorded: Recorded): LlmCall | null {
+  const { inputs, output, texts } = recorded;
+  if (!Array.isArray(output['choices'])) return null;
+  const found = textsIn(texts.inputs!, { messages: [true], tools: true });
+  const answered = textsIn(texts.output!, { choices: [true] });
+  const messages = turnsOf(inputs['messages'] as unknown[], found?.messages as string[]);
+  const choices = openAiChoices(output['choices'], answered?.choices as string[]);
+  if (!messages || !choices) return null;
+  const tools = Array.isArray(inputs['tools']) && inputs['tools'].length > 0;
+  return {
+    ...common(recorded, 'openai'),
+    messages,
+    ...toolsOf(tools ? cleaned(found!.tools!) : null),
+    choices,
+    promptTokenIds: numbers(output['prompt_token_ids']),
+    isReserialised: false,
+  };
+}
+
+function turnsOf(messages: unknown[], texts: string[]): Turn[] | null {
+  if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
+    return null;
+  return messages.map((message, i) => turnOf(message as Json, cleaned(texts[i]!)));
+}
+
+function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
+  const choices: Choice[] = [];
+  for (const [i, choice] of list.entries()) {
+    if (!isObject(choice) || !isObject(choice['message'])) return null;
+    const { message } = choice;
+    const json = cleaned(texts[i]!);
+    const turn = turnOf(message, textsIn(json, { message: true })!.message!);
+    choices.push({
+      text: json,
+      turn,
+      finishReason: nameOf(choice['finish_reason']),
+      logprobs: logprobsOf(choice['logprobs']),
+      tokenIds: numbers(choice['token_ids']),
+      content: onlyContent(message, turn),
+    });
+  }
+  return choices;
+}
+
+/** Tool calls and reasoning are sampled too, in a spelling of the model's own. */
+function onlyContent(message: Json, { toolCalls }: Turn): string | null {
+  const hasMore = toolCalls.length > 0 || message['reasoning_content'] || message['reasoning'];
+  return hasMore ? null : textOf(message['content']);
+}
+
+function logprobsOf(logprobs: unknown): Logprob[] | null {
+  const content = isObject(logprobs) ? logprobs['content'] : null;
+  if (!Array.isArray(content) || content.length === 0) return null;
+  return content.filter(isObject).map(({ token, bytes }) => ({
+    token: textOf(token) ?? '',
+    bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
+  }));
+}
+
+/** The conventions of OpenTelemetry, as OpenLLMetry and others write them. */
+function genAi(recorded: Recorded): LlmCall | null {
+  const { inputs, output } = recorded;
+  const isOfModel = modelsOf(recorded).length > 0;
+  if (!isOfModel || !Array.isArray(output['messages'])) return null;
+  const messages = genAiMessages(inputs);
+  const choices = genAiChoices(output['messages']);
+  if (!messages || !choices) return null;
+  return {
+    ...common(recorded, 'gen_ai'),
+    messages,
+    ...toolsOf(genAiTools(inputs['tools'])),
+    choices,
+    promptTokenIds: null,
+    isReserialised: choices.some(({ turn }) => turn.toolCalls.length > 0),
+  };
+}
+
+function vercel(recorded: Recorded): LlmCall | null {
+  const { inputs, attributes } = recorded;
+  const operation = textOf(attributes['ai.operationId']) ?? '';
+  if (!/[.]do(?:Generate|Stream)$/.test(operation)) return null;
+  const messages = vercelMessages(inputs['messages'] as unknown[]);
+  const choices = vercelChoices(recorded);
+  if (!messages || !choices) return null;
+  return {
+    ...common(recorded, 'vercel'),
+    messages,
+    ...toolsOf(vercelTools(inputs['tools'])),
+    choices,
+    promptTokenIds: null,
+    isReserialised: choices.some(({ turn }) => turn.toolArguments.includes(null)),
+  };
+}
+
+/** What is read alike in all dialects. */
+function common(recorded: Recorded, dialect: Dialect) {
+  const { texts, inputs, output, attributes } = recorded;
+  const usage = isObject(output['usage']) ? output['usage'] : usageOf(texts.usage);
+  const extra = isObject(inputs['extra_body']) ? inputs['extra_body'] : {};
+  const parameters = parametersOf(attributes);
+  const setting = (name: string) =>
+    numberOf(
+      inputs[name] ?? extra[name] ?? attributes[`gen_ai.request.${name}`] ?? parameters[name],
+    );
+  return {
+    id: texts.id,
+    dialect,
+    models: modelsOf(recorded),
+    promptTokens: numberOf(usage['prompt_tokens'] ?? usage['input_tokens']),
+    completionTokens: numberOf(usage['completion_tokens'] ?? usage['output_tokens']),
+    sampling: {
+      temperature: setting('temperature'),
+      topP: setting('top_p'),
+      topK: setting('top_k'),
+    },
+  };
+}
+
+/** Of one model: a call has one. */
+function usageOf(json: string | null): Json {
+  const usage = parsed(json);
+  const [first] = isObject(usage) ? Object.values(usage) : [];
+  return isObject(first) ? first : {};
+}
+
+function parametersOf(attributes: Json): Json {
+  const given = attributes['llm.invocation_parameters'];
+  const parameters = typeof given === 'string' ? parsed(given) : given;
+  return isObject(parameters) ? parameters : {};
+}
+
+const MODELS = [
+  'gen_ai.request.model',
+  'gen_ai.response.model',
+  'llm.model_name',
+  'ai.model.id',
+  'ai.response.model',
+];
+
+const modelsOf = ({ inputs, output, attributes }: Recorded): string[] => [
+  ...new Set(
+    [inputs['model'], output['model'], ...MODELS.map((name) => attributes[name])].flatMap(
+      (model) => nameOf(model) || [],
+    ),
+  ),
+];
+
+/** Longer ones are no names: they are kept for the whole of a build. */
+const MAX_NAME = 1024;
+
+function nameOf(value: unknown): string | null {
+  const name = textOf(value);
+  return name !== null && name.length > MAX_NAME ? null : name;
+}
+
+const toolsOf = (tools: string | null) => ({
+  tools,
+  toolsKey: tools === null ? '' : sortedJson(JSON.parse(tools)),
+});
+
+const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const numberOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+function numbers(value: unknown): number[] | null {
+  const isList = Array.isArray(value) && value.length > 0;
+  return isList && value.every((item) => typeof item === 'number') ? value : null;
+}

@@ -1,0 +1,124 @@
+import { inTurns } from '../../platform/time/turn.js';
+import { Histories, type History } from './histories.js';
+import type { LintCode } from './lints.js';
+import type { Choice, LlmCall } from './llm-calls.js';
+import { policyStep, type Recipe } from './recipe.js';
+import { hashOf } from './turns.js';
+
+/** A finding in one rollout, and the call that it is about. */
+interface Finding {
+  code: LintCode;
+  call: string;
+}
+
+/** The histories of a unit, and facts about them. */
+export interface Rollout {
+  histories: History[];
+  findings: Finding[];
+  /** Of the first call: what the model was asked, without and with its tools. */
+  messagesKey: string;
+  toolsKey: string;
+  promptKey: string;
+  /** Names of the models whose choices are trained. */
+  models: string[];
+  /** Steps of the policy, where its name carries them. */
+  steps: number[];
+  dialects: string[];
+  finishReasons: string[];
+  /** Ids of the calls in it. */
+  calls: string[];
+}
+
+/** Joins the calls of a model, which are in order. Null when none of them is to be trained. */
+export async function rolloutOf(
+  calls: readonly LlmCall[],
+  recipe: Recipe,
+): Promise<Rollout | null> {
+  const histories = new Histories();
+  const facts = new Facts();
+  await inTurns(calls, (call) => {
+    const policy = policyStep(recipe.policy, call.models);
+    histories.add(call, policy !== null);
+    if (policy) facts.add(call, policy.step);
+  });
+  const { dialects, models, steps, finishReasons } = facts;
+  if (finishReasons.length === 0) return null;
+  return {
+    histories: histories.list,
+    findings: [...facts.findings, ...histories.oddities, ...lengthFindings(histories, recipe)],
+    ...promptOf(calls[0]!),
+    models: sorted(models),
+    steps: [...steps].toSorted((a, b) => a - b),
+    dialects: sorted(dialects),
+    finishReasons,
+    calls: calls.map(({ id }) => id),
+  };
+}
+
+const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1 : 1));
+
+/** The prompt of a model before its first answer. */
+export function promptOf({ messages, toolsKey }: LlmCall) {
+  const end = messages.findIndex(({ role }) => role === 'assistant');
+  const asked = end < 0 ? messages : messages.slice(0, end);
+  const messagesKey = hashOf(asked.map(({ canonical }) => canonical));
+  const key = hashOf([toolsKey]);
+  return { messagesKey, toolsKey: key, promptKey: hashOf([messagesKey, key]) };
+}
+
+/** What the trained calls of a rollout have in common, and what is wrong with them. */
+class Facts {
+  readonly findings: Finding[] = [];
+  readonly models = new Set<string>();
+  readonly steps = new Set<number>();
+  readonly dialects = new Set<string>();
+  readonly finishReasons: string[] = [];
+
+  add(call: LlmCall, step: number | null): void {
+    const model = call.models.find((name) => /:step\d+$/.test(name)) ?? call.models[0];
+    if (model !== undefined) this.models.add(model);
+    if (step !== null) this.steps.add(step);
+    this.dialects.add(call.dialect);
+    const codes = new Set<LintCode>();
+    for (const choice of call.choices) {
+      this.finishReasons.push(choice.finishReason ?? 'unknown');
+      for (const code of choiceCodes(choice, call)) codes.add(code);
+    }
+    if (isOffPolicy(call)) codes.add('sampling_not_policy');
+    if (call.isReserialised) codes.add('tool_args_reserialised');
+    for (const code of codes) this.findings.push({ code, call: call.id });
+  }
+}
+
+function* choiceCodes(choice: Choice, call: LlmCall): Generator<LintCode> {
+  if (choice.finishReason === 'length') yield 'truncated';
+  if (!choice.logprobs) yield 'logprobs_missing';
+  else if (!isComplete(choice, call)) yield 'logprobs_incomplete';
+}
+
+/** Rewards follow from what the policy does at temperature 1; what is not said is the default of the APIs. */
+const isOffPolicy = ({ sampling: { temperature, topP, topK } }: LlmCall): boolean =>
+  (temperature !== null && temperature !== 1) ||
+  (topP !== null && topP < 1) ||
+  (topK !== null && topK > 0);
+
+/** Whether there is a logprob for each token, and they spell the text. */
+function isComplete(choice: Choice, call: LlmCall): boolean {
+  const logprobs = choice.logprobs!;
+  const tokens =
+    choice.tokenIds?.length ?? (call.choices.length === 1 ? call.completionTokens : null);
+  if (tokens !== null && tokens !== logprobs.length) return false;
+  const { content } = choice;
+  // vLLM spells tokens as `token_id:N` when it is asked to, and so their bytes
+  const isSpelled = logprobs.every(({ token, bytes }) => bytes && !token.startsWith('token_id:'));
+  if (content === null || !isSpelled) return true;
+  const text = Buffer.from(content);
+  const all = Buffer.concat(logprobs.map(({ bytes }) => Buffer.from(bytes!)));
+  const stop = logprobs.at(-1)!.bytes!.length; // the last token may be the one that ends the text
+  return text.equals(all) || text.equals(all.subarray(0, all.length - stop));
+}
+
+function* lengthFindings({ list }: Histories, { maxTokens }: Recipe): Generator<Finding> {
+  for (const { tokens, calls } of list)
+    if (tokens !== null && tokens > maxTokens) yield { code: 'too_long', call: calls.at(-1)! };
+}

@@ -1,0 +1,246 @@
+import { refsOf } from '../../platform/http/refs.js';
+import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../../platform/query/columns.js';
+import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
+import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
+import type { Recipe } from './recipe.js';
+
+/** A unit with more calls is left out. */
+export const MAX_UNIT_CALLS = 5000;
+/** Texts of one call that are read, and of a unit; what holds more is left out. */
+const MAX_CALL_BYTES = 8 * 1024 * 1024;
+export const MAX_UNIT_BYTES = 48 * 1024 * 1024;
+/** Feedback of a unit that is looked at, the latest first. */
+const MAX_FEEDBACK = 100;
+/** A longer value is ignored: a list has a number or a word for each choice. */
+const MAX_VALUE_BYTES = 2048;
+
+export const SNAPSHOT = sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`;
+
+export const asOfQuery = () => sql<{ as_of: string }>`SELECT ${wireTime(sql`now()`)} AS as_of`;
+
+/** A root of a unit: of a thread, its first turn. */
+export interface RootRow {
+  id: string;
+  trace_id: string;
+  thread_id: string | null;
+  started_at: string;
+  /** The values at the paths of `group.by`, as texts. */
+  keys: (string | null)[];
+}
+
+export interface Selection {
+  projectId: string;
+  recipe: Recipe;
+  /** The filter and the query of the recipe, of the call `c`. */
+  condition: Sql;
+  /** Only units that no succeeded job of this recipe and model has trained. */
+  untrained: { recipeName: string; modelId: string | null } | null;
+}
+
+/** The newest units, by the start of their root. */
+export function unitsQuery({ projectId, recipe, condition, untrained }: Selection): Sql<RootRow> {
+  const { unit, since, until, limit } = recipe;
+  const id = unit === 'thread' ? sql`c.thread_id` : sql`c.id`;
+  return sql`
+    SELECT c.id, c.trace_id, c.thread_id, ${wireTime(sql`c.started_at`)} AS started_at
+    FROM ${unit === 'thread' ? firstTurns(projectId) : sql`calls c`}
+    WHERE ${allOf(
+      visibleIn(projectId),
+      IS_ROOT[unit],
+      condition,
+      since && sql`c.started_at >= ${since}::timestamptz`,
+      until && sql`c.started_at < ${until}::timestamptz`,
+      untrained && sql`NOT ${isTrained(projectId, id, untrained)}`,
+    )}
+    ORDER BY c.started_at DESC, c.id DESC LIMIT ${limit}::bigint`;
+}
+
+const IS_ROOT = {
+  trace: sql`c.parent_id IS NULL`,
+  turn: isTurn,
+  thread: isTurn,
+  // what has no messages is no call of a model
+  call: sql`strpos(c.inputs::text, '"messages"') > 0`,
+};
+
+/** Each first turn is looked up by its key: a join may read the turns of all threads for each. */
+const firstTurns = (projectId: string) => sql`(
+  SELECT DISTINCT ON (c.thread_id) c.id AS first_id FROM calls c
+  WHERE ${visibleIn(projectId)} AND ${isTurn} ORDER BY c.thread_id, c.started_at, c.id) f
+  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = ${projectId} AND c.id = f.first_id OFFSET 0) c`;
+
+const isTrained = (
+  projectId: string,
+  unitId: Sql,
+  { recipeName, modelId }: NonNullable<Selection['untrained']>,
+) => sql`EXISTS (
+  SELECT FROM build_units u
+  JOIN builds b ON b.project_id = ${projectId} AND b.id = u.build_id
+  JOIN build_jobs bj ON bj.project_id = ${projectId} AND bj.build_id = u.build_id
+  JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
+  WHERE u.project_id = ${projectId} AND u.unit_id = ${unitId} AND b.recipe_name = ${recipeName}
+    AND j.status = 'succeeded' AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
+
+/** The value at a path of `group.by` in roots. Long values are replaced by their hash. */
+export function keysQuery(
+  projectId: string,
+  ids: string[],
+  values: Sql[],
+): Sql<{ id: string; keys: (string | null)[] }> {
+  const short = values.map(
+    (value) => sql`CASE WHEN length(${value}) > 200
+      THEN 'sha256:' || encode(sha256(convert_to(${value}, 'UTF8')), 'hex') ELSE ${value} END`,
+  );
+  return sql`SELECT c.id, ARRAY[${join(short)}]::text[] AS keys FROM calls c
+    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
+}
+
+/** The turns of threads, in their order. */
+export const turnsQuery = (projectId: string, threads: string[]) => sql<{
+  thread_id: string;
+  id: string;
+  trace_id: string;
+}>`
+  SELECT t.thread_id, c.id, c.trace_id FROM unnest(${threads}::text[]) t (thread_id)
+  CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.started_at FROM calls c
+    WHERE ${visibleIn(projectId)} AND c.thread_id = t.thread_id AND ${isTurn}
+    ORDER BY c.started_at, c.id LIMIT ${MAX_UNIT_CALLS}::bigint) c
+  ORDER BY c.started_at, c.id`;
+
+/** A call of a trace, without its documents. */
+export interface MemberRow {
+  trace_id: string;
+  id: string;
+  parent_id: string | null;
+  op_name: string;
+  started_at: string;
+  is_running: boolean;
+  has_failed: boolean;
+  /** Its last sign of life is younger than units have to be. */
+  is_young: boolean;
+  /** It judges others. */
+  is_scorer: boolean;
+  /** Bytes as they are stored; null where no call of a model can be. */
+  size: number | null;
+}
+
+const ATTRIBUTES = column.json(sql`c.attributes`, sql`c.is_opaque`);
+const kindAt = (...path: string[]) => jsonAt(ATTRIBUTES, path).sql;
+
+/** Instrumentations say so in the attributes; weave's class of scorers has a method of this name. */
+const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
+  OR coalesce(${kindAt('weave', 'kind')} = 'scorer', false)
+  OR coalesce(${kindAt('openinference.span.kind')} = 'EVALUATOR', false))`;
+
+/** How many calls traces have, but no more than can be in a unit, and one. */
+export const sizesQuery = (projectId: string, traces: string[]) => sql<{
+  trace_id: string;
+  calls: number;
+}>`
+  SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE ${visibleIn(projectId)}
+    AND c.trace_id = t.trace_id LIMIT ${MAX_UNIT_CALLS + 1}::bigint) c) AS calls
+  FROM unnest(${traces}::text[]) t (trace_id)`;
+
+/** The calls of traces, without their documents. */
+export const membersQuery = (
+  projectId: string,
+  traces: string[],
+  settleSeconds: number,
+) => sql<MemberRow>`
+  SELECT c.trace_id, c.id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
+    c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
+    coalesce(c.ended_at, c.started_at) > now() - make_interval(secs => ${settleSeconds}) AS is_young,
+    ${IS_SCORER} AS is_scorer,
+    CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
+      THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
+  FROM unnest(${traces}::text[]) t (trace_id)
+  JOIN calls c ON ${visibleIn(projectId)} AND c.trace_id = t.trace_id
+  ORDER BY c.started_at, c.id`;
+
+/** The stored texts of a call; `texts` is null when they are too large. */
+export interface TextsRow {
+  id: string;
+  bytes: number;
+  op_name: string;
+  started_at: string;
+  exception: string | null;
+  attributes: string | null;
+  inputs: string | null;
+  output: string | null;
+  usage: string | null;
+}
+
+const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
+
+export function textsQuery(projectId: string, ids: string[]): Sql<TextsRow> {
+  const fits = sql`c.bytes <= ${MAX_CALL_BYTES}::bigint`;
+  return sql`
+    SELECT c.id, c.bytes, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at, c.exception, c.usage,
+      CASE WHEN ${fits} THEN c.attributes::text END AS attributes,
+      CASE WHEN ${fits} THEN c.inputs::text END AS inputs, CASE WHEN ${fits} THEN c.output::text END AS output
+    FROM (SELECT c.*, coalesce(octet_length(c.attributes::text), 0) + coalesce(octet_length(c.inputs::text), 0)
+        + coalesce(octet_length(c.output::text), 0) AS bytes, ${jsonValueAt(SUMMARY, ['usage'])}::text AS usage
+      FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c`;
+}
+
+/** SHA-256 of the texts of the call `c`, in hex: the one that a build notes. */
+export const textsSha256 = (): Sql => {
+  const usage = jsonValueAt(SUMMARY, ['usage']);
+  const texts = [
+    sql`c.id`,
+    sql`c.op_name`,
+    wireTime(sql`c.started_at`),
+    sql`c.exception`,
+    sql`c.attributes::text`,
+    sql`c.inputs::text`,
+    sql`c.output::text`,
+    sql`${usage}::text`,
+  ].map((text) => sql`coalesce(octet_length(${text}) || ':' || ${text}, '-')`);
+  return sql`encode(sha256(convert_to(${join(texts, ' || ')}, 'UTF8')), 'hex')`;
+};
+
+/** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
+export interface FeedbackRow {
+  id: string;
+  /** Which of the units. */
+  unit: number;
+  sha256: string;
+  values: (string | null)[];
+}
+
+const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
+
+/** `units` has the ids of the calls of each. */
+export function feedbackQuery(
+  projectId: string,
+  units: readonly (readonly string[])[],
+  { terms }: Recipe,
+): Sql<FeedbackRow> {
+  const values = terms.map(({ feedback, path }) => {
+    const value = jsonValueAt(PAYLOAD, stepsOf(path, 'reward.sum.path', nameBytes()));
+    return sql`CASE WHEN f.feedback_type = ${feedback} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
+      THEN ${value}::text END`;
+  });
+  const types = [...new Set(terms.map(({ feedback }) => feedback))];
+  const on = units.flatMap((calls, unit) =>
+    refsOf(projectId, ['call'], calls).map((ref) => ({ unit, ref })),
+  );
+  return sql`
+    SELECT f.id, f.unit, ARRAY[${join(values)}]::text[] AS values,
+      encode(sha256(convert_to(f.feedback_type || E'\\n' || f.ref || E'\\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
+    FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
+      FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[]) r (ref, unit)
+      CROSS JOIN LATERAL (SELECT f.* FROM feedback f
+        WHERE f.project_id = ${projectId} AND f.ref = r.ref AND f.feedback_type = ANY(${types}::text[])
+        ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_FEEDBACK}::bigint) f) f
+    WHERE f.place <= ${MAX_FEEDBACK}::bigint
+    ORDER BY f.unit, f.place`;
+}
+
+/** The newest step of a model by its name. */
+export const latestStepQuery = (projectId: string, name: string) => sql<{
+  id: string;
+  step: number | null;
+}>`
+  SELECT m.id, (SELECT max(step) FROM checkpoints c WHERE c.project_id = ${projectId} AND c.model_id = m.id) AS step
+  FROM models m WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL`;
