@@ -1,4 +1,4 @@
-// Records what instrumentations export, as the fixtures of src/otel/conventions.spec.ts. Starts a receiver of OTLP and a model
+// Records what instrumentations export, as the fixtures of src/doors/otel/conventions.spec.ts. Starts a receiver of OTLP and a model
 // server that always answers the same, and runs a program against both:
 //   node scripts/record-otlp.mjs <name> <command> [<argument> …]      writes test/fixtures/otlp/<name>.json
 // The file holds the spans and the calls that they become, and log records that carry messages and what these tell of the calls:
@@ -9,10 +9,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import { pricedName } from '../dist/src/tracing/costs/builtin-prices.js';
-import { toldBy } from '../dist/src/otel/log-messages.js';
-import { logsOfJson, logsOfProtobuf } from '../dist/src/otel/otlp-logs.js';
-import { spansOfJson, spansOfProtobuf } from '../dist/src/otel/otlp.js';
-import { callOf } from '../dist/src/otel/span-call.js';
+import { toldBy } from '../dist/src/doors/otel/log-messages.js';
+import { logsOfJson, logsOfProtobuf } from '../dist/src/doors/otel/otlp-logs.js';
+import { spansOfJson, spansOfProtobuf } from '../dist/src/doors/otel/otlp.js';
+import { callOf } from '../dist/src/doors/otel/span-call.js';
 
 const [name, command, ...args] = process.argv.slice(2);
 

@@ -15,7 +15,7 @@ import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
 import { WIRE } from '../platform/http/wire.js';
 import type { Config } from '../platform/config/config.js';
-import { consoleFiles } from '../console/console-files.js';
+import { consoleFiles } from '../doors/console/console-files.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';

@@ -3,8 +3,8 @@ import { command } from './command.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { addressOf } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
-import { type Format, FORMATS, importFile } from '../../import/import.js';
-import { Service } from '../../import/service.js';
+import { type Format, FORMATS, importFile } from '../../doors/import/import.js';
+import { Service } from '../../doors/import/service.js';
 
 const USAGE = `npm run import -- langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]
 

@@ -1,4 +1,4 @@
-import { callOf } from '../../otel/span-call.js';
+import { callOf } from '../../doors/otel/span-call.js';
 import { type CallTexts, type LlmCall, llmCallOf } from './llm-calls.js';
 
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));

@@ -1,0 +1,84 @@
+import { Controller, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { CookieOptions, Request, Response } from 'express';
+import { Public } from '../../platform/auth/access.js';
+import { addressOf } from '../../platform/auth/failed-attempts.js';
+import { KeysService } from '../../platform/auth/keys.service.js';
+import {
+  isFromConsole,
+  SESSION_CHALLENGE,
+  sessionCookieOf,
+  sessionTokenOf,
+} from '../../platform/auth/session-cookie.js';
+import { SESSION_SECONDS, SessionsService } from '../../platform/auth/sessions.service.js';
+import { ApiError } from '../../platform/errors.js';
+
+/** `Bearer <key>`, or `Code <code>` of a login link. */
+const AUTHORIZATION = /^(Bearer|Code) (\S+)$/;
+
+/** How the console's page begins and ends its session. Neither operation reads a body. */
+@ApiExcludeController()
+@Controller('console')
+export class ConsoleController {
+  constructor(
+    private readonly keys: KeysService,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /** Begins a session with the key or the login code in the header Authorization. */
+  @Post('login')
+  @HttpCode(HttpStatus.OK)
+  @Public()
+  async login(
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
+    const [, scheme, secret] = AUTHORIZATION.exec(request.headers.authorization ?? '') ?? [];
+    if (secret === undefined || !isFromConsole(request)) throw notLetIn();
+    const token =
+      scheme === 'Code'
+        ? await this.sessions.redeem(secret, addressOf(request))
+        : await this.sessions.begin(await this.keyOf(secret, request));
+    response.cookie(sessionCookieOf(request), token, {
+      ...attributes(request),
+      maxAge: SESSION_SECONDS * 1000,
+    });
+    return {};
+  }
+
+  /** Ends the session of the cookie, if there is one. */
+  @Post('logout')
+  @HttpCode(HttpStatus.OK)
+  @Public()
+  async logout(
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<object> {
+    if (!isFromConsole(request)) throw notLetIn();
+    const token = sessionTokenOf(request);
+    if (token !== undefined) await this.sessions.end(token);
+    response.clearCookie(sessionCookieOf(request), attributes(request));
+    return {};
+  }
+
+  private async keyOf(secret: string, request: Request): Promise<string> {
+    const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
+    const caller = await this.keys.verify(secret, from);
+    if (!caller) throw notLetIn();
+    if (!caller.mayActAs('reader'))
+      throw new ApiError('forbidden', 'the console needs a key with the role reader');
+    return caller.keyId;
+  }
+}
+
+const notLetIn = () =>
+  new ApiError('unauthenticated', 'this is no valid key', {
+    headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
+  });
+
+const attributes = (request: Request): CookieOptions => ({
+  httpOnly: true,
+  sameSite: 'strict',
+  secure: request.secure,
+  path: '/',
+});

@@ -1,0 +1,35 @@
+import { Body } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
+import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { GraphqlDto } from './graphql.dto.js';
+import { rootOf, SCHEMA } from './schema.js';
+
+/** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
+const MAX_TOKENS = 500;
+
+@Resource('graphql', BasicAuth())
+export class GraphqlController {
+  /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
+  @Operation('graphql', 'reader')
+  @NoProjectField('the resolvers check the project that a query asks for')
+  @ApiOkResponse({ schema: { example: { data: { viewer: { username: 'ada' } } } } })
+  async query(
+    @Body() { query, variables, operationName }: GraphqlDto,
+    @CallerParam() caller: Caller,
+  ): Promise<ExecutionResult> {
+    try {
+      parse(query, { maxTokens: MAX_TOKENS });
+    } catch (error) {
+      return { errors: [error as GraphQLError] };
+    }
+    return graphql({
+      schema: SCHEMA,
+      source: query,
+      rootValue: rootOf(caller),
+      variableValues: variables as Record<string, unknown> | null,
+      operationName: operationName ?? null,
+    });
+  }
+}

@@ -1,0 +1,234 @@
+import { isObject } from '../../platform/json/is-object.js';
+import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
+import type { FileRecord } from './records.js';
+import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
+import type { Service } from './service.js';
+
+/** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
+type Kind = 'trace' | 'observation' | 'score';
+
+type Texts = Map<string, string>;
+
+/** Members that are sent on, under the names of an ingestion event. */
+const SENT: Record<Kind, readonly string[]> = {
+  trace: [
+    'id',
+    'name',
+    'timestamp',
+    'input',
+    'output',
+    'metadata',
+    'tags',
+    'userId',
+    'sessionId',
+    'release',
+    'version',
+    'environment',
+  ],
+  observation: [
+    'id',
+    'traceId',
+    'parentObservationId',
+    'name',
+    'startTime',
+    'endTime',
+    'completionStartTime',
+    'input',
+    'output',
+    'metadata',
+    'level',
+    'statusMessage',
+    'version',
+    'environment',
+    'model',
+    'modelParameters',
+    'usageDetails',
+    'costDetails',
+    'promptName',
+    'promptVersion',
+  ],
+  score: [
+    'id',
+    'name',
+    'value',
+    'traceId',
+    'observationId',
+    'comment',
+    'dataType',
+    'source',
+    'metadata',
+    'environment',
+  ],
+};
+
+/** They may come as JSON within a string. */
+const DOCUMENTS = new Set(['input', 'output', 'metadata', 'modelParameters']);
+
+/**
+ * Exports of Langfuse: `{trace, observations}` and traces with their observations and scores, as the interface and the API give them; lists of
+ * one kind, JSON or JSONL, also with the names of the blob storage export (`trace_id`); pages of the API (`{data: […]}`).
+ */
+export class LangfuseImport implements Importer {
+  private readonly batch: Batch;
+
+  constructor(
+    service: Service,
+    private readonly tally: Tally,
+  ) {
+    this.batch = new Batch((items) => this.send(service, items), tally);
+  }
+
+  async add({ text, line }: FileRecord): Promise<void> {
+    for (const { kind, texts, at } of entitiesOf(text)) {
+      const id = texts.get('id') ?? 'null';
+      const body = objectText(sentOf(kind, texts));
+      const type = kind === 'observation' ? typeOf(texts) : kind;
+      const event = { type: `${type}-create`, timestamp: at };
+      this.tally.count(`${kind}s`);
+      await this.batch.add({
+        line,
+        what: `${kind} ${String(JSON.parse(id))}`,
+        text: `${JSON.stringify(event).slice(0, -1)},"body":${body}}`,
+      });
+    }
+  }
+
+  flush(): Promise<void> {
+    return this.batch.flush();
+  }
+
+  /** Each event is judged by itself, and known again by its place in the request. */
+  private async send(service: Service, items: readonly Item[]): Promise<undefined> {
+    const events = items.map(({ text }, i) => `{"id":"${i}",${text.slice(1)}`);
+    const answer = await service.post('/api/public/ingestion', `{"batch":[${events.join(',')}]}`);
+    const { errors } = answer as { errors: { id: string; message: string }[] };
+    for (const { id, message: why } of errors) this.tally.refuse(items[Number(id)]!, { why });
+  }
+}
+
+interface Entity {
+  kind: Kind;
+  texts: Texts;
+  /** The time of the event: a trace ends with the last that is said of it. */
+  at: string;
+}
+
+function entitiesOf(text: string): Entity[] {
+  const texts = membersOf(text);
+  const data = texts.get('data');
+  if (data?.startsWith('[')) return listOf(data).flatMap(entitiesOf);
+  const observations = texts.get('observations');
+  const scores = texts.get('scores');
+  const inner = texts.get('trace');
+  if (observations === undefined && inner === undefined) return [entityOf(texts)];
+  const trace = inner?.startsWith('{') ? membersOf(inner) : texts;
+  const below = listOf(observations ?? '[]').filter((item) => item.startsWith('{'));
+  const said = listOf(scores ?? trace.get('scores') ?? '[]').filter((item) => item.startsWith('{'));
+  const children = below.map((item): Entity => childOf('observation', item, trace));
+  const ends = children.map(({ texts: child }) => stringOf(child, 'endTime') ?? '');
+  return [
+    { kind: 'trace', texts: trace, at: endOf(trace, ends) },
+    ...children,
+    ...said.map((item): Entity => childOf('score', item, trace)),
+  ];
+}
+
+function entityOf(texts: Texts): Entity {
+  const kind = kindOf(texts);
+  if (!kind) throw new WrongRecord('is no trace, observation or score of Langfuse');
+  return { kind, texts, at: kind === 'trace' ? endOf(texts, []) : startOf(texts) };
+}
+
+function kindOf(texts: Texts): Kind | undefined {
+  if (!texts.has('id')) return undefined;
+  if (texts.has('startTime') && texts.has('type')) return 'observation';
+  if (texts.has('value') || texts.has('stringValue')) return 'score';
+  return texts.has('timestamp') ? 'trace' : undefined;
+}
+
+function childOf(kind: Kind, text: string, trace: Texts): Entity {
+  const texts = membersOf(text);
+  if (!texts.has('traceId')) texts.set('traceId', trace.get('id') ?? 'null');
+  return { kind, texts, at: startOf(texts) };
+}
+
+/** Members by name as texts, `trace_id` as `traceId`; those that are null are left out. */
+function membersOf(text: string): Texts {
+  const members: Texts = new Map();
+  for (const [name, value] of memberTexts(text))
+    if (value !== 'null')
+      members.set(
+        name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+        value,
+      );
+  return members;
+}
+
+const listOf = (text: string): string[] =>
+  text.startsWith('[') ? elementSpans(text, 0).map((span) => text.slice(...span)) : [];
+
+function stringOf(texts: Texts, name: string): string | undefined {
+  const text = texts.get(name);
+  return text?.startsWith('"') ? (JSON.parse(text) as string) : undefined;
+}
+
+const startOf = (texts: Texts) =>
+  stringOf(texts, 'startTime') ?? stringOf(texts, 'timestamp') ?? new Date(0).toISOString();
+
+/** The latest end below, else the start and how many seconds the trace took. */
+function endOf(trace: Texts, ends: readonly string[]): string {
+  const start = startOf(trace);
+  const last = ends.toSorted((a, b) => Date.parse(a || start) - Date.parse(b || start)).at(-1);
+  if (last) return last;
+  const seconds = Number(trace.get('latency'));
+  return seconds > 0 ? new Date(Date.parse(start) + seconds * 1000).toISOString() : start;
+}
+
+const typeOf = (texts: Texts) => (stringOf(texts, 'type') ?? 'span').toLowerCase();
+
+function sentOf(kind: Kind, texts: Texts): Texts {
+  const all = new Map(texts);
+  const model = texts.get('model') ?? texts.get('providedModelName');
+  if (model !== undefined) all.set('model', model);
+  if (kind === 'score' && !texts.has('value')) all.set('value', texts.get('stringValue')!);
+  if (kind === 'observation') all.set('usageDetails', usageOf(texts));
+  const sent: Texts = new Map();
+  for (const name of SENT[kind]) {
+    const value = all.get(name);
+    if (value === undefined || value === '{}' || (name === 'level' && value === '"DEFAULT"'))
+      continue;
+    sent.set(name, DOCUMENTS.has(name) ? unwrapped(value) : value);
+  }
+  return sent;
+}
+
+/** Older exports count in members of the observation. */
+function usageOf(texts: Texts): string {
+  const details = texts.get('usageDetails');
+  if (details !== undefined && details !== '{}') return unwrapped(details);
+  const counts = {
+    input: Number(texts.get('inputUsage') ?? texts.get('promptTokens') ?? 0),
+    output: Number(texts.get('outputUsage') ?? texts.get('completionTokens') ?? 0),
+  };
+  return counts.input + counts.output > 0 ? JSON.stringify(counts) : '{}';
+}
+
+/** Unwraps JSON inside a string, and once more where that is a string again, as it is spelled there. */
+function unwrapped(value: string): string {
+  let text = value;
+  for (let level = 0; level < 2 && text.startsWith('"'); level++) {
+    const inner = (JSON.parse(text) as string).trim();
+    if (!/^[[{"]/.test(inner) || !isJson(inner)) return text;
+    text = inner;
+  }
+  return text;
+}
+
+function isJson(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) || Array.isArray(value) || typeof value === 'string';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import type { FileRecord } from './records.js';
+import { Batch, type Importer, type Item, type Tally, WrongRecord } from './sending.js';
+import type { Service } from './service.js';
+
+/** `resourceSpans` of OTLP/JSON, sent as they are spelled. */
+export class SpansBatch extends Batch {
+  constructor(service: Service, tally: Tally) {
+    super(async (items) => {
+      const body = `{"resourceSpans":[${items.map(({ text }) => text).join(',')}]}`;
+      const { partialSuccess } = (await service.post('/otel/v1/traces', body)) as {
+        partialSuccess?: { rejectedSpans?: string; errorMessage?: string };
+      };
+      const { rejectedSpans, errorMessage: why } = partialSuccess ?? {};
+      return why === undefined ? undefined : { why, count: Number(rejectedSpans) };
+    }, tally);
+  }
+}
+
+/** Files of a collector's file exporter: a request of spans a record, `{"resourceSpans":[…]}`. */
+export class OtlpImport implements Importer {
+  private readonly spans: SpansBatch;
+
+  constructor(
+    service: Service,
+    private readonly tally: Tally,
+  ) {
+    this.spans = new SpansBatch(service, tally);
+  }
+
+  async add({ text, line }: FileRecord): Promise<void> {
+    const groups = memberTexts(text).get('resourceSpans');
+    if (groups === undefined)
+      throw new WrongRecord('is no request of spans: resourceSpans is missing');
+    if (!groups.startsWith('[')) throw new WrongRecord('resourceSpans must be a list');
+    for (const [start, end] of elementSpans(groups, 0)) {
+      const item: Item = { line, what: 'a span of this line', text: groups.slice(start, end) };
+      this.tally.count('spans', spansIn(item.text));
+      await this.spans.add(item);
+    }
+  }
+
+  flush(): Promise<void> {
+    return this.spans.flush();
+  }
+}
+
+/** How many spans a resource has; none where it is not as it should be, which the service will say. */
+function spansIn(text: string): number {
+  const { scopeSpans } = JSON.parse(text) as { scopeSpans?: { spans?: unknown[] }[] };
+  return Array.isArray(scopeSpans)
+    ? scopeSpans.reduce((sum, scope) => sum + (scope?.spans?.length ?? 0), 0)
+    : 0;
+}

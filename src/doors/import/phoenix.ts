@@ -1,0 +1,157 @@
+import { isObject } from '../../platform/json/is-object.js';
+import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { SpansBatch } from './otlp-json.js';
+import type { FileRecord } from './records.js';
+import { Batch, type Importer, type Tally, WrongRecord } from './sending.js';
+import type { Service } from './service.js';
+
+type Json = Record<string, unknown>;
+
+/**
+ * Exports of Phoenix: spans as its API answers them (pages `{data: […]}` too), or a data frame of spans as JSON records or JSONL; and
+ * annotations of spans and traces, which become feedback.
+ */
+export class PhoenixImport implements Importer {
+  private readonly spans: SpansBatch;
+  private readonly scores: Batch;
+
+  constructor(
+    service: Service,
+    private readonly tally: Tally,
+  ) {
+    this.spans = new SpansBatch(service, tally);
+    this.scores = new Batch(async (items) => {
+      const body = `[${items.map(({ text }) => text).join(',')}]`;
+      const { errors } = (await service.post('/api/public/scores', body)) as {
+        errors?: { message: string }[];
+      };
+      return errors?.[0] && { why: errors[0].message };
+    }, tally);
+  }
+
+  async add({ text, line }: FileRecord): Promise<void> {
+    const list = memberTexts(text).get('data');
+    if (list?.startsWith('['))
+      for (const span of elementSpans(list, 0)) await this.addOne(list.slice(...span), line);
+    else await this.addOne(text, line);
+  }
+
+  /** Annotations come after the spans that they are of. */
+  async flush(): Promise<void> {
+    await this.spans.flush();
+    await this.scores.flush();
+  }
+
+  private async addOne(text: string, line: number): Promise<void> {
+    const record = JSON.parse(text) as Json;
+    if (isObject(record['result'])) {
+      this.tally.count('annotations');
+      const what = `annotation ${String(record['id'])}`;
+      await this.scores.add({ line, what, text: JSON.stringify(scoreOf(record)) });
+      return;
+    }
+    const span = spanOf(record);
+    this.tally.count('spans');
+    const resource = { scopeSpans: [{ spans: [span] }] };
+    await this.spans.add({ line, what: `span ${span.spanId}`, text: JSON.stringify(resource) });
+  }
+}
+
+/** An annotation as a score of Langfuse, which the service keeps as feedback of its name. */
+function scoreOf(record: Json): Json {
+  const { label, score, explanation } = record['result'] as Json;
+  const { id, name, metadata, identifier, annotator_kind, span_id, trace_id, created_at } = record;
+  return {
+    id,
+    name,
+    value: score ?? label,
+    ...(span_id ? { observationId: span_id } : { traceId: trace_id }),
+    label,
+    comment: explanation,
+    metadata,
+    identifier,
+    annotator_kind,
+    created_at,
+  };
+}
+
+const STATUS: Record<string, number> = { OK: 1, ERROR: 2 };
+
+/** The span as OTLP/JSON. A data frame has the path of each value as the name of its column. */
+function spanOf(record: Json) {
+  const context = isObject(record['context']) ? record['context'] : {};
+  const idOf = (name: string) => {
+    const id = record[`context.${name}`] ?? context[name];
+    if (typeof id !== 'string') throw new WrongRecord('is no span or annotation of Phoenix');
+    return id;
+  };
+  const events = Array.isArray(record['events']) ? (record['events'] as Json[]) : [];
+  const code = STATUS[String(record['status_code'])];
+  return {
+    traceId: idOf('trace_id'),
+    spanId: idOf('span_id'),
+    ...(record['parent_id'] ? { parentSpanId: record['parent_id'] } : {}),
+    name: record['name'],
+    startTimeUnixNano: nanosOf(record['start_time']),
+    ...(record['end_time'] ? { endTimeUnixNano: nanosOf(record['end_time']) } : {}),
+    attributes: keyValues(attributesOf(record)),
+    events: events.map(({ name, timestamp, attributes }) => ({
+      name,
+      timeUnixNano: nanosOf(timestamp),
+      attributes: keyValues(flattened(attributes)),
+    })),
+    ...(code && { status: { code, message: record['status_message'] ?? '' } }),
+  };
+}
+
+function attributesOf(record: Json): Map<string, unknown> {
+  const attributes = flattened(record['attributes']);
+  for (const [name, value] of Object.entries(record))
+    if (name.startsWith('attributes.'))
+      flatten(name.slice('attributes.'.length), value, attributes);
+  const kind = record['span_kind'];
+  if (kind && !attributes.has('openinference.span.kind'))
+    attributes.set('openinference.span.kind', kind);
+  return attributes;
+}
+
+function flattened(attributes: unknown): Map<string, unknown> {
+  const into = new Map<string, unknown>();
+  if (isObject(attributes))
+    for (const [name, value] of Object.entries(attributes)) flatten(name, value, into);
+  return into;
+}
+
+/** Objects, and lists of objects, are spelled out as OpenInference does: `llm.input_messages.0.message.role`. Nulls are columns of other spans. */
+function flatten(name: string, value: unknown, into: Map<string, unknown>): void {
+  if (value === null || value === undefined) return;
+  if (isObject(value) || (Array.isArray(value) && value.some(isObject)))
+    for (const [key, inner] of Object.entries(value)) flatten(`${name}.${key}`, inner, into);
+  else into.set(name, value);
+}
+
+const keyValues = (attributes: Map<string, unknown>) =>
+  [...attributes].map(([key, value]) => ({ key, value: anyValue(value) }));
+
+function anyValue(value: unknown): object {
+  if (typeof value === 'string') return { stringValue: value };
+  if (typeof value === 'boolean') return { boolValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value };
+}
+
+/** Nanoseconds since 1970: of ISO 8601, whose fractions may have nine digits, or of a number of a data frame, by its size. */
+function nanosOf(time: unknown): string {
+  if (typeof time === 'number' || (typeof time === 'string' && /^\d+$/.test(time))) {
+    let nanos = BigInt(Math.round(Number(time)));
+    while (nanos > 0n && nanos < 100_000_000_000_000_000n) nanos *= 1000n;
+    return String(nanos);
+  }
+  const [, seconds, fraction = '', zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?$/.exec(
+      String(time),
+    ) ?? [];
+  const ms = Date.parse(`${seconds?.replace(' ', 'T')}${zone}`);
+  if (Number.isNaN(ms)) throw new WrongRecord(`${JSON.stringify(time)} is no time`);
+  return String(BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0')));
+}

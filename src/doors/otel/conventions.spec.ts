@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { pricedName } from '../../tracing/costs/builtin-prices.js';
+import { CONVENTIONS, USAGE_NAMES } from './conventions.js';
+import { toldBy } from './log-messages.js';
+import type { Origin, Span } from './otlp.js';
+import type { LogRecord } from './otlp-logs.js';
+import { callOf } from './span-call.js';
+
+/** What published instrumentations exported, and the calls that it becomes: scripts/record-otlp.mjs. */
+const FOLDER = 'test/fixtures/otlp';
+const recorded = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+
+interface Recording {
+  calls: object[];
+  spans: { origin: Origin; span: Span }[];
+  logs?: { record: LogRecord | null }[];
+  told?: (object | null)[];
+}
+
+it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
+  const { calls, spans, logs, told }: Recording = JSON.parse(
+    readFileSync(`${FOLDER}/${name}`, 'utf8'),
+  );
+  const made = spans.map(({ origin, span }) => {
+    const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
+    const { op_name, display_name, thread_id, turn_id, exception } = call;
+    const { inputs, output, summary, attributes } = Object.fromEntries(
+      Object.entries(documents).map(([part, text]) => [part, JSON.parse(text)]),
+    );
+    const names = Object.keys(attributes).filter((key) => key !== 'resource' && key !== 'scope');
+    const is_turn = turn_id !== null;
+    return { op_name, display_name, thread_id, is_turn, exception, inputs, output, summary, names };
+  });
+  expect(made).toEqual(calls);
+  expect(logs?.map(({ record }) => record && toldBy(record))).toEqual(told);
+});
+
+/** One span for each row of the table, with nothing but the attribute of that row. */
+const mapped = (attribute: string, value: string | number) => {
+  const any = typeof value === 'number' ? { intValue: `${value}` } : { stringValue: value };
+  const span: Span = {
+    traceId: '0af7651916cd43dd8448eb211c80319c',
+    spanId: 'b7ad6b7169203331',
+    startTimeUnixNano: '1767225600123456789',
+    endTimeUnixNano: '1767225601000000000',
+    attributes: [{ key: attribute, value: any }],
+  };
+  const { call, documents } = callOf(span, { resource: {}, scope: {} }, 'acme/demo');
+  const { inputs, output, summary } = documents;
+  return { call, inputs: inputs, output: output!, summary: summary! };
+};
+
+const rows = (test: RegExp) =>
+  CONVENTIONS.filter(([, target, form]) => test.test(target) && form !== 'list').map(
+    ([attribute, target]) => [attribute, target] as const,
+  );
+
+it.each(rows(/^(inputs|output)/))('%s is %s', (attribute, target) => {
+  const [side, member] = target.split('.') as ['inputs' | 'output', string?];
+  const whole = side === 'inputs' ? '{"input":"x"}' : '"x"';
+  expect(mapped(attribute, 'x')[side]).toBe(member ? `{"${member}":"x"}` : whole);
+});
+
+it.each(
+  CONVENTIONS.filter(([, , form]) => form === 'list').map(
+    ([name, target]) => [name, target] as const,
+  ),
+)('%s, spelled one by one, is %s', (name, target) => {
+  const [side, member] = target.split('.') as ['inputs' | 'output', string];
+  expect(mapped(`${name}.0.x`, 'y')[side]).toBe(`{"${member}":[{"x":"y"}]}`);
+});
+
+it.each(rows(/^usage\./))('%s is %s', (attribute, target) => {
+  const usage = { unknown: { requests: 1, [target.slice('usage.'.length)]: 7 } };
+  expect(JSON.parse(mapped(attribute, 7).summary)).toEqual({ usage });
+});
+
+it.each(
+  rows(/^usage$/).flatMap(([attribute]) =>
+    Object.entries(USAGE_NAMES).flatMap(([member, names]) =>
+      names.map((name) => [attribute, name, member] as const),
+    ),
+  ),
+)('%s with %s is %s', (attribute, name, member) => {
+  const { summary } = mapped(attribute, JSON.stringify({ [name]: 7 }));
+  expect(JSON.parse(summary)).toEqual({ usage: { unknown: { requests: 1, [member]: 7 } } });
+});
+
+it.each(rows(/^(thread|display_name)$/))('%s is the %s', (attribute, target) => {
+  expect(mapped(attribute, 'x').call).toMatchObject({
+    [target === 'thread' ? 'thread_id' : target]: 'x',
+  });
+});

@@ -1,0 +1,176 @@
+import { isObject } from '../../platform/json/is-object.js';
+import {
+  type Attributes,
+  attributesOf,
+  type Content,
+  contentOf,
+  listOf,
+  membersOf,
+  parsed,
+} from './attributes.js';
+import { CONVENTIONS, type Form, type Target } from './conventions.js';
+import type { Span } from './otlp.js';
+
+interface Rule {
+  /** Place in the table. */
+  rank: number;
+  target: Target;
+  form: Form;
+  /** Which content it is, and which member of that; null is all of it. */
+  side: 'inputs' | 'output' | null;
+  member: string | null;
+}
+
+/** The rules by attribute; those of lists by what stands before the first number. */
+const [RULES, LISTS] = [new Map<string, Rule[]>(), new Map<string, Rule>()];
+for (const [rank, [attribute, target, form = 'json']] of CONVENTIONS.entries()) {
+  const [, side = null, member = null] = /^(inputs|output)(?:\.(.*))?$/.exec(target) ?? [];
+  const rule = { rank, target, form, side: side as Rule['side'], member };
+  if (form === 'list') LISTS.set(attribute, rule);
+  else RULES.set(attribute, [...(RULES.get(attribute) ?? []), rule]);
+}
+
+/** An attribute that a rule is about. */
+interface Hit {
+  rule: Rule;
+  name: string;
+  value: unknown;
+  /** Of a list: its attributes, by what follows the prefix. */
+  entries?: Map<string, unknown>;
+}
+
+export interface Found {
+  /** Values of what stays in the attributes, by target, the first one first. */
+  values: Map<Target, unknown[]>;
+  inputs: Map<string, Content>;
+  output: Map<string, Content>;
+  /** Names of the attributes that have become contents. */
+  taken: Set<string>;
+}
+
+/** The values of the attributes, in the order of the table. Each attribute is read once. */
+export function findIn(own: Attributes, span: Span): Found {
+  const hits: Hit[] = [];
+  const lists = new Map<Rule, Map<string, unknown>>();
+  const look = (value: unknown, name: string) => {
+    for (const rule of RULES.get(name) ?? []) hits.push({ rule, name, value });
+    const at = name.search(NUMBER); // <prefix>.<number>.…
+    const prefix = name.slice(0, Math.max(at, 0));
+    const rule = LISTS.get(prefix);
+    if (!rule) return;
+    let entries = lists.get(rule);
+    if (!entries) {
+      lists.set(rule, (entries = new Map()));
+      hits.push({ rule, name: prefix, value: undefined, entries });
+    }
+    entries.set(name.slice(at + 1), value);
+  };
+  own.forEach(look);
+  for (const [name, value] of contentsOfEvents(span)) if (!own.has(name)) look(value, name);
+  hits.sort((a, b) => a.rule.rank - b.rule.rank);
+  const found = collected(hits, own);
+  addMessageEvents(span, found);
+  return found;
+}
+
+const NUMBER = /\.\d/;
+
+/** Contents that older instrumentations put into events. */
+function contentsOfEvents({ events = [] }: Span): Attributes {
+  const contents: Attributes = new Map();
+  for (const { name, attributes } of events)
+    if (name?.startsWith('gen_ai.'))
+      for (const [key, value] of attributesOf(attributes)) contents.set(key, value);
+  return contents;
+}
+
+export const MESSAGE_EVENT = /^gen_ai\.(?:(system|user|assistant|tool)\.message|choice)$/;
+
+/** Messages that are events of their own, as the conventions had them before 2026. */
+function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): void {
+  const messages: Record<'inputs' | 'output', unknown[]> = { inputs: [], output: [] };
+  for (const { name, attributes } of events) {
+    const [event, role = 'assistant'] = MESSAGE_EVENT.exec(name ?? '') ?? [];
+    if (!event) continue;
+    const members = Object.fromEntries(
+      [...attributesOf(attributes)].map(([key, value]) => [key, parsed(value).value]),
+    );
+    const { 'gen_ai.event.content': body, ...others } = members;
+    const message = messageOf(role, { ...others, ...(isObject(body) ? body : {}) });
+    messages[event === 'gen_ai.choice' ? 'output' : 'inputs'].push(message);
+  }
+  for (const [side, list] of [
+    [inputs, messages.inputs],
+    [output, messages.output],
+  ] as const)
+    if (list.length > 0 && !side.has('messages')) side.set('messages', contentOf(list));
+}
+
+/** As lists have it: a choice is its message, and the answer of a tool names its call as chats do. */
+function messageOf(role: string, { message, ...members }: Record<string, unknown>): object {
+  if (isObject(message)) return { ...members, ...message, role: message['role'] ?? role };
+  const { id, ...others } = members;
+  return role === 'tool' && id !== undefined && !('tool_call_id' in others)
+    ? { role, tool_call_id: id, ...others }
+    : { role, ...members, ...(message !== undefined && { message }) };
+}
+
+function collected(hits: readonly Hit[], own: Attributes): Found {
+  const found: Found = {
+    values: new Map(),
+    inputs: new Map(),
+    output: new Map(),
+    taken: new Set(),
+  };
+  for (const hit of hits) {
+    const { target, side } = hit.rule;
+    if (side) addContent(hit, found[side], own, found.taken);
+    else {
+      const isQuoted = typeof hit.value === 'string' && hit.value.startsWith('"');
+      const value = isQuoted ? parsed(hit.value).value : hit.value;
+      const values = found.values.get(target);
+      if (values) values.push(value);
+      else found.values.set(target, [value]);
+    }
+  }
+  return found;
+}
+
+/** Of two values for one member the first one stays. A whole that is no object becomes the member named `WHOLE`. */
+function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: Set<string>): void {
+  const { rule, name, entries } = hit;
+  const content = entries ? spelled(entries) : read(hit, own);
+  if (!content) return;
+  if (!entries) taken.add(name);
+  else for (const path of entries.keys()) taken.add(`${name}.${path}`);
+  const members: [string, Content][] =
+    rule.member === null && isObject(content.value)
+      ? membersOf(content)
+      : [[rule.member ?? wholeName(rule, content), content]];
+  for (const [member, part] of members)
+    if (!to.has(member) || (rule.form === 'mime' && isWhole(member, part.value)))
+      to.set(member, part);
+}
+
+const wholeName = ({ side }: Rule, { value }: Content): string =>
+  side === 'inputs' && isWhole('messages', value) ? 'messages' : WHOLE[side!];
+
+export const WHOLE = { inputs: 'input', output: 'output' };
+
+/** A body as it was sent is whole; spelled as attributes, messages lose parts such as the `type` of tool calls. */
+const isWhole = (member: string, value: unknown) =>
+  member === 'messages' &&
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
+
+function spelled(entries: Map<string, unknown>): Content | undefined {
+  const list = listOf(entries);
+  return list === undefined ? undefined : contentOf(list);
+}
+
+function read({ rule: { form }, name, value }: Hit, own: Attributes): Content {
+  const mime = form === 'mime' ? own.get(name.replace(/value$/, 'mime_type')) : undefined;
+  const isText = form === 'text' || (mime !== undefined && mime !== 'application/json');
+  return isText ? contentOf(value) : parsed(value);
+}

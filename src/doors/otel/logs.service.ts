@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import {
+  type CallMessages,
+  CallMessagesService,
+  isWithinLimits,
+  type Said,
+  tooMuch,
+} from '../../tracing/calls/messages/call-messages.service.js';
+import { ApiError } from '../../platform/errors.js';
+import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
+import { Turn } from '../../platform/time/turn.js';
+import { toldBy, type Told } from './log-messages.js';
+import { PART_CALLS, PART_CHARACTERS, projectsOf, Refusals } from './otel.service.js';
+import type { PartialSuccess } from './otlp.js';
+import type { ReceivedLog } from './otlp-logs.js';
+
+/** What the records of a request say of one call. */
+interface Spoken {
+  projectId: string;
+  id: string;
+  records: number;
+  said: Said[];
+  /** Records by their trace and time, which those that come at one time are numbered by. */
+  places: Map<string, number>;
+}
+
+@Injectable()
+export class LogsService {
+  constructor(private readonly messages: CallMessagesService) {}
+
+  /**
+   * Stores messages for the calls of spans, whether these are there or not, and leaves all other log records. `project` is
+   * what the request's header names.
+   * @throws ApiError when no message could be stored because its project is missing or not the key's.
+   */
+  async export(
+    records: readonly ReceivedLog[],
+    project: string | undefined,
+    caller: Caller,
+  ): Promise<PartialSuccess | null> {
+    const turn = new Turn();
+    const projectOf = projectsOf(project, caller);
+    const refused = new Refusals();
+    const spoken = new Map<string, Spoken>();
+    for (const received of records) {
+      if (turn.isOver) await turn.next();
+      try {
+        const record = received.read();
+        const told = record && toldBy(record);
+        if (told) add(spoken, projectOf(received.origin), told);
+      } catch (error) {
+        refused.add(error as Error);
+      }
+    }
+    if (spoken.size === 0 && refused.first instanceof ApiError) throw refused.first;
+    await this.store([...spoken.values()], caller, refused);
+    return refused.told;
+  }
+
+  private async store(all: Spoken[], caller: Caller, refused: Refusals): Promise<void> {
+    const turn = new Turn();
+    let part = new Map<CallMessages, Spoken>();
+    let characters = 0;
+    const storePart = async () => {
+      for (const [messages, error] of await this.messages.store([...part.keys()], caller))
+        refused.add(error, part.get(messages)!.records);
+      part = new Map();
+      characters = 0;
+    };
+    for (const one of all) {
+      if (turn.isOver) await turn.next();
+      if (!isWithinLimits(one.said)) {
+        refused.add(tooMuch(), one.records);
+        continue;
+      }
+      const messages = messagesOf(one);
+      const { length } = messages.said;
+      if (part.size === PART_CALLS || (part.size > 0 && characters + length > PART_CHARACTERS))
+        await storePart();
+      part.set(messages, one);
+      characters += length;
+    }
+    await storePart();
+  }
+}
+
+function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
+  const { traceId, spanId: id, at } = told;
+  const key = `${projectId}\n${id}`;
+  let one = spoken.get(key);
+  if (!one) spoken.set(key, (one = { projectId, id, records: 0, said: [], places: new Map() }));
+  const moment = `${traceId} ${at}`;
+  const place = one.places.get(moment) ?? 0;
+  one.places.set(moment, place + 1);
+  one.records++;
+  for (const said of told.said) one.said.push({ trace_id: traceId, at, place, ...said });
+}
+
+function messagesOf({ projectId, id, said }: Spoken): CallMessages {
+  const first = said.reduce((least, { at }) => (at < least ? at : least), said[0]!.at);
+  const milliseconds = Number(first.slice(0, -6));
+  return {
+    projectId,
+    id,
+    at: milliseconds > 0 ? new Date(milliseconds).toISOString() : null,
+    said: JSON.stringify(said),
+    isOpaque: said.some(({ value }) => hasOpaqueEscapes(value)),
+  };
+}

@@ -1,0 +1,156 @@
+import { applyDecorators, Headers, Req, StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import type { Request } from 'express';
+import { EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import { basicUserName } from '../../platform/auth/basic.strategy.js';
+import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { holdOf } from '../../platform/http/body-budget.js';
+import { freeBytes } from '../../platform/http/body-bytes.js';
+import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../../platform/http/body.guard.js';
+import { isProjectId } from '../../platform/http/dto.js';
+import { LogsService } from './logs.service.js';
+import { OtelService } from './otel.service.js';
+import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from './otlp.js';
+import { logsOfJson, logsOfProtobuf, logsResponse, mayTell } from './otlp-logs.js';
+
+const PROTOBUF = 'application/x-protobuf';
+/** Bytes of memory for each byte of spans, which are decoded one by one. */
+const DECODED_WEIGHT = 8;
+
+/** How what is exported is read, stored and answered. */
+interface Signal<Item> {
+  /** Whether the bytes may hold something to be stored; if not, they are not read. */
+  mayTell?: (bytes: Uint8Array) => boolean;
+  ofProtobuf: (bytes: Uint8Array) => Promise<Item[]>;
+  ofJson: (bytes: Uint8Array) => Promise<Item[]>;
+  store: (items: Item[], project: string | undefined) => Promise<PartialSuccess | null>;
+  response: typeof spansResponse;
+}
+
+const isProtobuf = (request: Request): boolean => mediaTypeOf(request)[0] === PROTOBUF;
+
+const answered = (
+  isBinary: boolean,
+  response: Signal<never>['response'],
+  partialSuccess: PartialSuccess | null,
+): StreamableFile =>
+  isBinary
+    ? new StreamableFile(response.protobuf(partialSuccess), { type: PROTOBUF })
+    : new StreamableFile(response.json(partialSuccess), { type: 'application/json' });
+
+/** The operation takes an export of a signal, by the name of its message. */
+const Export = (paths: string[], message: string) =>
+  applyDecorators(
+    Operation(paths, 'writer'),
+    NoProjectField('a header or each resource names it, which OtelService checks'),
+    ApiHeader({
+      name: 'project_id',
+      required: false,
+      schema: { type: 'string', example: 'acme/demo' },
+    }),
+    ApiConsumes(PROTOBUF, 'application/json'),
+    ApiProduces(PROTOBUF, 'application/json'),
+    ApiBody({
+      schema: { type: 'object', description: `opentelemetry.proto.collector.${message}` },
+    }),
+  );
+
+const LANGFUSE = 'api/public/otel/v1/traces';
+
+/** The public key of Langfuse's exporter, if it is a project. */
+function publicKeyOf({ path, headers }: Request): string | undefined {
+  if (!path.endsWith(LANGFUSE)) return undefined;
+  const name = basicUserName(headers.authorization);
+  return isProjectId(name) ? name : undefined;
+}
+
+@Resource('otel', EitherAuth())
+export class OtelController {
+  constructor(
+    private readonly otel: OtelService,
+    private readonly messages: LogsService,
+  ) {}
+
+  /**
+   * Takes spans of OTLP/HTTP, in protobuf or JSON, as calls. Bad ones are counted in `partialSuccess`, the rest is stored. The addresses
+   * are those that exporters, Weave and Langfuse use; on the last, a user name of Basic that is a project names it.
+   */
+  @Export(
+    ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
+    'trace.v1.ExportTraceServiceRequest',
+  )
+  @ApiOkResponse({
+    schema: {
+      example: {
+        partialSuccess: { rejectedSpans: '1', errorMessage: 'startTimeUnixNano is required' },
+      },
+    },
+  })
+  traces(
+    @Req() request: Request,
+    @Headers('project_id') header: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    return this.exportItems(request, header ?? publicKeyOf(request), caller, {
+      ofProtobuf: spansOfProtobuf,
+      ofJson: spansOfJson,
+      store: (spans, project) => this.otel.export(spans, project, caller),
+      response: spansResponse,
+    });
+  }
+
+  /**
+   * Takes log records of OTLP/HTTP, in protobuf or JSON. Events of generative AI that carry messages give these to the call of their
+   * span, which may come before or after them. Nothing else is kept.
+   */
+  @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
+  @ApiOkResponse({ schema: { example: {} } })
+  logs(
+    @Req() request: Request,
+    @Headers('project_id') header: string | undefined,
+    @CallerParam() caller: Caller,
+  ): Promise<StreamableFile> {
+    return this.exportItems(request, header, caller, {
+      mayTell,
+      ofProtobuf: logsOfProtobuf,
+      ofJson: logsOfJson,
+      store: (records, project) => this.messages.export(records, project, caller),
+      response: logsResponse,
+    });
+  }
+
+  /** Takes metrics of OTLP/HTTP, for exporters that send them along, and keeps nothing of them. */
+  @Operation(['otel/v1/metrics', 'v1/metrics'], 'writer')
+  @NoProjectField('keeps nothing')
+  @ApiConsumes(PROTOBUF, 'application/json')
+  @ApiProduces(PROTOBUF, 'application/json')
+  @ApiOkResponse({ schema: { example: {} } })
+  ignored(@Req() request: Request): StreamableFile {
+    return answered(isProtobuf(request), spansResponse, null);
+  }
+
+  private async exportItems<Item>(
+    request: Request,
+    project: string | undefined,
+    caller: Caller,
+    signal: Signal<Item>,
+  ): Promise<StreamableFile> {
+    if (isProjectId(project)) caller.assertReaches(project);
+    const isBinary = isProtobuf(request);
+    if (!isBinary) assertJson(request, `${PROTOBUF} or application/json`);
+    const bytes = await readBytes(request);
+    let partialSuccess: PartialSuccess | null = null;
+    try {
+      if (!signal.mayTell || signal.mayTell(bytes)) {
+        if (!isBinary) assertUtf8(bytes);
+        await holdOf(request).add(bytes.length * DECODED_WEIGHT);
+        const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
+        await caller.assertValid();
+        partialSuccess = await signal.store(items, project);
+      }
+    } finally {
+      freeBytes(bytes);
+    }
+    return answered(isBinary, signal.response, partialSuccess);
+  }
+}

@@ -1,0 +1,148 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { CallsService, type WholeCall } from '../../tracing/calls/calls.service.js';
+import { isProjectId } from '../../platform/http/dto.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { Turn } from '../../platform/time/turn.js';
+import { CostsService } from '../../tracing/costs/costs.service.js';
+import { attributesOf } from './attributes.js';
+import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
+import { callOf, type NameModel } from './span-call.js';
+
+@Injectable()
+export class OtelService {
+  constructor(
+    private readonly calls: CallsService,
+    private readonly costs: CostsService,
+  ) {}
+
+  /**
+   * Stores what is good of the spans and tells of the rest. `project` is what the request's header names.
+   * @throws ApiError when no span could be stored because its project is missing or not the key's.
+   */
+  async export(
+    spans: readonly ReceivedSpan[],
+    project: string | undefined,
+    caller: Caller,
+  ): Promise<PartialSuccess | null> {
+    const turn = new Turn();
+    const projectOf = projectsOf(project, caller);
+    const refused = new Refusals();
+    const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
+    let part = new Part();
+    let stored = 0;
+    const store = async () => {
+      for (const answer of await this.calls.storeCalls(part.calls, caller))
+        if ('error' in answer) refused.add(new Error(answer.error.detail));
+      for (const [projectId, traceIds] of part.turnTraces)
+        await this.calls.makeRootsTurns(projectId, [...traceIds]);
+      stored += part.calls.length;
+      part = new Part();
+    };
+    for (const received of spans) {
+      if (turn.isOver) await turn.next();
+      let next: SpanCall;
+      try {
+        const projectId = projectOf(received.origin);
+        const { span, text } = received.read();
+        const { call, documents } = callOf(span, received.origin, projectId, modelName);
+        next = { call, documents: { ...documents, otel_dump: text } };
+      } catch (error) {
+        refused.add(error as Error);
+        continue;
+      }
+      if (!part.hasRoomFor(next)) await store();
+      part.add(next);
+    }
+    if (stored + part.calls.length === 0 && refused.first instanceof ApiError) throw refused.first;
+    await store();
+    return refused.told;
+  }
+}
+
+/** Spans, and what log records say, are stored in parts: one resource may be repeated in thousands of calls, and what waits to be stored is bounded. */
+export const PART_CALLS = 500;
+export const PART_CHARACTERS = 4 * 1024 * 1024;
+
+interface SpanCall extends WholeCall {
+  call: ReturnType<typeof callOf>['call'];
+}
+
+class Part {
+  readonly calls: SpanCall[] = [];
+  /** Traces by project in which a root may become the turn of a thread that a span below it names. */
+  readonly turnTraces = new Map<string, Set<string>>();
+  private characters = 0;
+
+  add(call: SpanCall): void {
+    this.calls.push(call);
+    this.characters += charactersOf(call);
+    const { project_id, trace_id, parent_id, thread_id } = call.call;
+    if ((parent_id === null) === (thread_id !== null)) return;
+    const traceIds = this.turnTraces.get(project_id) ?? new Set();
+    this.turnTraces.set(project_id, traceIds.add(trace_id));
+  }
+
+  hasRoomFor(call: SpanCall): boolean {
+    if (this.calls.length === 0) return true;
+    const characters = this.characters + charactersOf(call);
+    return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
+  }
+}
+
+const charactersOf = ({ documents }: WholeCall) =>
+  Object.values(documents).reduce((sum, text) => sum + text.length, 0);
+
+export class Refusals {
+  count = 0;
+  first: Error | undefined;
+
+  add(error: Error, count = 1): void {
+    this.count += count;
+    this.first ??= error;
+  }
+
+  /** What the exporter is told of them. */
+  get told(): PartialSuccess | null {
+    return this.first
+      ? { rejectedSpans: this.count, errorMessage: this.first.message.slice(0, 1000) }
+      : null;
+  }
+}
+
+/** `projectOf`, asked once for the spans of one origin that follow each other; what it throws is thrown for each. */
+export function projectsOf(header: string | undefined, caller: Caller): (origin: Origin) => string {
+  let last: Origin | undefined;
+  let project: string | undefined;
+  return (origin) => {
+    if (origin !== last || project === undefined) {
+      [last, project] = [origin, undefined];
+      project = projectOf(origin, header, caller);
+    }
+    return project;
+  };
+}
+
+/**
+ * The project of a span: what the header names, else the resource (`project_id`, or `wandb.entity` and
+ * `wandb.project`), else the only one that the key reaches; else, in the only entity that it reaches, the one of Phoenix.
+ */
+function projectOf({ resource }: Origin, header: string | undefined, caller: Caller): string {
+  const attributes = attributesOf(resource.attributes);
+  const both = (entity: unknown, project: unknown) =>
+    entity && project ? `${entity as string}/${project as string}` : undefined;
+  const [scope, ...otherScopes] = caller.scopes;
+  const only = otherScopes.length === 0 && isProjectId(scope) ? scope : undefined;
+  const project =
+    header ??
+    attributes.get('project_id') ??
+    both(attributes.get('wandb.entity'), attributes.get('wandb.project')) ??
+    only ??
+    both(caller.onlyEntity, attributes.get('openinference.project.name'));
+  if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
+  caller.assertReaches(project);
+  return project;
+}
+
+const NO_PROJECT =
+  'must name the project as <entity>/<project>, in a header or in the attributes of the resource';

@@ -1,0 +1,210 @@
+import { fileURLToPath } from 'node:url';
+import protobuf from 'protobufjs';
+import protojson from 'protobufjs/ext/protojson.js';
+import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-text.js';
+import { parseLight } from '../../platform/json/json-weight.js';
+import { Turn } from '../../platform/time/turn.js';
+import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
+import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
+
+/*
+ * OTLP by its published definitions (`proto/`, unchanged from open-telemetry/opentelemetry-proto v1.11.0), which protobufjs
+ * reads. What leaves this file is OTLP/JSON: ProtoJSON, but ids are hexadecimal and enums are numbers. JSON that is spelled as
+ * exporters spell it is taken as it is; any other goes through the message and back.
+ */
+
+const root = new protobuf.Root();
+root.resolvePath = (_origin, file) => fileURLToPath(new URL(`./proto/${file}`, import.meta.url));
+for (const service of ['trace/v1/trace_service', 'logs/v1/logs_service'])
+  root.loadSync(`opentelemetry/proto/collector/${service}.proto`);
+export const typeOf = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
+const REQUEST = typeOf('collector.trace.v1.ExportTraceServiceRequest');
+const RESPONSE = typeOf('collector.trace.v1.ExportTraceServiceResponse');
+const RESOURCE = typeOf('resource.v1.Resource');
+const SCOPE = typeOf('common.v1.InstrumentationScope');
+const SPAN = typeOf('trace.v1.Span');
+
+export interface KeyValue {
+  key?: string;
+  value?: AnyValue;
+}
+
+export interface AnyValue {
+  stringValue?: string;
+  boolValue?: boolean;
+  /** Decimal digits; in JSON a number is as good. */
+  intValue?: string | number;
+  /** "NaN", "Infinity" and "-Infinity" are strings. */
+  doubleValue?: number | string;
+  arrayValue?: { values?: AnyValue[] };
+  kvlistValue?: { values?: KeyValue[] };
+  /** Base64. */
+  bytesValue?: string;
+}
+
+/** A member that is not there has its default: an empty text, 0. */
+export interface Span {
+  traceId?: string;
+  spanId?: string;
+  parentSpanId?: string;
+  name?: string;
+  kind?: number;
+  startTimeUnixNano?: string | number;
+  endTimeUnixNano?: string | number;
+  attributes?: KeyValue[];
+  events?: { name?: string; attributes?: KeyValue[] }[];
+  links?: { traceId?: string; spanId?: string }[];
+  status?: { code?: number; message?: string };
+}
+
+/** Who made a span. */
+export interface Origin {
+  resource: { attributes?: KeyValue[] };
+  scope: { name?: string; version?: string; attributes?: KeyValue[] };
+}
+
+/** What was not read yet. */
+export interface Received<Item> {
+  origin: Origin;
+  /** @throws Error when it is none. */
+  read(): Item;
+}
+
+/** A span, and its text: of JSON as it was sent, of protobuf its OTLP/JSON. */
+export type ReceivedSpan = Received<{ span: Span; text: string }>;
+
+/** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
+export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
+  receive(await protobufIndex(bytes, messageOf(REQUEST)), originOfBytes, (part) => {
+    const span: Span = jsonOfBytes(messageOf(SPAN), part);
+    return { span, text: JSON.stringify(span) };
+  });
+
+/** The same of JSON, which must be UTF-8. Unknown members are ignored. */
+export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
+  receive(await jsonIndex(bytes), originOfText, (part) => {
+    const text = textOf(part);
+    skipValue(text, 0); // throws where it is too deep to be stored
+    const json = parsed(text);
+    const span = isPlain(messageOf(SPAN), json) ? json : spanJson(spanMessage(json));
+    return { span, text };
+  });
+
+type Decode = (type: protobuf.Type, bytes: Uint8Array) => Json;
+export const originOfBytes: Decode = (type, part) => jsonOfBytes(messageOf(type), part);
+export const originOfText: Decode = (type, part) => jsonOf(type, parsed(textOf(part)));
+
+/** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
+export async function receive<Item>(
+  groups: readonly SpanGroup[],
+  decode: Decode,
+  readItem: (bytes: Uint8Array) => Item,
+): Promise<Received<Item>[]> {
+  const turn = new Turn();
+  const resources = new Map<SpanGroup['owner'], Json>();
+  const items: Received<Item>[] = [];
+  const canonical = (type: protobuf.Type, bytes: Uint8Array | undefined): Json => {
+    try {
+      return bytes ? decode(type, bytes) : {};
+    } catch (error) {
+      throw noRequest((error as Error).message);
+    }
+  };
+  for (const { owner, scope, spans: parts } of groups) {
+    if (turn.isOver) await turn.next();
+    const resource = resources.get(owner) ?? canonical(RESOURCE, owner.resource);
+    resources.set(owner, resource);
+    const origin = { resource, scope: canonical(SCOPE, scope) };
+    for (const part of parts) {
+      const read = () => {
+        if (typeof part === 'string') throw new Error(part);
+        return readItem(part);
+      };
+      items.push({ origin, read });
+    }
+  }
+  return items;
+}
+
+/** What the exporter is told: nothing when all spans were stored. */
+export interface PartialSuccess {
+  rejectedSpans: number;
+  errorMessage: string;
+}
+
+/** Answers of one signal, by the name that its response has for how many were refused. */
+export function responsesOf(response: protobuf.Type, rejected: string) {
+  const message = (told: PartialSuccess | null) =>
+    response.fromObject(
+      told
+        ? { partialSuccess: { [rejected]: told.rejectedSpans, errorMessage: told.errorMessage } }
+        : {},
+    );
+  return {
+    json: (told: PartialSuccess | null): Uint8Array =>
+      Buffer.from(JSON.stringify(protojson.toJson(response, message(told)))),
+    protobuf: (told: PartialSuccess | null): Uint8Array => response.encode(message(told)).finish(),
+  };
+}
+
+export const spansResponse = responsesOf(RESPONSE, 'rejectedSpans');
+
+type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
+
+export const LENIENT = { ignoreUnknownFields: true };
+
+export const textOf = (bytes: Uint8Array) =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+
+/** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
+export const parsed = (text: string): Json =>
+  Object(parseLight(text, hasOpaqueEscapes(text) ? wellFormed : undefined));
+
+const wellFormed = (_key: string, value: unknown) =>
+  typeof value === 'string' ? Buffer.from(value).toString() : value;
+
+/** A message without ids or enums. */
+const jsonOf = (type: protobuf.Type, json: Json): Json =>
+  isPlain(messageOf(type), json)
+    ? json
+    : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
+
+/** OTLP/JSON as a message. */
+function spanMessage(json: Json): SpanMessage {
+  const links = Array.isArray(json['links'])
+    ? json['links'].map((link) => withIds(Object(link), hexToBase64))
+    : (json['links'] ?? null);
+  return protojson.fromJson(SPAN, withIds({ ...json, links }, hexToBase64), LENIENT);
+}
+
+/** A message as OTLP/JSON. */
+function spanJson(message: SpanMessage): Span {
+  const json: Json = protojson.toJson(SPAN, message);
+  const links = json['links'] as Json[] | undefined;
+  return {
+    ...withIds(json, base64ToHex),
+    ...(links && { links: links.map((link) => withIds(link, base64ToHex)) }),
+    ...(message.kind && { kind: message.kind }),
+    ...(message.status && {
+      status: {
+        ...(json['status'] as Span['status']),
+        ...(message.status.code && { code: message.status.code }),
+      },
+    }),
+  };
+}
+
+export function withIds(json: Json, spelled: (id: unknown) => unknown): Json {
+  const copy = { ...json };
+  for (const name of ['traceId', 'spanId', 'parentSpanId'])
+    if (Object.hasOwn(copy, name)) copy[name] = spelled(copy[name]);
+  return copy;
+}
+
+export function hexToBase64(id: unknown): unknown {
+  if (typeof id !== 'string') return id;
+  if (!/^([0-9a-f]{2})*$/i.test(id)) throw new Error('an id must be hexadecimal');
+  return Buffer.from(id, 'hex').toString('base64');
+}
+
+export const base64ToHex = (id: unknown) => Buffer.from(String(id), 'base64').toString('hex');

@@ -1,0 +1,248 @@
+import { isUtf8 } from 'node:buffer';
+import protobuf from 'protobufjs';
+import { isObject } from '../../platform/json/is-object.js';
+
+/*
+ * Messages by their published definitions, straight from the wire to OTLP/JSON: ProtoJSON, but ids are hexadecimal and
+ * enums are numbers. protobufjs reads the definitions and the wire; its own way, by a message object and then `toJson`, takes
+ * several times as long (docs/adr/0053-otlp-in-one-pass.md). The tests hold both ways equal.
+ */
+
+export type Json = Record<string, unknown>;
+
+type Kind =
+  'string' | 'bytes' | 'id' | 'bool' | 'int64' | 'fixed64' | 'double' | 'number' | 'message';
+
+interface Field {
+  /** The name in ProtoJSON. */
+  name: string;
+  /** Place in the definition, which is the order of JSON. */
+  at: number;
+  kind: Kind;
+  wire: number;
+  isRepeated: boolean;
+  isOneOf: boolean;
+  /** Values that are not written, because absence means the same. */
+  standard: unknown;
+  message: Message | undefined;
+  read: (reader: protobuf.Reader) => unknown;
+}
+
+/** What a decoder knows of a message. */
+export interface Message {
+  byId: readonly (Field | undefined)[];
+  byName: ReadonlyMap<string, Field>;
+}
+
+export const LENGTH_DELIMITED = 2;
+/** Messages inside messages: as deep as protobufjs goes. */
+export const MAX_MESSAGES_DEEP = 100;
+
+const messages = new Map<protobuf.Type, Message>();
+
+export function messageOf(type: protobuf.Type): Message {
+  const known = messages.get(type);
+  if (known) return known;
+  const byId: (Field | undefined)[] = [];
+  const byName = new Map<string, Field>();
+  const message = { byId, byName };
+  messages.set(type, message); // before its fields, since messages hold themselves
+  for (const [at, field] of type.fieldsArray.entries()) {
+    const made = fieldOf(field.resolve(), at);
+    byId[field.id] = made;
+    byName.set(made.name, made);
+  }
+  return message;
+}
+
+const ID_FIELDS = ['traceId', 'spanId', 'parentSpanId'];
+/** The types that the definitions use: what they become, wire type, default, reader. */
+const SCALARS: Record<string, [Kind, wire: number, standard: unknown, Field['read']]> = {
+  string: ['string', LENGTH_DELIMITED, '', textOf],
+  bytes: ['bytes', LENGTH_DELIMITED, '', (reader) => bytesOf(reader, 'base64')],
+  bool: ['bool', 0, false, (reader) => reader.bool()],
+  int32: ['number', 0, 0, (reader) => reader.int32()],
+  uint32: ['number', 0, 0, (reader) => reader.uint32()],
+  fixed32: ['number', 5, 0, (reader) => reader.fixed32()],
+  int64: ['int64', 0, '0', int64Of],
+  fixed64: ['fixed64', 1, '0', fixed64Of],
+  double: ['double', 1, 0, doubleOf],
+};
+const NO_SCALAR = ['message', LENGTH_DELIMITED, undefined, () => undefined] as const;
+
+function fieldOf(field: protobuf.Field, at: number): Field {
+  const { name, resolvedType } = field;
+  const isId = ID_FIELDS.includes(name);
+  const isMessage = resolvedType instanceof protobuf.Type;
+  const scalar = SCALARS[resolvedType instanceof protobuf.Enum ? 'int32' : field.type];
+  if (!isMessage && !scalar) throw new Error(`OTLP has a type that is not read: ${field.type}`);
+  const [kind, wire, standard, read] = scalar ?? NO_SCALAR;
+  return {
+    name,
+    at,
+    kind: isId ? 'id' : kind,
+    wire,
+    isRepeated: field.repeated,
+    isOneOf: field.partOf !== null,
+    standard,
+    message: isMessage ? messageOf(resolvedType) : undefined,
+    read: isId ? (reader) => bytesOf(reader, 'hex') : read,
+  };
+}
+
+/** @throws Error when the bytes are no such message */
+export function jsonOfBytes(message: Message, bytes: Uint8Array): Json {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return new Decoder(protobuf.Reader.create(buffer)).message(message, bytes.length, {});
+}
+
+class Decoder {
+  private depth = 0;
+
+  constructor(private readonly reader: protobuf.Reader) {}
+
+  /** Reads into `json`, since parts of one message may come apart. */
+  message({ byId }: Message, end: number, json: Json): Json {
+    const { reader } = this;
+    if (this.depth > MAX_MESSAGES_DEEP) throw new Error('max depth exceeded');
+    if (end > reader.len) throw new RangeError('a field ends behind its message');
+    let last = -1;
+    let isSorted = true;
+    for (const _ in json) isSorted = false;
+    while (reader.pos < end) {
+      const tag = reader.tag();
+      const field = byId[tag >>> 3];
+      if (!field || field.wire !== (tag & 7)) {
+        reader.skipType(tag & 7, this.depth, tag >>> 3);
+        continue;
+      }
+      if (field.at < last) isSorted = false;
+      last = field.at;
+      this.field(field, json);
+    }
+    if (reader.pos !== end) throw new RangeError('a field ends behind its message');
+    return isSorted ? json : sorted(json, byId);
+  }
+
+  private field(field: Field, json: Json): void {
+    const { name, message, isOneOf } = field;
+    if (isOneOf) clearOthers(json, name);
+    if (field.isRepeated) {
+      const list = (json[name] ??= []) as unknown[];
+      list.push(message ? this.inner(message, {}) : field.read(this.reader));
+    } else if (message) json[name] = this.inner(message, (json[name] ?? {}) as Json);
+    else {
+      const value = field.read(this.reader);
+      if (isOneOf || !Object.is(value, field.standard)) json[name] = value;
+      else if (json[name] !== undefined) delete json[name]; // the last one counts
+    }
+  }
+
+  private inner(message: Message, json: Json): Json {
+    const length = this.reader.size();
+    this.depth++;
+    const inner = this.message(message, this.reader.pos + length, json);
+    this.depth--;
+    return inner;
+  }
+}
+
+/** Of the members of a oneof the last one counts. All members of such a message are of its only oneof. */
+function clearOthers(json: Json, name: string): void {
+  for (const other in json) if (other !== name) delete json[other];
+}
+
+function sorted(json: Json, byId: Message['byId']): Json {
+  const fields = byId.filter((field) => field !== undefined).toSorted((a, b) => a.at - b.at);
+  return Object.fromEntries(
+    fields.flatMap(({ name }) => (json[name] === undefined ? [] : [[name, json[name]]])),
+  );
+}
+
+/** @throws Error when it is not UTF-8 */
+function textOf(reader: protobuf.Reader): string {
+  const [start, end] = spanOf(reader);
+  const bytes = reader.buf as Buffer;
+  const text = bytes.toString('utf8', start, end);
+  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end)))
+    throw new Error('a text is not UTF-8');
+  return text;
+}
+
+function bytesOf(reader: protobuf.Reader, encoding: 'hex' | 'base64'): string {
+  const [start, end] = spanOf(reader);
+  return (reader.buf as Buffer).toString(encoding, start, end);
+}
+
+function spanOf(reader: protobuf.Reader): [start: number, end: number] {
+  const length = reader.size();
+  const start = reader.pos;
+  const end = start + length;
+  if (end > reader.len) throw new RangeError('a field ends behind its message');
+  reader.pos = end;
+  return [start, end];
+}
+
+/** Decimal digits. */
+function int64Of(reader: protobuf.Reader): string {
+  const { high, low } = reader.int64() as { high: number; low: number };
+  if (high === 0 && low >= 0) return `${low}`;
+  return ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
+}
+
+/** Decimal digits. */
+function fixed64Of(reader: protobuf.Reader): string {
+  const low = reader.fixed32();
+  const high = reader.fixed32();
+  return ((BigInt(high) << 32n) | BigInt(low)).toString();
+}
+
+function doubleOf(reader: protobuf.Reader): number | string {
+  const number = reader.double();
+  return Number.isFinite(number) ? number : String(number);
+}
+
+/** 64-bit numbers that are in range by their length; `int64` may be negative. */
+const FIXED64 = /^\d{1,19}$/;
+const INT64 = /^-?\d{1,18}$/;
+const HEX = /^(?:[0-9a-f]{2})*$/;
+const MAX_INT32 = 2 ** 31 - 1;
+
+/** How exporters spell values of JSON. */
+const IS_PLAIN: Record<Kind, (value: unknown) => boolean> = {
+  string: (value) => typeof value === 'string',
+  id: (value) => typeof value === 'string' && HEX.test(value),
+  bool: (value) => typeof value === 'boolean',
+  int64: (value) => (typeof value === 'string' ? INT64.test(value) : Number.isSafeInteger(value)),
+  fixed64: (value) =>
+    typeof value === 'string'
+      ? FIXED64.test(value)
+      : Number.isSafeInteger(value) && (value as number) >= 0,
+  double: (value) => typeof value === 'number',
+  number: (value) =>
+    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_INT32,
+  bytes: () => false,
+  message: () => false,
+};
+
+/**
+ * Whether a JSON value is such a message, spelled as exporters spell it. One that is not may still be one: ProtoJSON has
+ * other names, spellings and rules.
+ */
+export function isPlain({ byName }: Message, json: unknown, depth = 0): boolean {
+  if (!isObject(json) || depth > MAX_MESSAGES_DEEP) return false;
+  let oneOfs = 0;
+  for (const name in json) {
+    const field = byName.get(name);
+    if (!field || (field.isOneOf && ++oneOfs > 1)) return false;
+    const value = json[name];
+    const isGood = field.isRepeated
+      ? Array.isArray(value) && value.every((item) => isPlainValue(field, item, depth))
+      : isPlainValue(field, value, depth);
+    if (!isGood) return false;
+  }
+  return true;
+}
+
+const isPlainValue = ({ kind, message }: Field, value: unknown, depth: number): boolean =>
+  message ? isPlain(message, value, depth + 1) : IS_PLAIN[kind](value);

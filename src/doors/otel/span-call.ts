@@ -1,0 +1,215 @@
+import { type Attributes, attributesOf, type Content, parsed } from './attributes.js';
+import { USAGE_NAMES } from './conventions.js';
+import { findIn, type Found, WHOLE } from './found.js';
+import { isObject } from '../../platform/json/is-object.js';
+import type { Origin, Span } from './otlp.js';
+
+/** A span that cannot become a call; the message says why. */
+export class InvalidSpan extends Error {}
+
+const MAX_NAME = 1024;
+const MAX_EXCEPTION = 1024 * 1024;
+
+/** The free-form members as JSON texts; those of an end are there when the span has ended. */
+interface Documents {
+  attributes: string;
+  inputs: string;
+  output?: string;
+  summary?: string;
+}
+
+/**
+ * The call that a span is, without `otel_dump`. Contents move from the attributes to `inputs` and `output`; all other
+ * attributes stay under their own names. A span without an end is a call that runs.
+ * @throws InvalidSpan
+ */
+export function callOf(
+  span: Span,
+  origin: Origin,
+  projectId: string,
+  modelName: NameModel = (model) => model,
+) {
+  const own = attributesOf(span.attributes);
+  const found = findIn(own, span);
+  const { values } = found;
+  const id = idOf(span.spanId, 16, 'spanId');
+  const parentId = span.parentSpanId ? idOf(span.parentSpanId, 16, 'parentSpanId') : null;
+  const thread = firstText(values.get('thread'));
+  const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
+  const hasEnded = isSet(span.endTimeUnixNano);
+  const call = {
+    project_id: projectId,
+    id,
+    trace_id: idOf(span.traceId, 32, 'traceId'),
+    parent_id: parentId,
+    op_name: nameOf(span.name),
+    display_name: firstText(values.get('display_name')) ?? null,
+    started_at: timeOf(span.startTimeUnixNano, 'startTimeUnixNano'),
+    thread_id: thread ?? null,
+    turn_id: isTurn ? id : null,
+    ...(hasEnded && {
+      ended_at: timeOf(span.endTimeUnixNano, 'endTimeUnixNano'),
+      exception: exceptionOf(span, values),
+    }),
+  };
+  const documents: Documents = {
+    attributes: attributesText(own, found.taken, origin),
+    inputs: objectOf(found.inputs),
+    ...(hasEnded && {
+      output: outputOf(found.output),
+      summary: JSON.stringify(summaryOf(found, span, modelName)),
+    }),
+  };
+  return { call, documents };
+}
+
+const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
+
+function nameOf(name: string | undefined): string {
+  if (!name) return 'span';
+  return name.length <= MAX_NAME ? name : Array.from(name).slice(0, MAX_NAME).join('');
+}
+
+const quotedNames = new Map<string, string>();
+
+/** `"name":`; the names of attributes are few and come again. */
+function quoted(name: string): string {
+  const known = quotedNames.get(name);
+  if (known) return known;
+  const text = `${JSON.stringify(name)}:`;
+  if (name.length <= 64 && quotedNames.size < 2000) quotedNames.set(name, text);
+  return text;
+}
+
+function objectOf(members: Map<string, Content>): string {
+  let text = '';
+  for (const [name, part] of members) text += `${text ? ',' : '{'}${quoted(name)}${part.text}`;
+  return text ? `${text}}` : '{}';
+}
+
+/** An output that is one value is that value, an empty one null. */
+const outputOf = (members: Map<string, Content>): string =>
+  members.size === 0
+    ? 'null'
+    : members.size === 1 && members.has(WHOLE.output)
+      ? members.get(WHOLE.output)!.text
+      : objectOf(members);
+
+/** The remaining attributes after resource and scope; an attribute of the span replaces one of those of the same name. */
+function attributesText(own: Attributes, taken: Set<string>, origin: Origin): string {
+  let text = own.has('resource') || own.has('scope') ? '' : originText(origin);
+  if (!text) {
+    const { resource, scope } = originOf(origin);
+    const parts = { resource, scope, ...Object.fromEntries(own) };
+    return JSON.stringify(
+      Object.fromEntries(Object.entries(parts).filter(([name]) => !taken.has(name))),
+    );
+  }
+  for (const [name, value] of own)
+    if (!taken.has(name)) text += `,${quoted(name)}${JSON.stringify(value)}`;
+  return `${text}}`;
+}
+
+const originOf = ({ resource, scope }: Origin) => ({
+  resource: Object.fromEntries(attributesOf(resource.attributes)),
+  scope: { name: scope.name, version: scope.version },
+});
+
+const originTexts = new WeakMap<Origin, string>();
+
+/** `{"resource":…,"scope":…`, the same for all spans of an origin. */
+function originText(origin: Origin): string {
+  let text = originTexts.get(origin);
+  if (!text) originTexts.set(origin, (text = JSON.stringify(originOf(origin)).slice(0, -1)));
+  return text;
+}
+
+/** The first of the values that is a text or a number, as text; empty ones do not count. */
+function firstText(values: readonly unknown[] = []): string | undefined {
+  const value = values.find(
+    (one) => typeof one === 'number' || (typeof one === 'string' && one !== ''),
+  );
+  return value === undefined ? undefined : `${value as string | number}`;
+}
+
+/** The name under which the prices know a model of a provider. */
+export type NameModel = (model: string, provider: string | undefined) => string;
+
+const USAGE = Object.entries(USAGE_NAMES).map(([member, names]) => ({
+  member,
+  target: `usage.${member}` as const,
+  names,
+}));
+
+function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
+  const { values } = found;
+  const usage: Record<string, number> = {};
+  const [object] = (values.get('usage') ?? []).map((value) => parsed(value).value).filter(isObject);
+  for (const { member, target, names } of USAGE) {
+    const own = values.get(target)?.find((value) => value !== null);
+    const count = Number(
+      own ?? names.map((name) => object?.[name]).find((value) => (value ?? null) !== null),
+    );
+    if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
+  }
+  if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
+  const model = firstText(values.get('model'));
+  const name = model ? nameOf(model, firstText(values.get('provider'))) : 'unknown';
+  return { usage: { [name]: { requests: 1, ...usage } } };
+}
+
+const INTERNAL = 1; // SPAN_KIND_INTERNAL
+
+/**
+ * Whether the usage of a span adds up that of the spans below it, which say it themselves: operations of Vercel above the
+ * calls of models, and agents and workflows that run in the process.
+ */
+function isSum({ values }: Found, { kind }: Span): boolean {
+  const isInternal = !kind || kind === INTERNAL;
+  const operations = values.get('operation') ?? [];
+  return operations.some(
+    (operation) =>
+      (typeof operation === 'string' && /^ai\.[^.]+$/.test(operation)) ||
+      (isInternal && /^(invoke_agent|invoke_workflow)$/.test(String(operation))),
+  );
+}
+
+const ERROR = 2; // STATUS_CODE_ERROR
+
+/** Of a span that failed: its exception event, or what its status says. */
+function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']): string | null {
+  const message = firstText([status.message, ...(values.get('error') ?? [])]);
+  if (status.code !== ERROR && values.get('error_level')?.[0] !== 'ERROR') return null;
+  const event = attributesOf(events.findLast(({ name }) => name === 'exception')?.attributes);
+  const named = ['exception.type', 'exception.message'].flatMap(
+    (name) => firstText([event.get(name)]) ?? [],
+  );
+  const text = firstText([event.get('exception.stacktrace')]) ?? named.join(': ');
+  return (text || message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
+}
+
+/** Whether a hexadecimal id has so many digits, not all of them 0. */
+export const isId = (hex: string, length: number): boolean =>
+  hex.length === length && !/^0+$/.test(hex);
+
+function idOf(hex: string | undefined, length: number, name: string): string {
+  if (hex === undefined || !isId(hex, length))
+    throw new InvalidSpan(`${name} must be ${length / 2} bytes that are not all zero`);
+  return hex;
+}
+
+/** Nanoseconds since 1970 as ISO 8601 with microseconds; finer ones are cut off. */
+function timeOf(nanos: string | number | undefined, name: string): string {
+  if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
+  const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
+  return `${secondOf(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;
+}
+
+/** The last one: spans that come together began at about the same time. */
+let second = { digits: '', text: '' };
+
+function secondOf(digits: string): string {
+  if (digits !== second.digits)
+    second = { digits, text: new Date(Number(digits) * 1000).toISOString().slice(0, 19) };
+  return second.text;
+}

@@ -1,0 +1,356 @@
+import protobuf from 'protobufjs';
+import { ApiError } from '../../platform/errors.js';
+import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
+import { Turn } from '../../platform/time/turn.js';
+import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-json.js';
+
+/*
+ * Where the spans of an export request lie in its bytes. This comes before anything is decoded, since eight kilobytes
+ * can inflate to millions of empty spans, and each would become objects a hundred times its size. Exporters send 512
+ * spans by default and some thousands at most. Log records lie in their requests as spans do, and have the same limits.
+ */
+
+export const MAX_SPANS = 10_000;
+/** Fields of the whole request: an attribute with a text is four of them, a number in a list two. */
+export const MAX_FIELDS = 1_000_000;
+/** The same for one span, which is decoded in one go. */
+export const MAX_SPAN_FIELDS = 50_000;
+export const MAX_SPAN_BYTES = 8 * 1024 * 1024;
+/** Resources and scopes, each counted for every span that it is stored with. */
+export const MAX_ORIGIN_BYTES = 64 * 1024 * 1024;
+
+/** The names in a signal of OTLP of the containers of its items, and of an item. */
+export interface Signal {
+  resources: string;
+  scopes: string;
+  items: string;
+  item: string;
+}
+
+const SPANS: Signal = {
+  resources: 'resourceSpans',
+  scopes: 'scopeSpans',
+  items: 'spans',
+  item: 'span',
+};
+export const LOGS: Signal = {
+  resources: 'resourceLogs',
+  scopes: 'scopeLogs',
+  items: 'logRecords',
+  item: 'log record',
+};
+
+/** The spans of one scope. The bytes are parts of the body, and absent where the body has none. */
+export interface SpanGroup {
+  owner: { resource?: Uint8Array };
+  scope?: Uint8Array;
+  spans: SpanBytes[];
+}
+
+/** A span over its limits is left undecoded, and refused by itself with this reason. */
+type SpanBytes = Uint8Array | string;
+
+export const noRequest = (why: string) =>
+  new ApiError('invalid_request', `the body is no OTLP export request: ${why.slice(0, 200)}`);
+
+const tooLarge = (what: string, limit: number) =>
+  new ApiError('too_large', `${what}, over the limit of ${limit}: send smaller batches`);
+
+class Counts {
+  private spans = 0;
+  private fields = 0;
+  private fieldsBefore = 0;
+
+  constructor(private readonly signal: Signal) {}
+
+  addField(): void {
+    if (++this.fields > MAX_FIELDS)
+      throw tooLarge('the request holds too many fields and values', MAX_FIELDS);
+  }
+
+  begin(kind: Kept): void {
+    if (kind === 'span' && ++this.spans > MAX_SPANS)
+      throw tooLarge(`the request holds too many ${this.signal.items}`, MAX_SPANS);
+    this.fieldsBefore = this.fields;
+  }
+
+  /** What ends, or why it is refused. */
+  end(kind: Kept, bytes: Uint8Array): SpanBytes {
+    const fields = this.fields - this.fieldsBefore;
+    if (bytes.length <= MAX_SPAN_BYTES && fields <= MAX_SPAN_FIELDS) return bytes;
+    const what = kind === 'span' ? this.signal.item : kind;
+    return bytes.length > MAX_SPAN_BYTES
+      ? `a ${what} holds ${bytes.length} bytes, over the limit of ${MAX_SPAN_BYTES}`
+      : `a ${what} holds ${fields} fields and values, over the limit of ${MAX_SPAN_FIELDS}`;
+  }
+}
+
+/** What is decoded in one go. */
+type Kept = 'resource' | 'scope' | 'span';
+
+/** The groups of spans under way. */
+class Groups {
+  list: SpanGroup[] = [];
+  private owner: SpanGroup['owner'] = {};
+
+  beginResource(): void {
+    this.owner = {};
+  }
+
+  beginScope(): void {
+    this.list.push({ owner: this.owner, spans: [] });
+  }
+
+  /** @throws ApiError `too_large` for a resource or scope over its limits */
+  keep(kind: Kept, part: SpanBytes): void {
+    const group = this.list.at(-1)!;
+    if (kind === 'span') group.spans.push(part);
+    else if (typeof part === 'string') throw new ApiError('too_large', part);
+    else if (kind === 'resource') this.owner.resource = part;
+    else group.scope = part;
+  }
+}
+
+function checkOrigins(groups: readonly SpanGroup[]): void {
+  let bytes = 0;
+  for (const { owner, scope, spans } of groups)
+    bytes += spans.length * ((owner.resource?.length ?? 0) + (scope?.length ?? 0));
+  if (bytes > MAX_ORIGIN_BYTES)
+    throw tooLarge(
+      `the resources and scopes, repeated for each of their spans, hold ${bytes} bytes`,
+      MAX_ORIGIN_BYTES,
+    );
+}
+
+/** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
+type Kind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
+
+/** @throws ApiError `invalid_request`, `too_large` */
+export async function protobufIndex(
+  bytes: Uint8Array,
+  request: Message,
+  signal = SPANS,
+): Promise<SpanGroup[]> {
+  const walk = new ProtobufWalk(bytes, signal);
+  const turn = new Turn();
+  try {
+    for (const _ of walk.inside(request, 'request', bytes.length))
+      if (turn.isOver) await turn.next();
+  } catch (error) {
+    throw error instanceof ApiError ? error : noRequest((error as Error).message);
+  }
+  checkOrigins(walk.groups.list);
+  return walk.groups.list;
+}
+
+class ProtobufWalk {
+  readonly groups = new Groups();
+  private readonly counts: Counts;
+  private readonly kinds: Record<string, Kind>;
+  private readonly reader: protobuf.Reader;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    signal: Signal,
+  ) {
+    this.counts = new Counts(signal);
+    this.kinds = kindsOf(signal);
+    this.reader = protobuf.Reader.create(bytes);
+  }
+
+  /** Pauses after each message on the way to the spans. */
+  *inside(message: Message, kind: Kind, end: number): Generator<void> {
+    const { reader } = this;
+    while (reader.pos < end) {
+      const field = this.nextField(message, end);
+      if (!field) continue;
+      const { start, stop } = field;
+      const inner = this.kinds[`${kind}.${field.name}`];
+      if (inner === 'resourceSpans') this.groups.beginResource();
+      if (inner === 'scopeSpans') this.groups.beginScope();
+      if (inner === 'resourceSpans' || inner === 'scopeSpans')
+        yield* this.inside(field.message, inner, stop);
+      else this.keep(inner as Kept | undefined, field.message, start, stop);
+      reader.pos = stop;
+      yield;
+    }
+  }
+
+  private keep(kind: Kept | undefined, message: Message, start: number, stop: number): void {
+    if (kind) this.counts.begin(kind);
+    this.count(message, stop, 1);
+    if (kind) this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, stop)));
+  }
+
+  private count(message: Message, end: number, depth: number): void {
+    const { reader } = this;
+    if (depth > MAX_MESSAGES_DEEP) return; // what lies deeper is never decoded, and fails its span
+    while (reader.pos < end) {
+      const field = this.nextField(message, end);
+      if (!field) continue;
+      this.count(field.message, field.stop, depth + 1);
+      reader.pos = field.stop;
+    }
+  }
+
+  /** Counts a field. One that holds a message stands before it then, of any other it is behind. */
+  private nextField({ byId }: Message, end: number) {
+    const { reader } = this;
+    this.counts.addField();
+    const tag = reader.uint32();
+    if ((tag & 7) !== LENGTH_DELIMITED) {
+      reader.skipType(tag & 7);
+      if (reader.pos > end) throw new RangeError('a field ends behind its message');
+      return undefined;
+    }
+    const stop = reader.uint32() + reader.pos;
+    if (stop > end) throw new RangeError('a field ends behind its message');
+    const known = byId[tag >>> 3];
+    if (known?.message)
+      return { name: known.name, message: known.message, start: reader.pos, stop };
+    reader.pos = stop;
+    return undefined;
+  }
+}
+
+const kindsOf = ({ resources, scopes, items }: Signal): Record<string, Kind> => ({
+  [`request.${resources}`]: 'resourceSpans',
+  'resourceSpans.resource': 'resource',
+  [`resourceSpans.${scopes}`]: 'scopeSpans',
+  'scopeSpans.scope': 'scope',
+  [`scopeSpans.${items}`]: 'span',
+});
+
+/** Bytes that are scanned between two looks at the clock. */
+const SCANNED_AT_ONCE = 256 * 1024;
+
+/** @throws ApiError `invalid_json`, `invalid_request`, `too_large` */
+export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<SpanGroup[]> {
+  const walk = new JsonWalk(bytes, signal);
+  const turn = new Turn();
+  try {
+    for (let at = 0; at < bytes.length; at += SCANNED_AT_ONCE) {
+      if (turn.isOver) await turn.next();
+      walk.scan(at, Math.min(at + SCANNED_AT_ONCE, bytes.length));
+    }
+    walk.end();
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error;
+    throw new ApiError('invalid_json', `the body is not valid JSON, at byte ${error.at}`);
+  }
+  checkOrigins(walk.groups.list);
+  return walk.groups.list;
+}
+
+/** The members and elements that are gone into, or kept; a list has `*` for its elements. */
+const jsonKindsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+  [`request.${resources}`]: 'resources',
+  'resources.*': 'resourceSpans',
+  'resourceSpans.resource': 'resource',
+  [`resourceSpans.${scopes}`]: 'scopes',
+  'scopes.*': 'scopeSpans',
+  'scopeSpans.scope': 'scope',
+  [`scopeSpans.${items}`]: 'spans',
+  'spans.*': 'span',
+});
+/** Lists by the name that the client knows. */
+const listsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+  resources,
+  scopes,
+  spans: items,
+});
+const KEPT = ['resource', 'scope', 'span'];
+
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+const LETTER_N = 0x6e;
+
+class JsonWalk implements ScanListener {
+  readonly groups = new Groups();
+  private readonly counts: Counts;
+  private readonly kinds: Record<string, string>;
+  private readonly lists: Record<string, string>;
+  private readonly scanner = new JsonScanner(this);
+  /** What was gone into. */
+  private readonly path: string[] = [];
+  /** Containers around the next value. */
+  private depth = 0;
+  private name = '';
+  private chunkAt = 0;
+  private kept: { kind: Kept; start: number } | null = null;
+  /** Groups before the resource under way: a list that comes twice replaces the first one. */
+  private groupsBefore = 0;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    signal: Signal,
+  ) {
+    this.counts = new Counts(signal);
+    this.kinds = jsonKindsOf(signal);
+    this.lists = listsOf(signal);
+    this.scanner.watch = Infinity;
+  }
+
+  scan(start: number, end: number): void {
+    this.chunkAt = start;
+    this.scanner.write(this.bytes.subarray(start, end));
+  }
+
+  end(): void {
+    this.chunkAt = this.bytes.length;
+    this.scanner.end();
+  }
+
+  key(key: string): void {
+    this.name = key;
+  }
+
+  valueStart(at: number, firstByte: number): void {
+    this.counts.addField();
+    const isEntered = this.depth === this.path.length;
+    if (firstByte === OPEN_BRACE || firstByte === OPEN_BRACKET) this.depth++;
+    if (!isEntered) return;
+    const parent = this.path.at(-1);
+    const kind = parent
+      ? this.kinds[`${parent}.${this.lists[parent] ? '*' : this.name}`]
+      : 'request';
+    if (kind && KEPT.includes(kind)) this.keepFrom(kind as Kept, this.chunkAt + at);
+    else if (kind) this.goInto(kind, firstByte);
+  }
+
+  valueEnd(end: number, depth: number): void {
+    this.depth = depth;
+    if (depth < this.path.length) this.path.pop();
+    else if (this.kept && depth === this.path.length) this.keep(this.kept, this.chunkAt + end);
+  }
+
+  private goInto(kind: string, firstByte: number): void {
+    const list = this.lists[kind];
+    if (firstByte === (list ? OPEN_BRACKET : OPEN_BRACE)) {
+      this.path.push(kind);
+      this.enter(kind);
+    } else if (kind === 'request') throw noRequest('it must be an object');
+    else if (list && firstByte !== LETTER_N) throw noRequest(`${list} must be an array`);
+  }
+
+  private enter(kind: string): void {
+    const { groups } = this;
+    if (kind === 'resources') groups.list = [];
+    else if (kind === 'resourceSpans') {
+      groups.beginResource();
+      this.groupsBefore = groups.list.length;
+    } else if (kind === 'scopes') groups.list.length = this.groupsBefore;
+    else if (kind === 'scopeSpans') groups.beginScope();
+    else if (kind === 'spans') groups.list.at(-1)!.spans = [];
+  }
+
+  private keepFrom(kind: Kept, start: number): void {
+    this.kept = { kind, start };
+    this.counts.begin(kind);
+  }
+
+  private keep({ kind, start }: { kind: Kept; start: number }, end: number): void {
+    this.kept = null;
+    this.groups.keep(kind, this.counts.end(kind, this.bytes.subarray(start, end)));
+  }
+}

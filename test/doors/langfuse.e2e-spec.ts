@@ -1,0 +1,478 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Format, importFile } from '../../src/doors/import/import.js';
+import { Service } from '../../src/doors/import/service.js';
+import { basic, send, useApp } from '../support/app.js';
+import { aFolder, watched } from '../support/server.js';
+
+const app = useApp();
+
+const project_id = 'acme/demo';
+const at = (second: number) => `2026-01-31T12:00:${String(second).padStart(2, '0')}.000Z`;
+let events = 0;
+const event = (type: string, body: object, second = 0) => ({
+  id: `e${++events}`,
+  timestamp: at(second),
+  type,
+  body,
+});
+const asDemo = () => ({ authorization: basic(app.key, project_id) });
+const ingest = (...batch: unknown[]) =>
+  send(`${app.url}/api/public/ingestion`, { batch, metadata: { sdk_name: 'x' } }, asDemo());
+const read = async (id: string) => (await app.post('/call/read', { project_id, id })).body.call;
+const feedbackOn = async (id: string) =>
+  (await app.post('/feedback/query', { project_id })).body.result.filter(({ svc_ref: ref }: any) =>
+    ref.endsWith(`/${id}`),
+  );
+
+describe('POST /api/public/ingestion', () => {
+  it('makes a trace the root of its observations', async () => {
+    const [trace, span, generation] = [randomUUID(), randomUUID(), randomUUID()];
+    const answer = await ingest(
+      event('trace-create', { id: trace, name: 'answer', sessionId: 'talk', userId: 'u', tags: ['a'], input: 'hi' }),
+      event('span-create', { id: span, traceId: trace, name: 'search', startTime: at(1), endTime: at(2), input: { q: 1.5 } }),
+      event('generation-create', {
+        id: generation, traceId: trace, parentObservationId: span, name: 'llm', startTime: at(1), endTime: at(3),
+        model: 'gpt-4o-mini', input: [{ role: 'user', content: 'hi' }], output: { role: 'assistant', content: 'ho' },
+        usage: { input: 20, output: 8, total: 28, unit: 'TOKENS' }, level: 'ERROR', statusMessage: 'no network',
+      }),
+    ); // prettier-ignore
+    expect(answer.status).toBe(207);
+    expect(answer.body.errors).toEqual([]);
+    expect(answer.body.successes).toHaveLength(3);
+    expect(await read(trace)).toMatchObject({
+      op_name: 'answer',
+      trace_id: trace,
+      parent_id: null,
+      thread_id: 'talk',
+      turn_id: trace,
+      inputs: { input: 'hi' },
+      attributes: { userId: 'u', tags: ['a'] },
+      summary: { svc: { status: 'success' } },
+    });
+    expect(await read(span)).toMatchObject({
+      parent_id: trace,
+      inputs: { q: 1.5 },
+      summary: { svc: { latency_ms: 1000 } },
+    });
+    expect(await read(generation)).toMatchObject({
+      op_name: 'llm',
+      trace_id: trace,
+      parent_id: span,
+      thread_id: null,
+      inputs: { messages: [{ role: 'user', content: 'hi' }] },
+      output: { role: 'assistant', content: 'ho' },
+      exception: 'no network',
+      attributes: { model: 'gpt-4o-mini', level: 'ERROR' },
+      summary: {
+        usage: {
+          'gpt-4o-mini': { requests: 1, prompt_tokens: 20, completion_tokens: 8, total_tokens: 28 },
+        },
+      },
+    });
+  });
+
+  it('keeps what an update leaves out, in the same and in later requests', async () => {
+    const id = randomUUID();
+    const created = {
+      id,
+      name: 'llm',
+      startTime: at(1),
+      model: 'm',
+      input: { big: 1 },
+      metadata: { a: 1 },
+    };
+    await ingest(event('generation-create', created));
+    expect((await read(id)).summary.svc.status).toBe('running');
+    await ingest(
+      event('generation-update', { id, output: 'ho', metadata: { b: 2 } }),
+      event('generation-update', { id, endTime: at(4), usageDetails: { input: 3 }, input: null }),
+    );
+    expect(await read(id)).toMatchObject({
+      op_name: 'llm',
+      inputs: { big: 1 },
+      output: 'ho',
+      attributes: { metadata: { a: 1, b: 2 }, model: 'm' },
+      summary: { usage: { m: { prompt_tokens: 3 } }, svc: { status: 'success', latency_ms: 3000 } },
+    });
+    await ingest(event('trace-create', { id, output: 'later' }, 9));
+  });
+
+  it('makes the same call of requests that overtake each other', async () => {
+    const begins = (id: string) =>
+      event('generation-create', { id, traceId: 't', name: 'llm', model: 'm', startTime: at(1) });
+    const ends = (id: string) =>
+      event('generation-update', { id, endTime: at(2), output: 'o', usage: { input: 3 } });
+    for (const batch of [
+      [begins('in order'), ends('in order')],
+      [ends('overtaken'), begins('overtaken')],
+    ])
+      for (const one of batch) expect((await ingest(one)).body.errors).toEqual([]);
+    const { id: _, ...inOrder } = await read('in order');
+    expect(inOrder.summary.usage).toEqual({ m: { requests: 1, prompt_tokens: 3 } });
+    expect(await read('overtaken')).toEqual({ id: 'overtaken', ...inOrder });
+  });
+
+  it('keeps documents as they are spelled', async () => {
+    const id = randomUUID();
+    const text = `{"batch":[{"id":"x","type":"span-create","timestamp":"${at(0)}","body":{"id":"${id}","input":{"n":12345678901234567890, "f":1.0},"metadata":{"x":1.0}}}]}`;
+    expect((await send(`${app.url}/api/public/ingestion`, text, asDemo())).status).toBe(207);
+    const answer = (await app.post('/call/read', { project_id, id })).text;
+    expect(answer).toContain('"inputs":{"n":12345678901234567890, "f":1.0}');
+    expect(answer).toContain('"metadata":{"x":1.0}');
+  });
+
+  it('refuses a bad event by itself', async () => {
+    const [good, long] = [randomUUID(), 'x'.repeat(300)];
+    const { status, body } = await ingest(
+      null,
+      { id: 'none', type: 'span-create' },
+      event('dance-create', { id: 'd' }),
+      event('span-create', { name: 'no id' }),
+      event('span-create', { id: long }),
+      event('trace-create', { id: 'nul\0' }),
+      event('span-create', { id: 'b', startTime: 'soon' }),
+      event('score-create', { name: 'about nothing', value: 1 }),
+      event('sdk-log', { log: 'x' }),
+      event('event-create', { id: good, name: 'clicked' }),
+    );
+    expect(status).toBe(207);
+    expect(body.errors).toHaveLength(8);
+    for (const error of body.errors)
+      expect(error).toMatchObject({ status: 400, message: expect.stringMatching(/\w/) });
+    expect(body.successes).toHaveLength(2);
+    expect(await read(good)).toMatchObject({
+      op_name: 'clicked',
+      summary: { svc: { status: 'success' } },
+    });
+  });
+
+  it('takes thousands of updates of one observation, each of which adds to it', async () => {
+    const id = randomUUID();
+    const value = 'v'.repeat(2500);
+    const { status, body } = await ingest(
+      ...Array.from({ length: 10_000 }, (_, i) =>
+        event('span-update', { id, metadata: { [`k${i}`]: value } }),
+      ),
+    );
+    expect([status, body.errors]).toEqual([207, []]);
+    const { metadata } = (await read(id)).attributes;
+    expect(Object.keys(metadata).length).toBe(10_000);
+  });
+
+  it('updates calls that are large together', async () => {
+    const ids = [1, 2, 3].map(() => randomUUID());
+    const input = 'i'.repeat(9_000_000);
+    for (const id of ids) await ingest(event('span-create', { id, input }));
+    await ingest(...[...ids, ...ids].map((id, i) => event('span-update', { id, name: `n${i}` })));
+    for (const [i, id] of ids.entries())
+      expect(await read(id)).toMatchObject({ op_name: `n${i + 3}`, inputs: { input } });
+  });
+
+  it('stores scores as feedback, and changes them by their id', async () => {
+    const [trace, id] = [randomUUID(), randomUUID()];
+    const score = (value: number) =>
+      event('score-create', { id, traceId: trace, name: 'accuracy', value, comment: 'c' });
+    expect((await ingest(event('trace-create', { id: trace }), score(0.5))).body.errors).toEqual(
+      [],
+    );
+    expect((await ingest(score(0.75))).body.errors).toEqual([]);
+    expect(await feedbackOn(trace)).toMatchObject([
+      { id, feedback_type: 'accuracy', payload: { value: 0.75, comment: 'c' } },
+    ]);
+    const body = { observationId: 'o1', traceId: trace, name: 'label', value: 'good' };
+    const answer = await send(`${app.url}/api/public/scores`, body, asDemo());
+    expect(answer).toMatchObject({ status: 200, body: { id: expect.any(String) } });
+    expect(await feedbackOn('o1')).toMatchObject([
+      { feedback_type: 'label', payload: { value: 'good' } },
+    ]);
+  });
+
+  it('attaches a score of a trace to its root, also where that came as a span', async () => {
+    const [traceId, spanId] = [
+      randomUUID().replaceAll('-', ''),
+      randomUUID().replaceAll('-', '').slice(16),
+    ];
+    const span = { traceId, spanId, name: 'root', startTimeUnixNano: '1767225600000000000' };
+    const request = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
+    await send(`${app.url}/api/public/otel/v1/traces`, request, asDemo());
+    await ingest(event('score-create', { traceId, name: 'accuracy', value: 1 }));
+    expect(await feedbackOn(spanId)).toHaveLength(1);
+  });
+
+  it('takes scores in lists, and refuses a bad one by itself', async () => {
+    const trace = randomUUID();
+    const score = (name: unknown) => ({ traceId: trace, name, value: 1 });
+    const post = (body: any) => send(`${app.url}/api/public/scores`, body, asDemo());
+    expect(await post([score('a'), score('b')])).toMatchObject({ status: 202 });
+    expect(await post([score('c'), score(5), 5])).toMatchObject({
+      status: 207,
+      body: { accepted: 1, rejected: 2, errors: [{ message: expect.any(String) }, {}] },
+    });
+    expect((await feedbackOn(trace)).map((row: any) => row.feedback_type)).toEqual(['a', 'b', 'c']);
+    expect((await post(Array.from({ length: 1001 }, () => score('a')))).status).toBe(413);
+    expect([(await post(score(''))).status, (await post('5')).status]).toEqual([400, 400]);
+  });
+
+  it('takes concurrent updates of one observation', async () => {
+    const id = randomUUID();
+    const names = ['a', 'b', 'c', 'd'];
+    await Promise.all(
+      names.map((name) => ingest(event('span-update', { id, metadata: { [name]: 1 } }))),
+    );
+    expect((await read(id)).attributes.metadata).toEqual({ a: 1, b: 1, c: 1, d: 1 });
+  });
+
+  it('refuses too many events, and keys without a project', async () => {
+    const many = Array.from({ length: 10_001 }, () => 0);
+    expect((await ingest(...many)).status).toBe(413);
+    const as = (user: string, key: string) =>
+      send(`${app.url}/api/public/ingestion`, { batch: [] }, { authorization: basic(key, user) });
+    expect((await as('pk-lf-1', app.key)).body.errors[0].path).toBe('project_id');
+    const key = await app.aKey('writer', ['acme/other']);
+    expect((await as(project_id, key)).status).toBe(403);
+    expect((await as('pk-lf-1', key)).status).toBe(207);
+  });
+});
+
+it('answers what SDKs ask at start', async () => {
+  const projects = await fetch(`${app.url}/api/public/projects`, { headers: asDemo() });
+  expect(await projects.json()).toMatchObject({ data: [{ id: project_id, name: 'demo' }] });
+  const health = await fetch(`${app.url}/api/public/health`);
+  expect(await health.json()).toMatchObject({ status: 'OK' });
+});
+
+describe('npm run import', () => {
+  const folder = aFolder();
+  afterAll(() => folder.remove());
+  let files = 0;
+  /** A file with a text, or with JSON. */
+  const fileOf = (content: unknown) => {
+    const path = join(folder.path, `${++files}.json`);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content, null, 2));
+    return path;
+  };
+  const linesOf = (...records: unknown[]) =>
+    records.map((record) => JSON.stringify(record)).join('\n');
+  const fixture = (name: string) => `test/fixtures/import/${name}`;
+
+  async function load(format: Format, file: string, project: string, key = app.key) {
+    const said: string[] = [];
+    const say = (line: string) => void said.push(line);
+    const service = new Service(app.url, key, project);
+    const tally = await importFile(file, format, service, { say, everyMs: Infinity });
+    return { summary: tally.summary(), said };
+  }
+  const callsOf = async (project: string) =>
+    (await app.post('/calls/query', { project_id: project })).body.calls as any[];
+  const byName = (calls: any[], name: string) => calls.find(({ op_name }) => op_name === name);
+
+  it('takes a trace of Langfuse with its observations and scores, any number of times', async () => {
+    const project = 'acme/import';
+    const exported = {
+      trace: {
+        id: 't1',
+        projectId: 'theirs',
+        name: 'answer',
+        timestamp: '2026-01-31T12:00:00.123Z',
+        sessionId: 'talk',
+        userId: 'u',
+        tags: ['a'],
+        release: null,
+        input: JSON.stringify(JSON.stringify({ question: 1.5 })),
+        output: '"Sunny."',
+        metadata: '{"plan":"pro"}',
+        latency: 9,
+        scores: [{ id: 's1', name: 'accuracy', value: 0.9, comment: 'fine', observationId: null }],
+      },
+      observations: [
+        {
+          id: 'o1',
+          traceId: 't1',
+          type: 'GENERATION',
+          name: 'llm',
+          startTime: '2026-01-31T12:00:01.000Z',
+          endTime: '2026-01-31T12:00:03.500Z',
+          parentObservationId: null,
+          input: [{ role: 'user', content: 'hi' }],
+          output: { n: 12345678901234567890n.toString() },
+          model: 'gpt-4o-mini',
+          usageDetails: { input: 20, output: 8, 'prompt_details.cache_read': 4 },
+          costDetails: {},
+          level: 'DEFAULT',
+        },
+      ],
+    };
+    for (let times = 0; times < 2; times++)
+      expect(await load('langfuse', fileOf(exported), project)).toEqual({
+        summary: '1 traces, 1 observations, 1 scores',
+        said: [],
+      });
+    const calls = await callsOf(project);
+    expect(calls).toHaveLength(2);
+    expect(byName(calls, 'answer')).toMatchObject({
+      id: 't1',
+      thread_id: 'talk',
+      started_at: '2026-01-31T12:00:00.123000Z',
+      ended_at: '2026-01-31T12:00:03.500000Z',
+      inputs: { question: 1.5 },
+      output: 'Sunny.',
+      attributes: { userId: 'u', tags: ['a'], metadata: { plan: 'pro' } },
+    });
+    expect(byName(calls, 'llm')).toMatchObject({
+      parent_id: 't1',
+      inputs: { messages: [{ role: 'user', content: 'hi' }] },
+      attributes: { model: 'gpt-4o-mini' },
+      summary: { usage: { 'gpt-4o-mini': { prompt_tokens: 20, cache_read_input_tokens: 4 } } },
+    });
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result).toMatchObject([{ feedback_type: 'accuracy', payload: { value: 0.9 } }]);
+  });
+
+  it('takes lists of Langfuse, in the names of its API and of its blob storage', async () => {
+    const project = 'acme/import-lists';
+    const trace = { id: 't2', name: 'old', timestamp: '2026-01-31 12:00:00.000', latency: 2.5 };
+    const observation = {
+      id: 'o2',
+      trace_id: 't2',
+      type: 'EVENT',
+      name: 'clicked',
+      start_time: '2026-01-31 12:00:01.000',
+      provided_model_name: 'm',
+      prompt_tokens: 3,
+    };
+    const score = {
+      id: 's2',
+      name: 'style',
+      string_value: 'short',
+      trace_id: 't2',
+      observation_id: 'o2',
+    };
+    expect(
+      (await load('langfuse', fileOf(linesOf(trace, observation, score)), project)).said,
+    ).toEqual([]);
+    const page = { data: [{ ...observation, id: 'o3', name: 'paged' }], meta: { page: 1 } };
+    await load('langfuse', fileOf(page), project);
+    const calls = await callsOf(project);
+    expect(byName(calls, 'old')).toMatchObject({ ended_at: '2026-01-31T12:00:02.500000Z' });
+    expect(byName(calls, 'clicked')).toMatchObject({
+      parent_id: 't2',
+      summary: { usage: { m: { prompt_tokens: 3 } } },
+    });
+    expect(byName(calls, 'paged').parent_id).toBe('t2');
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result[0]).toMatchObject({ feedback_type: 'style', payload: { value: 'short' } });
+  });
+
+  it('takes spans and annotations of Phoenix, by its API and of its data frame', async () => {
+    const project = 'acme/import-phoenix';
+    for (const name of ['phoenix-dataframe.jsonl', 'phoenix-spans.json'])
+      expect(await load('phoenix', fixture(name), project)).toEqual({
+        summary: '3 spans',
+        said: [],
+      });
+    await load('phoenix', fixture('phoenix-annotations.json'), project);
+    const calls = await callsOf(project);
+    expect(calls.map(({ op_name, inputs }) => [op_name, inputs])).toEqual([
+      ['agent', { input: 'How is it?' }],
+      [
+        'ChatCompletion',
+        expect.objectContaining({ messages: [{ role: 'user', content: 'How is it?' }] }),
+      ],
+      ['search', { city: 'Rome' }],
+    ]);
+    const [agent, llm, search] = calls;
+    expect(agent).toMatchObject({
+      thread_id: 'talk',
+      turn_id: agent.id,
+      started_at: '2026-11-22T13:12:04.235688Z',
+      attributes: { 'user.id': 'u', 'tag.tags': ['a', 'b'], 'metadata.plan': 'pro' },
+    });
+    expect(llm).toMatchObject({
+      parent_id: agent.id,
+      summary: { usage: { 'gpt-4o-mini-2024-07-18': { prompt_tokens: 20, completion_tokens: 8 } } },
+    });
+    expect(search.exception).toContain('no network');
+    const { result } = (await app.post('/feedback/query', { project_id: project })).body;
+    expect(result).toMatchObject([
+      {
+        feedback_type: 'accuracy',
+        svc_ref: `svc:///${project}/call/${agent.id}`,
+        payload: { value: 0.9, label: 'good', comment: 'fine' },
+      },
+    ]);
+  });
+
+  it('takes OTLP/JSON line by line, and names the line of a span that is refused', async () => {
+    const project = 'acme/import-otlp';
+    const span = (spanId: string, more: object = {}) => ({
+      traceId: '0af7651916cd43dd8448eb211c80319c',
+      spanId,
+      name: 'work',
+      startTimeUnixNano: '1767225600123456789',
+      attributes: [{ key: 'n', value: { intValue: '1234567890123456789' } }],
+      ...more,
+    });
+    const request = (...spans: object[]) => ({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+    const file = fileOf(
+      linesOf(
+        request(span('1111111111111111'), span('2222222222222222')),
+        request(span('33', {}), span('4444444444444444')),
+        request(span('5555555555555555')),
+      ),
+    );
+    const { summary, said } = await load('otlp-json', file, project);
+    expect(summary).toBe('5 spans, 1 of them refused');
+    expect(said).toEqual([
+      expect.stringMatching(/^line 2: a span of this line is refused: spanId/),
+    ]);
+    expect((await callsOf(project)).map(({ id }) => id[0])).toEqual(['1', '2', '4', '5']);
+  });
+
+  it.each<[Format, string, RegExp]>([
+    ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":', /:2: the file ends within/],
+    ['langfuse', '{"id":"t","timestamp":"2026-01-31"}\n{"id":,}', /:2: .*JSON/],
+    ['langfuse', '{"name":"skein"}', /:1: is no trace, observation or score/],
+    ['phoenix', '\n{"name":"a"}', /:2: is no span or annotation/],
+    [
+      'phoenix',
+      '{"context.span_id":"a","context.trace_id":"b","start_time":"noon"}',
+      /:1: "noon" is no time/,
+    ],
+    ['otlp-json', '{"resourceMetrics":[]}', /:1: .*resourceSpans is missing/],
+  ])('names the line of %s that it cannot read: %j', async (format, text, message) => {
+    await expect(load(format, fileOf(text), project_id)).rejects.toThrow(message);
+  });
+
+  it('says what the service refuses, and ends where it refuses everything', async () => {
+    const file = fileOf(
+      linesOf({ id: 't3', timestamp: 'noon' }, { id: 't4', timestamp: '2026-01-31' }),
+    );
+    const { summary, said } = await load('langfuse', file, 'acme/import-odd');
+    expect(summary).toBe('2 traces, 1 of them refused');
+    expect(said).toEqual([expect.stringMatching(/^line 1: trace t3 is refused: started_at must/)]);
+    await expect(load('langfuse', file, 'acme/import-odd', 'none')).rejects.toThrow(/key/);
+    const reader = await app.aKey('reader');
+    await expect(load('langfuse', file, 'acme/import-odd', reader)).rejects.toThrow(/role/);
+  });
+
+  it('is a command', async () => {
+    const run = (args: string[], env = {}) =>
+      watched(process.execPath, ['dist/src/server/commands/import.cli.js', ...args], env);
+    const where = ['--project', 'acme/import-command', '--url', app.url];
+    const done = run(['phoenix', fixture('phoenix-spans.json'), ...where], {
+      SKEIN_API_KEY: app.key,
+    });
+    const failed = run(['phoenix', fixture('phoenix-spans.json'), ...where]);
+    expect([await done.exit, done.output()]).toEqual([
+      0,
+      expect.stringMatching(/phoenix-spans.json: 3 spans into acme\/import-command in [\d.]+ s/),
+    ]);
+    expect([await failed.exit, failed.output()]).toEqual([
+      1,
+      expect.stringContaining('SKEIN_API_KEY'),
+    ]);
+    expect(await callsOf('acme/import-command')).toHaveLength(3);
+  });
+});

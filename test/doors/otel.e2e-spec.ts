@@ -1,0 +1,322 @@
+import { gzipSync } from 'node:zlib';
+import { basic, send, useApp } from '../support/app.js';
+
+const app = useApp({ MAX_BODY_BYTES: '100000' });
+
+const project_id = 'acme/demo';
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+let spans = 0;
+const aSpanId = () => (++spans).toString(16).padStart(16, '0');
+const aSpan = (overrides: object = {}) => ({
+  traceId: TRACE,
+  spanId: aSpanId(),
+  name: 'work',
+  startTimeUnixNano: '1767225600123456789',
+  endTimeUnixNano: '1767225601123456789',
+  ...overrides,
+});
+const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+const request = (list: unknown[], ...attributes: object[]) => ({
+  resourceSpans: [
+    { resource: { attributes }, scopeSpans: [{ scope: { name: 's' }, spans: list }] },
+  ],
+});
+
+const PATH = '/otel/v1/traces';
+const toProject = { headers: { project_id } };
+const read = async (id: string, project = project_id) =>
+  (await app.post('/call/read', { project_id: project, id })).body.call;
+
+describe('POST /otel/v1/traces', () => {
+  it('stores spans as calls, with the span as it was sent', async () => {
+    const parent = aSpanId();
+    const span = `{"traceId":"${TRACE}","spanId":"00000000000000ff","parentSpanId":"${parent}", "name":"chat",
+      "startTimeUnixNano":1767225600123456789,"endTimeUnixNano":"1767225601123456789","unknown":1.0,
+      "attributes":[{"key":"input.value","value":{"stringValue":"hi \\ud800\\u0000"}}]}`;
+    const { status, headers, text } = await app.post(
+      PATH,
+      `{"resourceSpans":[{"scopeSpans":[{"spans":[${span}]}]}]}`,
+      toProject,
+    );
+    expect([status, text]).toEqual([200, '{}']);
+    expect(headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await read('00000000000000ff')).toMatchObject({
+      trace_id: TRACE,
+      parent_id: parent,
+      op_name: 'chat',
+      svc_user_id: 'ada',
+      inputs: { input: 'hi \ufffd\0' },
+      summary: { svc: { status: 'success', latency_ms: 1000 } },
+    });
+    const answer = await app.post('/call/read', { project_id, id: '00000000000000ff' });
+    expect(answer.text).toContain(`"otel_span":${span}`);
+  });
+
+  it.each(['/v1/traces', '/agents/otel/v1/traces', '/api/public/otel/v1/traces'])(
+    'has the alias %s',
+    async (path) => {
+      const span = aSpan();
+      expect((await app.post(path, request([span]), toProject)).text).toBe('{}');
+      expect(await read(span.spanId)).not.toBeNull();
+    },
+  );
+
+  it('counts bad spans, says why, and stores the rest', async () => {
+    const good = [aSpan(), aSpan()];
+    const bad = [
+      null,
+      5,
+      aSpan({ traceId: 'nonsense' }),
+      aSpan({ name: 5 }),
+      aSpan({ spanId: undefined }),
+      aSpan({ startTimeUnixNano: '0' }),
+      aSpan({ name: 'a\0b' }),
+      aSpan({ attributes: [text('session.id', 'x'.repeat(300))] }),
+    ];
+    const { status, body } = await app.post(PATH, request([good[0], ...bad, good[1]]), toProject);
+    expect(status).toBe(200);
+    expect(body.partialSuccess).toEqual({
+      rejectedSpans: '8',
+      errorMessage: expect.stringMatching(/\w/),
+    });
+    for (const { spanId } of good) expect(await read(spanId)).not.toBeNull();
+  });
+
+  it('counts them all when all are bad', async () => {
+    const { status, body } = await app.post(PATH, request([{}, {}]), toProject);
+    expect(status).toBe(200);
+    expect(body.partialSuccess.rejectedSpans).toBe('2');
+  });
+
+  it('takes a span again, a child before its parent, and a running span that ends later', async () => {
+    const [parent, child] = [aSpan(), aSpan()];
+    const running = { ...parent, endTimeUnixNano: undefined };
+    await app.post(PATH, request([{ ...child, parentSpanId: parent.spanId }]), toProject);
+    await app.post(PATH, request([running]), toProject);
+    expect((await read(parent.spanId)).summary.svc.status).toBe('running');
+    for (let i = 0; i < 2; i++) await app.post(PATH, request([parent]), toProject);
+    expect((await read(parent.spanId)).summary.svc.status).toBe('success');
+    expect((await read(child.spanId)).parent_id).toBe(parent.spanId);
+  });
+
+  it('stores all of many spans, and counts the bad ones among them', async () => {
+    const project = 'acme/many';
+    const spans = Array.from({ length: 550 }, (_, i) => aSpan(i % 100 === 0 ? { name: 5 } : {}));
+    const headers = { project_id: project };
+    const { body } = await app.post(PATH, request(spans), { headers });
+    expect(body.partialSuccess.rejectedSpans).toBe('6');
+    const stats = await app.post('/calls/query_stats', { project_id: project });
+    expect(stats.body.count).toBe(544);
+  });
+
+  it('inflates its body, and stops at the limit', async () => {
+    const span = aSpan();
+    const headers = { project_id, 'content-encoding': 'gzip' };
+    const zipped = gzipSync(JSON.stringify(request([span])));
+    expect((await app.post(PATH, zipped, { headers })).status).toBe(200);
+    expect(await read(span.spanId)).not.toBeNull();
+    const bomb = gzipSync(Buffer.alloc(1_000_000, ' '));
+    const { status, body } = await app.post(PATH, bomb, { headers });
+    expect([status, body.code]).toEqual([413, 'too_large']);
+  });
+
+  it('refuses more spans than it takes, however few bytes they are', async () => {
+    const field = (tag: number, bytes: Buffer) =>
+      Buffer.concat([Buffer.from(varint(tag)), Buffer.from(varint(bytes.length)), bytes]);
+    const varint = (n: number): number[] =>
+      n < 128 ? [n] : [(n & 127) | 128, ...varint(Math.floor(n / 128))];
+    const spans = Buffer.alloc(90_000, Uint8Array.of(0x12, 0));
+    const headers = {
+      project_id,
+      'content-type': 'application/x-protobuf',
+      'content-encoding': 'gzip',
+    };
+    const bomb = gzipSync(field(0x0a, field(0x12, spans)));
+    expect(bomb.length).toBeLessThan(500);
+    expect(await app.post(PATH, bomb, { headers })).toMatchObject({
+      status: 413,
+      body: { code: 'too_large', detail: expect.stringContaining('10000') },
+    });
+  });
+
+  it.each<[string, string, string, string]>([
+    ['JSON that is none', 'application/json', '{', '400 invalid_json'],
+    ['an empty body', 'application/json', '', '400 invalid_json'],
+    ['a list', 'application/json', '[]', '400 invalid_request'],
+    [
+      'a request of another shape',
+      'application/json',
+      '{"resourceSpans":5}',
+      '400 invalid_request',
+    ],
+    [
+      'protobuf that is none',
+      'application/x-protobuf',
+      '{"resourceSpans":[]}',
+      '400 invalid_request',
+    ],
+    ['another media type', 'text/plain', '{}', '415 unsupported_media_type'],
+  ])('refuses %s', async (_, type, body, expected) => {
+    const answer = await app.post(PATH, body, { headers: { project_id, 'content-type': type } });
+    expect(`${answer.status} ${answer.body.code}`).toBe(expected);
+  });
+
+  it('needs a key that may write', async () => {
+    const body = request([aSpan()]);
+    expect((await send(app.url + PATH, body, {})).status).toBe(401);
+    const reader = await app.aKey('reader');
+    expect((await app.post(PATH, body, { key: reader, ...toProject })).status).toBe(403);
+  });
+});
+
+describe('the project of a span', () => {
+  const other = 'acme/other';
+
+  it('is what the header names, whatever the resource says', async () => {
+    const span = aSpan();
+    await app.post(PATH, request([span], text('project_id', other)), toProject);
+    expect(await read(span.spanId)).not.toBeNull();
+  });
+
+  it.each([
+    ['project_id', [text('project_id', other)]],
+    [
+      'wandb.entity and wandb.project',
+      [text('wandb.entity', 'acme'), text('wandb.project', 'other')],
+    ],
+  ])('is what %s of the resource name', async (_, attributes) => {
+    const span = aSpan();
+    await app.post(PATH, request([span], ...attributes));
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it('is the only one that the key reaches', async () => {
+    const key = await app.aKey('writer', [other]);
+    const span = aSpan();
+    expect((await app.post(PATH, request([span]), { key })).text).toBe('{}');
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it.each([['*'], ['acme/*']])('must be named to a key for %s', async (scope) => {
+    const key = await app.aKey('writer', [scope]);
+    const { status, body } = await app.post(PATH, request([aSpan()]), { key });
+    expect([status, body.errors[0].path]).toEqual([400, 'project_id']);
+  });
+
+  it('is the project of Phoenix in the only entity that the key reaches', async () => {
+    const key = await app.aKey('writer', ['acme/*']);
+    const span = aSpan();
+    await app.post(PATH, request([span], text('openinference.project.name', 'other')), { key });
+    expect(await read(span.spanId, other)).not.toBeNull();
+  });
+
+  it('is the public key of Langfuse, if that is one', async () => {
+    const path = `${app.url}/api/public/otel/v1/traces`;
+    const span = aSpan();
+    await send(path, request([span]), { authorization: basic(app.key, other) });
+    expect(await read(span.spanId, other)).not.toBeNull();
+    const answer = await send(path, request([span]), { authorization: basic(app.key, 'pk-lf-1') });
+    expect([answer.status, answer.body.errors[0].path]).toEqual([400, 'project_id']);
+  });
+
+  it('must be one that the key reaches', async () => {
+    const key = await app.aKey('writer', ['acme/other']);
+    const answers = [
+      await app.post(PATH, request([aSpan()]), { key, ...toProject }),
+      await app.post(PATH, request([aSpan()], text('project_id', project_id)), { key }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([403, 403]);
+    expect(
+      (await app.post(PATH, request([aSpan()]), { headers: { project_id: 'x' } })).status,
+    ).toBe(400);
+  });
+
+  it('may differ by resource: who names none does not stop the others', async () => {
+    const [mine, lost] = [aSpan(), aSpan()];
+    const body = {
+      resourceSpans: [
+        ...request([mine], text('project_id', other)).resourceSpans,
+        ...request([lost]).resourceSpans,
+      ],
+    };
+    const answer = await app.post(PATH, body);
+    expect([answer.status, answer.body.partialSuccess.rejectedSpans]).toEqual([200, '1']);
+    expect(await read(mine.spanId, other)).not.toBeNull();
+  });
+});
+
+it('authenticates by Basic, as exporters send it', async () => {
+  const headers = { authorization: basic(app.key, 'api'), project_id };
+  expect((await send(`${app.url}/v1/traces`, request([]), headers)).text).toBe('{}');
+});
+
+describe('the turn of a thread that only a child names', () => {
+  const trace = (first: string) => first.padEnd(32, '0');
+  const thread = { attributes: [text('session.id', 'talk')] };
+  const turnOf = async (id: string) => {
+    const { thread_id, turn_id } = await read(id);
+    return { thread_id, turn_id };
+  };
+
+  it.each([
+    ['together', [['child', 'root']]],
+    ['after the child', [['child'], ['root']]],
+    ['before the child', [['root'], ['child']]],
+  ])('is the root of the trace, when it comes %s', async (_, requests) => {
+    const traceId = trace(aSpanId().slice(-4));
+    const root = aSpan({ traceId });
+    const child = aSpan({ traceId, parentSpanId: root.spanId, ...thread });
+    for (const names of requests)
+      await app.post(
+        PATH,
+        request(names.map((name) => (name === 'root' ? root : child))),
+        toProject,
+      );
+    expect(await turnOf(root.spanId)).toEqual({ thread_id: 'talk', turn_id: root.spanId });
+    expect(await turnOf(child.spanId)).toEqual({ thread_id: 'talk', turn_id: null });
+  });
+
+  it('is left alone where the root names a thread, and by other traces', async () => {
+    const traceId = trace(aSpanId().slice(-4));
+    const root = aSpan({ traceId, attributes: [text('session.id', 'own')] });
+    const other = aSpan({ traceId: trace(`f${aSpanId().slice(-4)}`) });
+    const child = aSpan({ traceId, parentSpanId: root.spanId, ...thread });
+    await app.post(PATH, request([root, other, child]), toProject);
+    expect((await turnOf(root.spanId)).thread_id).toBe('own');
+    expect((await turnOf(other.spanId)).thread_id).toBeNull();
+  });
+});
+
+it('prices an embedding by the provider that its span names', async () => {
+  const span = aSpan({
+    attributes: [
+      text('gen_ai.request.model', 'text-embedding-3-small'),
+      text('gen_ai.system', 'openai'),
+      { key: 'gen_ai.usage.input_tokens', value: { intValue: '1000000' } },
+    ],
+  });
+  await app.post(PATH, request([span]), toProject);
+  const body = { project_id, id: span.spanId, include_costs: true };
+  const { costs } = (await app.post('/call/read', body)).body.call.summary.svc;
+  expect(costs['openai/text-embedding-3-small'].prompt_tokens_total_cost).toBe(0.02);
+});
+
+describe('metrics and logs', () => {
+  it.each(['/otel/v1/metrics', '/otel/v1/logs', '/v1/metrics', '/v1/logs'])(
+    'are taken on %s, counted and not kept',
+    async (path) => {
+      const count = async () => {
+        const page = await (await fetch(`${app.url}/metrics`)).text();
+        const pattern = `request_duration_seconds_count\\{[^}]*route="${path}",status="200"\\} (\\d+)`;
+        return Number(new RegExp(pattern).exec(page)?.[1] ?? 0);
+      };
+      const before = await count();
+      expect(await app.post(path, { resourceLogs: [] })).toMatchObject({ status: 200, text: '{}' });
+      const headers = { 'content-type': 'application/x-protobuf' };
+      const answer = await app.post(path, Buffer.from([1, 2]), { headers });
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect(await count()).toBe(before + 2);
+      expect((await send(app.url + path, {}, {})).status).toBe(401);
+    },
+  );
+});
