@@ -1,141 +1,123 @@
-const { readdirSync } = require('node:fs');
+/**
+ * The import rules of docs/architecture.md, as errors. Five wings: server → doors and training → tracing → platform. A
+ * feature is a folder of tracing/, training/ or doors/; a file beside the folders of a wing belongs to all of them.
+ */
+const FEATURE = '^src/(tracing|training|doors)/([^/.]+)/';
 
-/** What every feature may use. Each other folder of src/ is a feature. */
-const SHARED = ['audit', 'auth', 'common', 'database', 'erasing', 'postgres', 'query'];
-const FEATURES = readdirSync(`${__dirname}/src`, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !SHARED.includes(entry.name))
-  .map(({ name }) => name)
-  .join('|');
+/** What lies above each wing. */
+const ABOVE = {
+  platform: 'tracing|training|doors|server',
+  tracing: 'training|doors|server',
+  training: 'doors|server',
+  doors: 'server',
+};
 
-/** The import rules of docs/architecture.md, as errors. */
+/** Who in platform/ may import what of it. What is not here may import all but postgres/. */
+const PLATFORM = {
+  '(config|query|time)': ['$1'],
+  json: ['json', '[a-z-]+[.]ts'],
+  '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
+  process: ['process', 'config', '[a-z-]+[.]ts'],
+  http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
+  database: ['database', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
+  postgres: ['postgres'],
+};
+
+const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
 module.exports = {
   forbidden: [
-    {
-      name: 'no-circular',
-      comment: 'move what both need into a third file',
-      severity: 'error',
-      from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
-    },
-    {
-      name: 'features-stay-apart',
-      comment: 'a feature reaches another only through its entity, or a service its module exports',
-      severity: 'error',
-      from: { path: `^src/(${FEATURES})/` },
-      to: {
-        path: `^src/(${FEATURES})/`,
-        pathNot: ['^src/$1/', '[.](entity|module|service)[.]ts$'],
+    error(
+      'no-circular',
+      'move what both need into a third file',
+      {},
+      { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    ),
+    ...Object.entries(ABOVE).map(([wing, above]) =>
+      error(
+        `${wing}-knows-nothing-above`,
+        'wings depend on those below: let the feature register itself, or pass a value',
+        { path: `^src/${wing}/` },
+        { path: `^src/(${above})/|^src/(main|app[.]module)[.]ts$|^ormconfig[.]ts$` },
+      ),
+    ),
+    error(
+      'features-stay-apart',
+      'a feature reaches another only through its entity, or a service its module exports',
+      { path: FEATURE },
+      {
+        path: FEATURE,
+        pathNot: ['^src/$1/$2/', '^src/(tracing|training)/.*[.](entity|module|service)[.]ts$'],
       },
-    },
-    {
-      name: 'rooms-of-preview-stay-apart',
-      comment: 'a room reaches another only through its entity or its service',
-      severity: 'error',
-      from: { path: '^src/preview/([a-z]+)/' },
-      to: {
-        path: '^src/preview/[a-z]+/',
-        pathNot: ['^src/preview/$1/', '[.](entity|service)[.]ts$'],
+    ),
+    ...Object.entries(PLATFORM).map(([room, below]) =>
+      error(
+        `platform-in-layers: ${room}`,
+        'what needs more belongs to a room above, or to a feature',
+        { path: `^src/platform/${room}(/|$)` },
+        { path: '^src/platform/', pathNot: `^src/platform/(${below.join('|')})(/|$)` },
+      ),
+    ),
+    error(
+      'auth-stands-below-the-rest',
+      'auth/ knows only where its events are written',
+      { path: '^src/platform/auth/' },
+      {
+        path: '^src/platform/(audit|erasing|events|backup|operations)/',
+        pathNot: '^src/platform/audit/(audit[.]query|audit[.]module|key-uses)[.]ts$',
       },
-    },
-    {
-      name: 'shared-knows-no-feature',
-      comment:
-        'features depend on what they share: let the feature register itself, or pass a value',
-      severity: 'error',
-      from: { path: `^src/(${SHARED.join('|')})/|^src/config[.]ts$` },
-      to: { path: `^src/(${FEATURES})/` },
-    },
-    {
-      name: 'settings-are-injected',
-      comment:
-        'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
-      severity: 'error',
-      from: {
+    ),
+    error(
+      'only-the-server-opens-postgres',
+      'everything else takes a connection of Database',
+      { path: '^src/', pathNot: '^src/(platform/postgres|server)/' },
+      { path: '^src/platform/postgres/' },
+    ),
+    error(
+      'settings-are-injected',
+      'the settings of the process are for its programs; an app has its own: @Inject(CONFIG)',
+      {
         path: '^src/',
-        pathNot:
-          '^src/(main|server|command|workers)[.]ts$|[.]cli[.]ts$|^src/common/(logger|wire)[.]ts$',
+        pathNot: '^src/(main[.]ts|server/)|^src/platform/(process/logger|http/wire)[.]ts$',
       },
-      to: { path: '^src/process-config[.]ts$' },
-    },
-    {
-      name: 'query-is-pure',
-      comment: 'statements are made without a connection and without settings',
-      severity: 'error',
-      from: { path: '^src/query/' },
-      to: { pathNot: '^src/query/' },
-    },
-    {
-      name: 'common-knows-query-and-config',
-      comment: 'what needs keys or a connection belongs to auth/, database/ or a feature',
-      severity: 'error',
-      from: { path: '^src/common/' },
-      to: { path: '^src/(auth|database)/' },
-    },
-    {
-      name: 'database-knows-query-and-config',
-      comment: 'what needs more belongs to a feature',
-      severity: 'error',
-      from: { path: '^src/database/', pathNot: '[.]cli[.]ts$' },
-      to: { path: '^src/(auth|common)/', pathNot: '^src/common/(logger|metrics|refusals)[.]ts$' },
-    },
-    {
-      name: 'postgres-stands-alone',
-      comment:
-        'the embedded server knows nothing of the service that runs it, and only its starters know it',
-      severity: 'error',
-      from: { path: '^src/postgres/' },
-      to: { path: '^src/', pathNot: '^src/postgres/' },
-    },
-    {
-      name: 'only-starters-open-postgres',
-      comment: 'everything else takes a connection of Database',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(postgres/|(server|command)[.]ts$)' },
-      to: { path: '^src/postgres/' },
-    },
-    {
-      name: 'controllers-write-no-sql',
-      comment: 'let a service run the statement, and a query file write it',
-      severity: 'error',
-      from: { path: '[.]controller[.]ts$' },
-      to: { path: '^src/(query|database)/|[.]query[.]ts$' },
-    },
-    {
-      name: 'features-ask-the-database-service',
-      comment:
-        'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text',
-      severity: 'error',
-      from: { path: `^src/(${FEATURES})/`, pathNot: '[.]entity[.]ts$|^src/(backup|operations)/' },
-      to: { path: 'node_modules/(@nestjs/)?(typeorm|pg|pg-[a-z-]+)/' },
-    },
-    {
-      name: 'entities-know-only-typeorm',
-      comment: 'an entity says what the table is, and nothing else',
-      severity: 'error',
-      from: { path: '[.]entity[.]ts$' },
-      to: { path: '^src/', pathNot: '[.]entity[.]ts$' },
-    },
-    {
-      name: 'migrations-are-frozen',
-      comment: 'what a migration did must not change with the code: copy into it what it needs',
-      severity: 'error',
-      from: { path: '^src/database/migrations/' },
-      to: { path: '^src/' },
-    },
-    {
-      name: 'nobody-imports-the-entry-points',
-      comment: 'move what is needed out of the entry point',
-      severity: 'error',
-      from: { pathNot: '^src/(main|app|server|[a-z]+/[a-z-]+[.]cli)[.]ts$' },
-      to: { path: '^src/main[.]ts$|^src/app[.]module[.]ts$|^ormconfig[.]ts$|[.]cli[.]ts$' },
-    },
-    {
-      name: 'no-test-code-in-src',
-      comment: 'move what both need into src/',
-      severity: 'error',
-      from: { path: '^src/' },
-      to: { path: '^(test|bench|scripts)/' },
-    },
+      { path: '^src/platform/config/process-config[.]ts$' },
+    ),
+    error(
+      'controllers-write-no-sql',
+      'let a service run the statement, and a query file write it',
+      { path: '[.]controller[.]ts$' },
+      { path: '^src/platform/(query|database)/|[.]query[.]ts$' },
+    ),
+    error(
+      'features-ask-the-database-service',
+      'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text',
+      { path: '^src/(tracing|training|doors)/', pathNot: '[.]entity[.]ts$' },
+      { path: 'node_modules/(@nestjs/)?(typeorm|pg|pg-[a-z-]+)/' },
+    ),
+    error(
+      'entities-know-only-typeorm',
+      'an entity says what the table is, and nothing else',
+      { path: '[.]entity[.]ts$' },
+      { path: '^src/', pathNot: '[.]entity[.]ts$|^src/platform/database/project-table[.]ts$' },
+    ),
+    error(
+      'migrations-are-frozen',
+      'what a migration did must not change with the code: copy into it what it needs',
+      { path: '^src/platform/database/migrations/' },
+      { path: '^src/' },
+    ),
+    error(
+      'nobody-imports-the-entry-points',
+      'move what is needed out of the entry point',
+      { path: '^src/', pathNot: '^src/(main|server/.*)[.]ts$' },
+      { path: '^src/(main|app[.]module)[.]ts$|^src/server/|^ormconfig[.]ts$|[.]cli[.]ts$' },
+    ),
+    error(
+      'no-test-code-in-src',
+      'move what both need into src/',
+      { path: '^src/' },
+      { path: '^(test|bench|scripts)/' },
+    ),
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -5,10 +5,12 @@ COPY package.json package-lock.json .npmrc ./
 COPY console/package.json ./console/
 RUN npm ci
 COPY . .
+# What /server_info calls the commit: --build-arg SOURCE_COMMIT=$(git rev-parse --short=12 HEAD). The context has no .git.
+ARG SOURCE_COMMIT
 # The embedded PostgreSQL makes its links between libraries here: the service may not write its own code.
 RUN npm run build && npm prune --omit=dev && node scripts/slim.mjs node_modules \
   && find dist \( -name '*.map' -o -name '*.d.ts' \) -delete \
-  && node -e "import('./dist/src/postgres/postgres-account.js').then((m) => m.postgresBinaries())"
+  && node -e "import('./dist/src/platform/postgres/postgres-account.js').then((m) => m.postgresBinaries())"
 
 FROM node:24-bookworm-slim
 # Lets initdb run as a user id that /etc/passwd does not know.

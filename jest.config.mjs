@@ -43,9 +43,13 @@ export default {
       globalTeardown: '<rootDir>/console/e2e/support/global-teardown.mjs',
     },
   ],
-  testTimeout: 120_000,
+  // Tests wait for conditions: this ends one that waits for ever. At a load of 18 on two cores test/proof took 278 s.
+  testTimeout: 600_000,
   // The tests also wait, for databases and processes of their own: three workers keep two cores busy.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  // A worker that has nothing open ends within a millisecond, but the system takes half a second to free its 400 MB on a
+  // busy machine, and Jest takes more than its own 500 ms for a leak.
+  workerGracefulExitTimeout: 10_000,
   testSequencer: '<rootDir>/test/support/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/support/counting-reporter.mjs'],
 };

@@ -1,6 +1,7 @@
 // Backup and restore of a large database: time, size, memory, equality. Prints Markdown.
 //   npm run build && node bench/backup.mjs [--calls 1000000] [--megabytes 2048] [--external postgres://…]
 // `--external` names an empty database: the backup is restored there too, backed up again, and restored into a new folder.
+import { fileURLToPath } from 'node:url';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';
@@ -131,7 +132,9 @@ async function restoredInto(name, file) {
 /** Runs the command as a process of its own, and watches how much memory it takes. */
 async function measured(name, [command, file], env) {
   const from = performance.now();
-  const program = new URL(`../dist/src/backup/${command}.cli.js`, import.meta.url).pathname;
+  const program = fileURLToPath(
+    new URL(`../dist/src/server/commands/${command}.cli.js`, import.meta.url),
+  );
   const child = spawn(process.execPath, [program, file], {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -70,7 +70,13 @@ async function fileOf(format, bytes) {
 }
 
 async function run(format, file) {
-  const args = ['dist/src/server/commands/import.cli.js', format, file, '--project', `acme/${format}`];
+  const args = [
+    'dist/src/server/commands/import.cli.js',
+    format,
+    file,
+    '--project',
+    `acme/${format}`,
+  ];
   const child = spawn(process.execPath, [...args, '--url', service.url], {
     env: { ...process.env, SKEIN_API_KEY: key },
     stdio: ['ignore', 'inherit', 'ignore'],

@@ -1,4 +1,4 @@
-// Bytes of heap that JSON.parse takes for each kind of value, beside the estimate of common/json-weight.ts, and what the
+// Bytes of heap that JSON.parse takes for each kind of value, beside the estimate of platform/json/json-weight.ts, and what the
 // estimate costs beside JSON.parse; then the same of texts of up to 32 MiB that stand at a limit. Each text has a process
 // of its own. Prints Markdown.
 //   npm run build && node --expose-gc --max-semi-space-size=32 bench/json-weight.mjs [words of a name]

@@ -446,7 +446,7 @@ async function backUp() {
 }
 
 async function command(name, file, folder) {
-  const child = spawn(process.execPath, [`dist/src/backup/${name}.cli.js`, file], {
+  const child = spawn(process.execPath, [`dist/src/server/commands/${name}.cli.js`, file], {
     env: { PATH: process.env.PATH, DATA_DIR: folder },
     stdio: 'ignore',
   });
@@ -454,9 +454,9 @@ async function command(name, file, folder) {
   return code;
 }
 
-// The container has its own processes and its own /tmp, and sees the folder at another path.
+// The container has its own processes and an empty folder where the service has its socket, and sees the data at another path.
 const CONTAINER =
-  'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs /tmp && DATA_DIR=/mnt exec "$@"';
+  'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs "$(sed -n 5p /mnt/pgdata/postmaster.pid)" && DATA_DIR=/mnt exec "$@"';
 const NAMESPACES = ['unshare', '--pid', '--fork', '--mount-proc'];
 const canUnshare = spawnSync(NAMESPACES[0], [...NAMESPACES.slice(1), 'true']).status === 0;
 if (options.mode === 'intruders' && !canUnshare)

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
@@ -27,7 +28,7 @@ export async function withSchema(url) {
 
 /** A process of this Node with the flag of `npm start`, once it says where it listens. `file` is seen from here. */
 export async function started(file, env) {
-  const argv = ['--max-semi-space-size=32', new URL(file, import.meta.url).pathname];
+  const argv = ['--max-semi-space-size=32', fileURLToPath(new URL(file, import.meta.url))];
   const child = spawn(process.execPath, argv, {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -5,6 +5,7 @@
  * Ten turns a thread on average, over 30 days, 1 % without an end. `naive` is the usual query straight on PostgreSQL,
  * without HTTP: an index-only scan of every turn, with the sorted value alone or with both percentiles.
  */
+import { fileURLToPath } from 'node:url';
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import http from 'node:http';
@@ -74,7 +75,7 @@ async function withService(prepare, work) {
   await prepare(client);
   const service = spawn(
     process.execPath,
-    [new URL('../dist/src/main.js', import.meta.url).pathname],
+    [fileURLToPath(new URL('../dist/src/main.js', import.meta.url))],
     {
       env: {
         ...process.env,

@@ -1,5 +1,6 @@
 // The same calls in the forms in which clients write them. Bodies are made once and get new ids for each request, so that
 // the client of a bench costs little.
+import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 
 export const MESSAGES = Array.from({ length: 5 }, (_, i) => ({
@@ -93,7 +94,7 @@ const request = (spans) => ({
 function protobufOf(json) {
   const root = new protobuf.Root();
   root.resolvePath = (_origin, file) =>
-    new URL(`../src/otel/proto/${file}`, import.meta.url).pathname;
+    fileURLToPath(new URL(`../src/doors/otel/proto/${file}`, import.meta.url));
   root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
   const type = root.lookupType('opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest');
   const inBase64 = (id) => Buffer.from(id, 'hex').toString('base64');

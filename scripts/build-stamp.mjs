@@ -1,9 +1,10 @@
 // Answers 0 when dist/ was built from the sources as they are now, or there are none, as in the image; `--write` records
-// that it was.
+// that it was, and of which commit: SOURCE_COMMIT, else that of git, else `unknown`.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-const STAMP = 'dist/.stamp';
+const STAMP = 'dist/build.json';
 if (existsSync(STAMP) && !existsSync('src')) process.exit(0);
 
 const hash = createHash('sha256');
@@ -22,10 +23,25 @@ for (const file of [
   'tsconfig.build.json',
 ])
   hash.update(file).update('\0').update(readFileSync(file));
-const digest = hash.digest('hex');
+const sha256 = hash.digest('hex');
 
-if (process.argv.includes('--write')) writeFileSync(STAMP, digest);
-else if (!existsSync(STAMP) || readFileSync(STAMP, 'utf8') !== digest) {
+if (process.argv.includes('--write'))
+  writeFileSync(STAMP, `${JSON.stringify({ sources: sha256, commit: commitOfSources() })}\n`);
+else if (!existsSync(STAMP) || JSON.parse(readFileSync(STAMP, 'utf8')).sources !== sha256) {
   console.error('Skein is built from its sources first, which takes half a minute or so …');
   process.exit(1);
+}
+
+/** With `-dirty` behind it when a file of the commit was changed. */
+function commitOfSources() {
+  const given = process.env.SOURCE_COMMIT;
+  if (given) {
+    if (/^[\w.+-]{1,64}$/.test(given)) return given;
+    console.error('SOURCE_COMMIT must be 1 to 64 letters, digits or any of . _ + -');
+    process.exit(1);
+  }
+  if (!existsSync('.git')) return 'unknown'; // git would answer for a repository around this folder
+  const describe = ['describe', '--always', '--dirty', '--abbrev=12', '--exclude=*'];
+  const { status, stdout } = spawnSync('git', describe, { encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : 'unknown';
 }

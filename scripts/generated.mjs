@@ -1,4 +1,4 @@
-// Writes what is derived from the code: openapi.json, and the hashes of new migrations. With --check it writes nothing and
+// Writes what is derived from the code: openapi.json, schema.sql, and the hashes of new migrations. With --check it writes nothing and
 // fails when that is stale. It always fails when a migration differs from its hash.
 import { createHash } from 'node:crypto';
 import {
@@ -19,30 +19,45 @@ process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
 const { createApp, openApiDocument } = await import('../dist/src/server/app.js');
 const { loadConfig } = await import('../dist/src/platform/config/config.js');
+const { migrate } = await import('../dist/src/platform/database/migrate.js');
 const { openEmbeddedPostgres } = await import('../dist/src/platform/postgres/embedded-postgres.js');
 
 const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
 chmodSync(dataDir, 0o755);
 const postgres = await openEmbeddedPostgres({ dataDir, flags: ['-c', 'fsync=off'] });
-let text;
+const made = {};
 try {
   const app = await createApp(
     new DataSource(dataSourceOptions(postgres.url)),
     loadConfig(process.env),
   );
-  text = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+  made['openapi.json'] = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
   await app.close();
+  made['schema.sql'] = await schema(postgres.url);
 } finally {
   await postgres.stop();
   rmSync(dataDir, { recursive: true });
 }
 
 const isCheck = process.argv.includes('--check');
-const isStale = readFileSync('openapi.json', { encoding: 'utf8', flag: 'a+' }) !== text;
-if (isCheck && isStale) fail('openapi.json is stale: run `npm run generate`');
-else if (isStale) writeFileSync('openapi.json', text);
+for (const [file, text] of Object.entries(made)) {
+  const isStale = readFileSync(file, { encoding: 'utf8', flag: 'a+' }) !== text;
+  if (isCheck && isStale) fail(`${file} is stale: run \`npm run generate\``);
+  else if (isStale) writeFileSync(file, text);
+}
 
-const MIGRATIONS = 'src/database/migrations';
+/** @param {string} url of a database without tables */
+async function schema(url) {
+  const dataSource = await new DataSource(dataSourceOptions(url)).initialize();
+  await migrate(dataSource);
+  const [{ text: tables }] = await dataSource.query(
+    readFileSync('scripts/schema.query.sql', 'utf8'),
+  );
+  await dataSource.destroy();
+  return `-- The whole schema, printed by \`npm run generate\`: nothing reads it but people.\n\n${tables}`;
+}
+
+const MIGRATIONS = 'src/platform/database/migrations';
 const HASHES = 'scripts/migrations.sha256'; // as sha256sum writes it
 /** The hash of each migration that has landed, by the name of its file. */
 const hashes = new Map();

@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
+import { isObject } from './json/is-object.js';
 import { TooDeep } from './json/json-text.js';
 import { Busy, RowTooLarge } from './refusals.js';
 
@@ -52,6 +53,11 @@ export const ERRORS = {
     status: 413,
     title: 'Something is over its limit',
     todo: 'Send less at once: split a batch.',
+  },
+  items_refused: {
+    status: 422,
+    title: 'Items were refused',
+    todo: 'Mend or leave out the items named; the others are stored.',
   },
   unsupported_media_type: {
     status: 415,
@@ -107,7 +113,7 @@ export interface Violation {
 }
 
 interface Details {
-  errors?: Violation[];
+  errors?: (Violation & { id?: string; code?: ErrorCode })[];
   headers?: Record<string, string>;
   /** Further members of the problem document. */
   extra?: Record<string, unknown>;
@@ -142,9 +148,41 @@ export function assertNone(violations: Violation[]): void {
 }
 
 /** What a batch answers in the place of an item that is refused. */
-export function refusal(error: unknown): { error: { code: string; detail: string } } {
+export interface Refusal {
+  error: { code: ErrorCode; detail: string };
+}
+
+export function refusal(error: unknown): Refusal {
   const { code, message } = toApiError(error);
   return { error: { code, detail: message } };
+}
+
+const isRefusal = (answer: unknown): answer is Refusal => isObject(answer) && 'error' in answer;
+
+/**
+ * Refusals as the answer to the whole batch, for clients that read nothing of a 200 and send the halves of a refused batch again
+ * until they have found what is refused. What was stored of the batch stays, so all items must be safe to send again.
+ * @throws ApiError `items_refused`; `too_large` when this is what is wrong with all of them
+ */
+export function assertNoneRefused(batch: readonly unknown[], answers: readonly unknown[]): void {
+  const errors = answers.flatMap((answer, i) => {
+    if (!isRefusal(answer)) return [];
+    const { code, detail } = answer.error;
+    const id = (batch[i] as { id?: unknown } | null)?.id;
+    const path = `batch[${i}]`;
+    const message = detail.startsWith(path) ? detail.slice(path.length + 1) : detail;
+    return [{ path, ...(typeof id === 'string' && { id: id.slice(0, 256) }), code, message }];
+  });
+  const [first] = errors;
+  if (!first) return;
+  const isTooLarge = errors.every(({ code }) => code === 'too_large');
+  const named = first.id === undefined ? first.path : `${first.path} (id ${first.id})`;
+  const others = errors.length < batch.length ? ', the others are stored' : '';
+  throw new ApiError(
+    isTooLarge ? 'too_large' : 'items_refused',
+    `${errors.length} of ${batch.length} items refused${others}: ${named}: ${first.message}`,
+    { errors },
+  );
 }
 
 /** Seconds after which a client may try again when the database is away or a queue is full. */

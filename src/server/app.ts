@@ -63,7 +63,7 @@ export async function createApp(
   return app;
 }
 
-/** A head is short, so it has a deadline. Bodies have their own (`common/inflated.ts`): a large one may take long. */
+/** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated.ts`): a large one may take long. */
 function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = bodyTimeoutSeconds * 1000;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
@@ -5,6 +6,14 @@ import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/prom
 const QUIET_MS = 50;
 /** Connections that never cease to arrive are not waited for longer than this. */
 const CLOSE_MS = 500;
+
+/** Rejects when the port cannot be listened on now. It is given back at once. */
+export async function assertFree({ port, host }: { port: number; host: string }): Promise<void> {
+  const server = createServer((socket) => socket.destroy()).listen(port, host); // `close` waits for connections
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
 
 /** Takes connections on a port and hands them on, unread. Closing it resets none. */
 export class Listener {

@@ -10,18 +10,21 @@ import { ratesOf } from '../platform/auth/rate-limits.js';
 import { loginLink, newOperatorCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
+import { answer } from '../platform/process/primary.js';
 import { addressOf, type Config, InvalidSetting } from '../platform/config/config.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { Database } from '../platform/database/database.js';
 import { SESSION } from '../platform/database/limits.js';
 import { migrate } from '../platform/database/migrate.js';
+import { describeBuild } from '../platform/database/schema-state.js';
 import {
   assertConnectionsSuffice,
   assertSessionsLast,
   durabilityWarning,
   serverSettings,
 } from '../platform/database/start-checks.js';
-import { Listener } from './listener.js';
+import { assertFree, Listener } from './listener.js';
+import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
 import { config } from '../platform/config/process-config.js';
 import { openService } from './service.js';
 import type { Stopped, StopRequest } from './stop-request.js';
@@ -37,18 +40,22 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** Gives up a start when the signal says so. */
+/** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
 export async function openPostgres(
   { databaseUrl, dataDir, postgresFlags }: Config,
-  signal?: AbortSignal,
+  { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
 ): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
     flags: postgresFlags,
     signal,
+    mustExist,
     log: (line, level) => logger[level]({ context: 'postgres' }, line),
   });
+  answer(DISK_WATCH, () => postgres.disk.progress);
+  answer('erasing', () => postgres.disk.erasing);
+  answer('reuse', () => postgres.disk.reuse());
   logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
   return postgres;
 }
@@ -89,9 +96,11 @@ function databaseError(error: unknown): unknown {
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
 export async function serve(request: StopRequest): Promise<void> {
   if (cluster.isWorker) return serveAsWorker();
+  logBuild();
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
-  const postgres = await openPostgres(config, request.signal);
+  await assertFree(config).catch(explainListening);
+  const postgres = await openPostgres(config, { signal: request.signal });
   try {
     const { service, listener } = await request.during(start(postgres, request));
     whenStopped(request, async () => {
@@ -114,21 +123,31 @@ async function start(postgres: Postgres, request: StopRequest) {
   assertConnectionsSuffice(settings, config);
   const warning = config.databaseUrl && durabilityWarning(settings);
   if (warning) logger.warn(warning);
-  for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
+  for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
   const service =
     config.workers > 1
       ? await startWorkers(postgres, request)
       : await openService(dataSource, config);
-  const listener = new Listener((socket) => service.accept(socket));
-  const port = await listener.listen(config.port, config.host).catch((error: unknown) => {
-    throw listenError(error);
-  });
-  // The key is made once the address is known to be free: it is shown once, and must not be lost to a failed start.
-  await welcome(port, dataSource);
-  if (config.workers > 1)
-    await dataSource.destroy(); // only the workers serve requests
-  else request.reload = () => logger.warn(NO_RELOAD);
-  return { service, listener };
+  try {
+    const listener = new Listener((socket) => service.accept(socket));
+    const port = await listener.listen(config.port, config.host).catch(explainListening);
+    // The key is made once the address is ours: it is shown once, and must not be lost to a failed start.
+    await welcome(port, dataSource);
+    if (config.workers > 1)
+      await dataSource.destroy(); // only the workers serve requests
+    else request.reload = () => logger.warn(NO_RELOAD);
+    return { service, listener };
+  } catch (error) {
+    service.startDraining();
+    await service.close(); // else its background work fails, each part with an error, when PostgreSQL ends
+    throw error;
+  }
+}
+
+/** In a worker too: a reload may have brought another build. */
+function logBuild(): void {
+  const build = describeBuild({ options: dataSourceOptions('') });
+  logger.info(`${build}, Node ${process.version}`);
 }
 
 const NO_RELOAD =
@@ -144,9 +163,10 @@ async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Wo
 
 /** One of several processes behind one port. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
+  logBuild();
   const dataSource = await connect(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
-  for (const name of await migrate(dataSource)) logger.info(`migrated to ${name}`);
+  for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
   const service = await openService(dataSource, config);
   serveAsTold(service, () => exitAfter(service.close(), 0));
 }
@@ -174,13 +194,13 @@ function exitAfter(stopped: Promise<void>, exitCode: number): void {
   );
 }
 
-function listenError(error: unknown): unknown {
+function explainListening(error: unknown): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE' || code === 'EACCES')
-    return new InvalidSetting(`PORT ${config.port} cannot be used (${code})`);
+    throw new InvalidSetting(`PORT ${config.port} cannot be used (${code})`);
   if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
-    return new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
-  return error;
+    throw new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
+  throw error;
 }
 
 /** `kill` of `npm start` ends npm and its shell, and would leave us running without anybody to stop us. */

@@ -160,7 +160,8 @@ export class Workers implements Service {
   }
 
   private replaceDead(): void {
-    while (!this.isStopping && this.starting.size + this.turns.length < this.count) this.fork();
+    while (!this.isStopping && this.starting.size + this.turns.length < this.count)
+      this.fork({ ALLOW_NEWER_SCHEMA: '1' }); // a newer build may have migrated since, and this service goes on
   }
 
   private async startOne(): Promise<void> {
@@ -169,8 +170,9 @@ export class Workers implements Service {
     if (worker.isDead()) throw new Error('a worker could not start; its message stands above');
   }
 
-  private fork(): Worker {
+  private fork(env: Record<string, string> = {}): Worker {
     const worker = cluster.fork({
+      ...env,
       DATABASE_URL: this.databaseUrl,
       DATABASE_PASSWORD: '',
       BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded

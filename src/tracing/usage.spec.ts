@@ -1,6 +1,6 @@
 import { readUsage, requestsOf } from './usage.js';
 
-const counts = (usage: Record<string, unknown>) => Object.values(readUsage(usage).tokens);
+const counts = (usage: Record<string, unknown>) => Object.values(readUsage(usage, false).tokens);
 
 describe('readUsage', () => {
   it.each<[string, Record<string, unknown>, number[]]>([
@@ -92,7 +92,7 @@ describe('readUsage', () => {
       ['cache_creation_input_tokens', 'prompt_tokens'],
     ],
   ])('of %j does not know %j', (usage, unknown) => {
-    expect([...readUsage(usage).unknown]).toEqual(unknown);
+    expect([...readUsage(usage, false).unknown]).toEqual(unknown);
   });
 
   it('does not guess the number of requests', () => {

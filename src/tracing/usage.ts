@@ -15,44 +15,177 @@ export interface UsageRead {
   unknown: ReadonlySet<keyof Tokens>;
 }
 
-/** Names of the same count, the first one above 0 counts. A dot leads into an object. */
-const PROMPT = ['prompt_tokens', 'input_tokens', 'prompt_token_count'];
-const COMPLETION = ['completion_tokens', 'output_tokens', 'candidates_token_count'];
-/** Behind the first, cached tokens where the prompt tokens hold them, by OpenAI (two APIs) and Google. */
-const CACHE_READ = [
-  'cache_read_input_tokens',
-  'prompt_tokens_details.cached_tokens',
-  'input_tokens_details.cached_tokens',
-  'cached_content_token_count',
-];
-const CACHE_CREATION = ['cache_creation_input_tokens'];
-
 /**
- * Reads the token counts. Cached tokens are subtracted from the prompt tokens unless they are counted apart: in
- * Anthropic's own form, `input_tokens` beside `cache_…_input_tokens` without a `total_tokens` that proves otherwise,
- * and where there are more cached tokens than prompt tokens. Only whole numbers from 0 are counts.
+ * What clients and providers call the kinds of tokens, and what they count in them. The table of all of them, with who
+ * writes what, is in docs/adr/0012-costs.md; `skein_usage` reads the same in SQL, and a test compares the two.
  */
-export function readUsage(usage: Usage): UsageRead {
-  return { tokens: tokensOf(usage), unknown: unknownIn(usage) };
+interface Dialect {
+  /** Members of an entry that hold the count; a dot leads into an object. The first one above 0 counts. */
+  prompt: string;
+  completion: string;
+  /** Cached tokens that the prompt tokens hold: they are subtracted. */
+  cacheRead: readonly string[];
+  cacheCreation: readonly string[];
 }
 
-function tokensOf(usage: Usage): Tokens {
-  const prompt = first(usage, PROMPT) ?? 0;
-  const completion = first(usage, COMPLETION) ?? 0;
-  const cacheRead = first(usage, CACHE_READ) ?? 0;
-  const cacheCreation = first(usage, CACHE_CREATION) ?? 0;
-  const isAnthropic =
-    (first(usage, ['cache_read_input_tokens']) || cacheCreation) &&
-    !first(usage, ['prompt_tokens']) &&
-    first(usage, ['total_tokens']) !== prompt + completion;
-  const cached = cacheRead + cacheCreation;
+const DIALECTS: readonly Dialect[] = [
+  {
+    // chat completions of OpenAI and those who speak like it: LiteLLM, Mistral, Groq; also what Skein makes of spans
+    prompt: 'prompt_tokens',
+    completion: 'completion_tokens',
+    cacheRead: ['prompt_tokens_details.cached_tokens'],
+    cacheCreation: ['prompt_tokens_details.cache_write_tokens'],
+  },
+  {
+    // responses of OpenAI
+    prompt: 'input_tokens',
+    completion: 'output_tokens',
+    cacheRead: ['input_tokens_details.cached_tokens'],
+    cacheCreation: ['input_tokens_details.cache_write_tokens'],
+  },
+  {
+    // Google
+    prompt: 'prompt_token_count',
+    completion: 'candidates_token_count',
+    cacheRead: ['cached_content_token_count'],
+    cacheCreation: [],
+  },
+  // Cohere, as it is billed
+  {
+    prompt: 'billed_units.input_tokens',
+    completion: 'billed_units.output_tokens',
+    cacheRead: [],
+    cacheCreation: [],
+  },
+  // Bedrock, whose cached tokens are apart
+  { prompt: 'inputTokens', completion: 'outputTokens', cacheRead: [], cacheCreation: [] },
+];
+const [CHAT, RESPONSES] = DIALECTS as [Dialect, Dialect];
+
+/** Cached tokens that may be apart from the prompt tokens: Anthropic counts them so, and others who took its names do not. */
+const NAMED_CACHE_READ = 'cache_read_input_tokens';
+const NAMED_CACHE_CREATION = 'cache_creation_input_tokens';
+/** Cached tokens that always are. */
+const APART_CACHE_READ = 'cacheReadInputTokens';
+const APART_CACHE_CREATION = 'cacheWriteInputTokens';
+/** Google's, which the completion tokens do not hold and which cost as much. */
+const THOUGHTS = ['thoughts_token_count', 'thoughts_tokens'];
+const TOTAL = ['total_tokens', 'total_token_count'];
+
+/** The names of each kind in some dialects. */
+const namesIn = (dialects: readonly Dialect[]) => ({
+  prompt: dialects.map(({ prompt }) => prompt),
+  completion: dialects.map(({ completion }) => completion),
+  cacheRead: [...dialects.flatMap(({ cacheRead }) => cacheRead), APART_CACHE_READ],
+  cacheCreation: [...dialects.flatMap(({ cacheCreation }) => cacheCreation), APART_CACHE_CREATION],
+});
+const NAMES = namesIn(DIALECTS);
+const BOTH = namesIn([CHAT, RESPONSES]);
+const CACHE_READ = [NAMED_CACHE_READ, ...NAMES.cacheRead];
+const CACHE_CREATION = [NAMED_CACHE_CREATION, ...NAMES.cacheCreation];
+
+/**
+ * Reads the token counts. Only whole numbers from 0 are counts. `isGross` says that the client counts cached tokens among
+ * Anthropic's input tokens: `skein_counts_gross`.
+ */
+export function readUsage(usage: Usage, isGross: boolean): UsageRead {
+  return { tokens: tokensOf(usage, isGross), unknown: unknownIn(usage) };
+}
+
+function tokensOf(usage: Usage, isGross: boolean): Tokens {
+  const [names, count] = isOfBoth(usage) ? [BOTH, sum] : [NAMES, firstOf];
+  const prompt = count(usage, names.prompt);
+  const answer = count(usage, names.completion);
+  const total = first(usage, TOTAL);
+  // a total without the thoughts says that they are among the completion tokens
+  const completion = total === prompt + answer ? answer : answer + firstOf(usage, THOUGHTS);
+  const cacheRead = firstOf(usage, [NAMED_CACHE_READ]) || count(usage, names.cacheRead);
+  const cacheCreation = firstOf(usage, [NAMED_CACHE_CREATION]) || count(usage, names.cacheCreation);
+  const isApart =
+    firstOf(usage, [APART_CACHE_READ, APART_CACHE_CREATION]) > 0 ||
+    (!isGross && isOfAnthropic(usage) && total !== prompt + completion) ||
+    cacheRead + cacheCreation > prompt;
   return {
-    prompt_tokens: isAnthropic || cached > prompt ? prompt : prompt - cached,
+    prompt_tokens: isApart ? prompt : prompt - cacheRead - cacheCreation,
     completion_tokens: completion,
     cache_read_input_tokens: cacheRead,
     cache_creation_input_tokens: cacheCreation,
   };
 }
+
+/** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
+function isOfBoth(usage: Usage): boolean {
+  const one = (name: string) => firstOf(usage, [name]);
+  const [chat, responses] = [one(CHAT.prompt), one(RESPONSES.prompt)];
+  const sums = chat + responses + one(CHAT.completion) + one(RESPONSES.completion);
+  return chat > 0 && responses > 0 && first(usage, TOTAL) === sums;
+}
+
+/** Has names of Anthropic, and none by which others say that the prompt tokens hold the cached ones. */
+const isOfAnthropic = (usage: Usage) =>
+  firstOf(usage, [NAMED_CACHE_READ, NAMED_CACHE_CREATION]) > 0 &&
+  firstOf(usage, [CHAT.prompt, ...RESPONSES.cacheRead, ...RESPONSES.cacheCreation]) === 0;
+
+/** Names of counts in the usage that spans and Langfuse tell, by the member of an entry that they become. */
+export const TOLD: Readonly<Record<string, readonly string[]>> = {
+  prompt_tokens: ['input', 'promptTokens', ...NAMES.prompt],
+  completion_tokens: ['output', 'completionTokens', ...NAMES.completion],
+  total_tokens: ['total', 'totalTokens', ...TOTAL],
+  cache_read_input_tokens: [
+    'input_cached_tokens',
+    'input_cache_read',
+    'prompt_details.cache_read',
+    ...CACHE_READ,
+  ],
+  cache_creation_input_tokens: ['input_cache_creation', ...CACHE_CREATION],
+  reasoning_tokens: [
+    'output_reasoning_tokens',
+    'reasoning_tokens',
+    'output_reasoning',
+    'completion_details.reasoning',
+    'completion_tokens_details.reasoning_tokens',
+    'output_tokens_details.reasoning_tokens',
+  ],
+  audio_input_tokens: ['audio_input_tokens', 'input_audio_tokens', 'input_audio'],
+  audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],
+};
+
+/**
+ * An entry of a model from the usage that a span or Langfuse tells: its prompt tokens hold the cached ones, its
+ * completion tokens all that the model wrote. Langfuse's own names, `input` and `output`, are what their details leave,
+ * `input_…` and `output_…`, unless the total shows that they hold them, as `observeOpenAI` sends it. Others are provider's.
+ */
+export function toldUsage(counts: Usage): Record<string, number> {
+  const told: Record<string, number> = {};
+  for (const [member, names] of Object.entries(TOLD)) {
+    const count = names.map((name) => counts[name] ?? at(counts, name.split('.'))).find(isCount);
+    if (count !== undefined) told[member] = count;
+  }
+  const { total_tokens } = told;
+  const [input, output] = [counts['input'], counts['output']];
+  const isOfLangfuse = isCount(input) || isCount(output);
+  if (isOfLangfuse && total_tokens !== firstOf(counts, ['input']) + firstOf(counts, ['output'])) {
+    if (isCount(input)) told['prompt_tokens'] = input + detailsOf(counts, IS_INPUT);
+    if (isCount(output)) told['completion_tokens'] = output + detailsOf(counts, IS_OUTPUT);
+  } else if (!isOfLangfuse) {
+    const { tokens } = readUsage(counts, false);
+    if (first(counts, NAMES.prompt) !== undefined)
+      told['prompt_tokens'] =
+        tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
+    if (first(counts, NAMES.completion) !== undefined)
+      told['completion_tokens'] = tokens.completion_tokens;
+  }
+  return told;
+}
+
+const IS_INPUT = /^input_(?!tokens$)|^cache_(read|creation)_input_tokens$/;
+const IS_OUTPUT = /^output_(?!tokens$)/;
+
+const detailsOf = (counts: Usage, isDetail: RegExp): number =>
+  Object.entries(counts).reduce(
+    (all, [name, count]) => (isDetail.test(name) && isCount(count) ? all + count : all),
+    0,
+  );
 
 /**
  * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
@@ -60,12 +193,12 @@ function tokensOf(usage: Usage): Tokens {
  */
 function unknownIn(usage: Usage): Set<keyof Tokens> {
   const unknown = new Set<keyof Tokens>();
-  if (isBroken(usage, PROMPT)) unknown.add('prompt_tokens');
-  if (isBroken(usage, COMPLETION)) unknown.add('completion_tokens');
+  if (isBroken(usage, NAMES.prompt)) unknown.add('prompt_tokens');
+  if (isBroken(usage, [...NAMES.completion, ...THOUGHTS])) unknown.add('completion_tokens');
   if (isBroken(usage, CACHE_READ)) unknown.add('cache_read_input_tokens').add('prompt_tokens');
   if (isBroken(usage, CACHE_CREATION))
     unknown.add('cache_creation_input_tokens').add('prompt_tokens');
-  if (first(usage, [...PROMPT, ...COMPLETION]) === undefined)
+  if (first(usage, [...NAMES.prompt, ...NAMES.completion]) === undefined)
     unknown.add('prompt_tokens').add('completion_tokens');
   return unknown;
 }
@@ -80,6 +213,11 @@ function first(usage: Usage, names: readonly string[]): number | undefined {
   const counts = valuesOf(usage, names).filter(isCount);
   return counts.find((count) => count > 0) ?? counts[0];
 }
+
+const firstOf = (usage: Usage, names: readonly string[]): number => first(usage, names) ?? 0;
+
+const sum = (usage: Usage, names: readonly string[]): number =>
+  names.reduce((all, name) => all + firstOf(usage, [name]), 0);
 
 const valuesOf = (usage: Usage, names: readonly string[]) =>
   names.map((name) => at(usage, name.split('.')));

@@ -1,4 +1,7 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import { ApiError } from '../platform/errors.js';
+import { ApiJsonResponse } from '../platform/http/api-answers.js';
 
 /** One item of a list: its id, and itself as JSON text. */
 export interface Item {
@@ -27,4 +30,21 @@ export function idOf(value: unknown, what: string): string {
   return value;
 }
 
-export const EMPTY_PAGE = { object: 'list', data: [], first_id: '', last_id: '', has_more: false };
+/** The handler answers a page of these as JSON text. */
+export const ApiPage = (item: NewableFunction) =>
+  applyDecorators(
+    ApiExtraModels(item),
+    ApiJsonResponse({
+      schema: {
+        type: 'object',
+        required: ['object', 'data', 'first_id', 'last_id', 'has_more'],
+        properties: {
+          object: { type: 'string', enum: ['list'] },
+          data: { type: 'array', items: { $ref: getSchemaPath(item) } },
+          first_id: { type: 'string', description: 'Empty when there are no items.' },
+          last_id: { type: 'string', description: 'The next page is asked for by `after`.' },
+          has_more: { type: 'boolean' },
+        },
+      },
+    }),
+  );

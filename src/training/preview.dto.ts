@@ -1,10 +1,10 @@
 import { IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
-import { PROJECT_PART } from '../platform/http/dto.js';
+import { PROJECT_PART, PROJECT_PART_RULE } from '../platform/http/dto.js';
 
 /** The entity or the project of `<entity>/<project>`. */
 export const IsProjectPart = () =>
   Matches(new RegExp(`^${PROJECT_PART}$`), {
-    message: 'must be 1 to 128 letters, digits, "_", "." or "-"',
+    message: `must ${PROJECT_PART_RULE}`,
   });
 
 /** `after` is the exclusive id of the last item seen. */

@@ -18,7 +18,13 @@ export const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` }
 
 const be = (what: string, schema: Schema): Schema => ({ ...schema, [MUST_BE]: what });
 const object = (properties: Record<string, Schema>, ...required: string[]) =>
-  be('an object', { type: 'object', properties, ...(required.length > 0 && { required }) });
+  be('an object', {
+    type: 'object',
+    description: 'Members of other names are kept as they are.',
+    properties,
+    ...(required.length > 0 && { required }),
+    additionalProperties: true,
+  });
 const mapOf = (items: Schema) => be('an object', { type: 'object', additionalProperties: items });
 const listOf = (items: Schema) => be('an array', { type: 'array', items });
 
@@ -29,7 +35,7 @@ const NUMBER = be('a number', { type: 'number', nullable: true });
 const BOOLEAN = be('a boolean', { type: 'boolean', nullable: true });
 const METRIC = be('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
 const SCALAR = be('a string, number, boolean or null', { anyOf: [TEXT, NUMBER, BOOLEAN] });
-const LIST = listOf({});
+const LIST = listOf({ description: 'Any JSON value.' });
 const LIST_OR_NULL = be('an array or null', { ...LIST, nullable: true });
 const CONTENT = be('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
 
@@ -75,6 +81,19 @@ const TRAJECTORY: Record<string, Schema> = {
   }),
 };
 
+/** What the service adds to a trajectory that it answers. */
+const PLACE: Record<string, Schema> = {
+  id: { type: 'string', format: 'uuid' },
+  model_id: { type: 'string', format: 'uuid' },
+  job_id: { type: 'string', format: 'uuid', nullable: true },
+  split: { type: 'string', nullable: true },
+  step: { type: 'integer' },
+  group_index: { type: 'integer' },
+  trajectory_index: { type: 'integer' },
+  num_tokens: { type: 'integer' },
+  created_at: { type: 'string', format: 'date-time' },
+};
+
 /** What an absent field of a trajectory is stored as, beside its `start_time`. */
 export const DEFAULTS = Object.entries(TRAJECTORY).flatMap(([name, schema]) =>
   'default' in schema ? [[name, schema.default] as const] : [],
@@ -111,6 +130,7 @@ export const TRAJECTORY_SCHEMAS = {
     ...object({ learning_rate: NUMBER, precalculate_logprobs: BOOLEAN }),
     nullable: true,
   },
+  StoredTrajectoryDto: object({ ...TRAJECTORY, ...PLACE }, ...Object.keys(PLACE)),
   LogDto: object(
     {
       split: { type: 'string', pattern: SPLIT.source },

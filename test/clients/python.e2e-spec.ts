@@ -116,6 +116,73 @@ describeAll('PyPI weave', () => {
   );
 
   it(
+    'stores odd values, or says in its log that it does not',
+    async () => {
+      const seen: Record<string, any> = await runClient(
+        python,
+        ['test/clients/weave-odd.program.py'],
+        { ...server.settings, WEAVE_USE_SERVER_CACHE: 'false' },
+      );
+      const isSilent = ([, { stored, errors }]: [string, any]) => !stored && errors.length === 0;
+      expect(Object.entries(seen).filter(isSilent)).toEqual([]);
+      const refused = (why: RegExp, stored: unknown = false) => ({
+        stored,
+        errors: [expect.stringMatching(why)],
+      });
+      const [whole, stored] = [
+        { stored: true, errors: [] },
+        { stored: 1, errors: [] },
+      ];
+      expect(seen).toMatchObject({
+        'thread id of 1,000 characters': {
+          ...whole,
+          thread_id: ['t'.repeat(12), 't'.repeat(60), 1000],
+        },
+        'thread id of 1,280 bytes': { ...whole, thread_id: ['é'.repeat(12), 'é'.repeat(60), 640] },
+        'thread id of 1,281 bytes': refused(/thread_id must be .* 1280 bytes/),
+        'thread id with a tab': { ...whole, thread_id: 'a\tb\n' },
+        'thread id with NUL': refused(/thread_id must be/),
+        'exception over 1 MiB': {
+          ...whole,
+          exception: [
+            '{"type": "Va',
+            expect.stringMatching(/… \[cut by Skein: 1,048,512 of 9,000,037 bytes\]$/),
+            1_048_558,
+          ],
+        },
+        'exception with NUL': whole,
+        'display name with NUL': { ...whole, display_name: 'a\ufffdb' },
+        'inputs with NUL': { ...whole, inputs: { 'a\0b': 'c\0d' } },
+        'inputs of 33 MiB': refused(/over the limit of 33554432 bytes/),
+        'started_at before the year 1': refused(/started_at must be/),
+        'run step below 0': refused(/wb_run_step must not be less than 0/),
+        'run id of 300 characters': whole,
+        'name taken away': { ...whole, display_name: null },
+        'name taken away at once': { ...whole, display_name: null },
+        'name set at once': { ...whole, display_name: 'new' },
+        'name taken away and set': { ...whole, display_name: 'new' },
+        'twelve calls, two of which cannot be stored': {
+          stored: [0, 1, 3, 4, 5, 6, 7, 8, 10, 11],
+          errors: [expect.stringContaining('thread_id must be')],
+        },
+        'feedback over 1 MiB': refused(/payload holds 1048584 bytes/, 0),
+        'feedback type of 300 characters': refused(/feedback_type must be/, 0),
+        'note of 2,000 characters': refused(/payload.note must be/, 0),
+        "feedback on an agent's turn": stored,
+        "feedback on an agent's conversation": stored,
+        "feedback on an agent's span": stored,
+        '3,000 pieces of feedback': { stored: 3000, errors: [] },
+        'eight pieces of feedback, two over 1 MiB': { stored: 6 },
+        'object with NUL': whole,
+        'object of 40 MiB': refused(/over the limit/),
+        'object with rows with NUL': whole,
+        'file of 101 MiB': refused(/over the limit/),
+      });
+    },
+    PATIENCE_MS,
+  );
+
+  it(
     'records rollouts from which a policy learns',
     async () => {
       const settings = { ...server.settings, ...skein() };

@@ -1,4 +1,4 @@
-// Traces go on beside a call that no server can store: its display name is too long for any column.
+// Traces go on beside calls that cannot be stored as they are: one has too long a name, one is nested too deeply.
 import * as weave from 'weave';
 
 const client = await weave.init('acme/malformed');
@@ -11,9 +11,15 @@ const odd = weave.op(
   },
   { callDisplayName: () => 'x'.repeat(5000) },
 );
+const deep = weave.op(async function deep(nested) {
+  return nested.length;
+});
+const nested = [];
+for (let i = 0, at = nested; i < 1100; i++) at.push((at = []));
 for (let i = 0; i < 3; i++) {
   await good(i);
   await odd();
+  await deep(nested);
   await client.waitForBatchProcessing();
 }
 // Its own retries would take 2 s; it is still there after them.

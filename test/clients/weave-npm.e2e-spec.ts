@@ -22,6 +22,7 @@ describe('npm weave', () => {
         { question: 'π to 2 places', expected: '3.14', weight: 2 },
       ],
       evaluation: { isRight: { true_count: 1, true_fraction: 0.5 } },
+      names: ['new', null, 'again'],
     });
     expect(seen.calls).toEqual([
       expect.objectContaining({ id: seen.sum, display_name: 'Sum of doubles', output: 6 }),
@@ -42,6 +43,7 @@ describe('npm weave', () => {
         call('Evaluation.predict_and_score', call('Model.predict'), call('politeness.score')),
         call('Evaluation.summarize'),
       ),
+      call('again'),
     ]);
     const failed = calls.find(({ exception }) => exception !== null);
     expect(failed.exception).toContain('out of order');
@@ -57,11 +59,15 @@ describe('npm weave', () => {
     ]);
   });
 
-  it('goes on when one item of its batches cannot be stored', async () => {
+  it('goes on when one item of its batches cannot be stored, and loses no call by its name', async () => {
     const seen = await run('weave-malformed.program.mjs');
     expect(seen).toEqual({ isAlive: true });
+    const cut = `${'x'.repeat(1023)}…`;
     expect(callTree(await server.callsOf('acme/malformed'))).toEqual(
-      Array.from({ length: 3 }, () => ['good', 'success', []]),
+      Array.from({ length: 3 }, () => [
+        ['good', 'success', []],
+        [cut, 'success', []],
+      ]).flat(),
     );
   });
 });

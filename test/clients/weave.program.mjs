@@ -57,4 +57,14 @@ seen.calls = (await client.getCalls({ trace_ids: [call.trace_id] })).map(
     output,
   }),
 );
+const nameOf = async ({ id }) => (await client.getCalls({ call_ids: [id] }))[0].display_name;
+const [, other] = await weave
+  .op(async function other() {}, { callDisplayName: () => 'of the start' })
+  .invoke();
+seen.names = [];
+for (const name of ['new', '', 'again']) {
+  await other.setDisplayName(name);
+  await client.waitForBatchProcessing();
+  seen.names.push(await nameOf(other));
+}
 console.log(JSON.stringify(seen));

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
-import { RetentionSweeper } from '../../src/tracing/retention/retention.sweeper.js';
 import { basic, send, openApp, startApp, type TestApp } from '../support/app.js';
+import { until } from '../support/until.js';
 
 let app: TestApp;
 /** Another process on the same database, as far as the tests can tell. */
 let otherUrl: string;
 let closeOther: () => Promise<void>;
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ RETENTION_INTERVAL_SECONDS: '1' });
   const { app: other } = await openApp(app.databaseUrl);
   await other.listen(0, '127.0.0.1');
   otherUrl = `http://127.0.0.1:${(other.getHttpServer().address() as AddressInfo).port}`;
@@ -459,7 +459,6 @@ it('are stored in parts where a request holds more than may wait to be stored', 
 describe('log records without a span', () => {
   const isAwaited = async (id: string, project = project_id) =>
     (await rowsOf(id, project)).length === 1;
-  const sweep = () => app.app.get(RetentionSweeper).sweep();
 
   it('are no call, are forgotten after a day, and are none of the span that comes then', async () => {
     const [old, young] = [aSpanId(), aSpanId()];
@@ -468,8 +467,8 @@ describe('log records without a span', () => {
       old,
     ]);
     expect(await read(old)).toBeNull();
-    await sweep();
-    expect([await isAwaited(old), await isAwaited(young)]).toEqual([false, true]);
+    await until(async () => !(await isAwaited(old)));
+    expect(await isAwaited(young)).toBe(true);
     await post(SPANS, spansOf(aSpan(old), aSpan(young)));
     expect([(await read(old)).inputs, (await read(young)).inputs]).toEqual([
       {},
@@ -478,11 +477,14 @@ describe('log records without a span', () => {
   });
 
   it('stay with their call, however old they are', async () => {
-    const id = aSpanId();
-    await post(LOGS, logsOf(question(id, 'hi')));
+    const [id, forgotten] = [aSpanId(), aSpanId()];
+    await post(LOGS, logsOf(question(id, 'hi'), question(forgotten, 'hi')));
     await post(SPANS, spansOf(aSpan(id)));
-    await app.query(`UPDATE calls SET logged_at = now() - interval '25 hours' WHERE id = $1`, [id]);
-    await sweep();
+    await app.query(
+      `UPDATE calls SET logged_at = now() - interval '25 hours' WHERE id IN ($1, $2)`,
+      [id, forgotten],
+    );
+    await until(async () => !(await isAwaited(forgotten)));
     await post(SPANS, spansOf(aSpan(id)));
     expect((await read(id)).inputs).toEqual({ messages: [ASKED] });
   });
@@ -508,11 +510,11 @@ describe('log records without a span', () => {
     const project = 'acme/short';
     const id = aSpanId();
     const options = { headers: { project_id: project } };
-    await app.post('/retention/set', { project_id: project, payload_days: 1 });
     await app.post(LOGS, logsOf(question(id, 'hi')), options);
     await app.post(SPANS, spansOf(aSpan(id)), options);
     expect((await read(id, project)).inputs).toEqual({ messages: [ASKED] });
-    await sweep();
+    await app.post('/retention/set', { project_id: project, payload_days: 1 });
+    await until(async () => (await rowsOf(id, project))[0].logged === null);
     expect(await rowsOf(id, project)).toEqual([
       expect.objectContaining({ inputs: {}, logged: null, own_inputs: null, own_output: null }),
     ]);

@@ -70,8 +70,8 @@ describe('POST /otel/v1/traces', () => {
       aSpan({ name: 5 }),
       aSpan({ spanId: undefined }),
       aSpan({ startTimeUnixNano: '0' }),
-      aSpan({ name: 'a\0b' }),
-      aSpan({ attributes: [text('session.id', 'x'.repeat(300))] }),
+      aSpan({ attributes: [text('session.id', 'x'.repeat(1281))] }),
+      aSpan({ attributes: [text('session.id', 'a\0b')] }),
     ];
     const { status, body } = await app.post(PATH, request([good[0], ...bad, good[1]]), toProject);
     expect(status).toBe(200);
@@ -80,6 +80,13 @@ describe('POST /otel/v1/traces', () => {
       errorMessage: expect.stringMatching(/\w/),
     });
     for (const { spanId } of good) expect(await read(spanId)).not.toBeNull();
+  });
+
+  it('stores a long session, and a name with a character that no column can hold', async () => {
+    const session = 'a\t'.repeat(300);
+    const span = aSpan({ name: 'a\0b', attributes: [text('session.id', session)] });
+    expect((await app.post(PATH, request([span]), toProject)).text).toBe('{}');
+    expect(await read(span.spanId)).toMatchObject({ op_name: 'a\ufffdb', thread_id: session });
   });
 
   it('counts them all when all are bad', async () => {

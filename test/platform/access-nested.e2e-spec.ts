@@ -104,11 +104,13 @@ describe('items of a batch', () => {
       ended_at: at(1),
     }));
     const { status, body } = await post(`/v2/${MINE}/calls/complete`, { batch });
-    expect([status, body]).toEqual([200, { errors: [{ index: 1, ...FORBIDDEN }] }]);
+    const { code, detail: message } = FORBIDDEN;
+    expect([status, body.errors]).toEqual([
+      422,
+      [{ path: 'batch[1]', id: 'completed', code, message }],
+    ]);
     const wide = await app.post(`/v2/${MINE}/calls/complete`, { batch });
-    expect(wide.body).toEqual({
-      errors: [{ index: 1, code: 'invalid_request', detail: expect.any(String) }],
-    });
+    expect(wide.body.errors).toMatchObject([{ path: 'batch[1]', code: 'invalid_request' }]);
   });
 
   it('/feedback/batch/create refuses one of another project in its place', async () => {

@@ -194,7 +194,7 @@ describe('the audit', () => {
 
   it('tells what the command line does to keys, by the user of the operating system', async () => {
     const keys = async (...args: string[]) => {
-      const command = run('auth/keys.cli.js', { DATABASE_URL: app.databaseUrl }, args);
+      const command = run('server/commands/keys.cli.js', { DATABASE_URL: app.databaseUrl }, args);
       expect([await command.exit, command.output()]).toEqual([0, expect.anything()]);
       return command.output();
     };

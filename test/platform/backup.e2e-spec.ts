@@ -292,6 +292,9 @@ describe('a backup', () => {
     const newer = await openTestDatabase();
     const source = await connected(newer.url);
     await source.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at) VALUES ('a/b', 'c', 'o', 't', now())`,
+    );
+    await source.query(
       `INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999')`,
     );
     const path = join(folder.path, 'newer.skein');
@@ -320,16 +323,18 @@ it('goes from the database of a running service into a new folder, by the comman
   const server = await startServer({ DATA_DIR: at('data') });
   try {
     await server.post('/call/start', { start: aStart({ id: 'kept' }) });
-    const made = run('backup/backup.cli.js', { DATA_DIR: at('data') }, [at('b.skein')]);
+    const made = run('server/commands/backup.cli.js', { DATA_DIR: at('data') }, [at('b.skein')]);
     expect(await made.exit).toBe(0);
     expect(made.output()).toMatch(/b\.skein: \d+ rows of \d+ tables/);
-    const refused = run('backup/restore.cli.js', { DATA_DIR: at('data') }, [at('b.skein')]);
+    const refused = run('server/commands/restore.cli.js', { DATA_DIR: at('data') }, [
+      at('b.skein'),
+    ]);
     expect(await refused.exit).toBe(1);
     expect(refused.output()).toContain('the database is not empty');
   } finally {
     await server.stop();
   }
-  const restored = run('backup/restore.cli.js', { DATA_DIR: at('new') }, [at('b.skein')]);
+  const restored = run('server/commands/restore.cli.js', { DATA_DIR: at('new') }, [at('b.skein')]);
   expect(await restored.exit).toBe(0);
   const again = await startServer({ DATA_DIR: at('new'), BOOTSTRAP_API_KEY: server.key });
   try {

@@ -221,6 +221,8 @@ describe('the edge', () => {
     expect(await get('/server_info')).toEqual({
       min_required_weave_python_version: '0.0.1',
       trace_server_version: VERSION,
+      commit: expect.any(String),
+      schema: expect.stringMatching(/^\w+\d{13}$/),
       wire_dialect: 'svc',
     });
     const metrics = await (await fetch(`${app.url}/metrics`)).text();

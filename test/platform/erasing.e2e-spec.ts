@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { ErasingsService } from '../../src/platform/erasing/erasings.service.js';
 import { ProjectsRefresher } from '../../src/tracing/projects/projects.refresher.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { linesOf, useApp } from '../support/app.js';
+import { byWork } from '../support/background.js';
 import { openTestDatabase } from '../support/database.js';
 import { anEnd, aStart, at } from '../support/factories.js';
 import { OBJECT, plant, refOf } from '../support/planted.js';
@@ -217,11 +217,25 @@ describe('erasing', () => {
            gen_random_uuid(), 'ada', now() - interval '1 hour')`,
         [project_id],
       );
-      await app.app.get(ErasingsService).takeOver();
+      const erasing = async () =>
+        (await app.query(`SELECT * FROM erasings WHERE project_id = $1`, [project_id]))[0];
+      await until(async () => (await erasing()).ended_at !== null);
       expect(await idsIn(project_id)).toEqual(['c0']);
-      const [row] = await app.query(`SELECT * FROM erasings WHERE project_id = $1`, [project_id]);
-      expect(row).toMatchObject({ counts: { calls: 3 }, request: null, cursor: null });
-      expect(row.ended_at).not.toBeNull();
+      const ended = { counts: { calls: 3 }, request: null, cursor: null };
+      expect(await erasing()).toMatchObject(ended);
+    });
+
+    it('counts a failure among those of the background, and does not let it stop the others', async () => {
+      const project_id = aProject();
+      await aCall(project_id, 'c');
+      const left = `INSERT INTO erasings (project_id, id, kind, request, counts, key_id, user_name, touched_at)
+         VALUES ($1, gen_random_uuid(), $2, '{"filter":{}}', '{}', gen_random_uuid(), 'ada', now() - interval '1 hour')`;
+      await app.query(left, ['acme/a-newer-version', 'kind of a newer version']);
+      await app.query(left, [project_id, 'calls']);
+      const failures = () => byWork(app.url, 'skein_background_runs_total', 'failed');
+      await until(async () => ((await failures()).get('erasings') ?? 0) > 0);
+      await until(async () => (await idsIn(project_id)).length === 0);
+      await app.query(`DELETE FROM erasings WHERE project_id = 'acme/a-newer-version'`);
     });
 
     it('keeps the statistics of threads exact while others write', async () => {

@@ -2,7 +2,10 @@ import pg from 'pg';
 import { makersOfCalls } from '../../src/training/builds/lineage.query.js';
 import type { Recipe } from '../../src/training/builds/recipe.js';
 import { unitsQuery } from '../../src/training/builds/units.query.js';
-import { threadedTracesQuery, turnRootsQuery } from '../../src/tracing/calls/ingest/turn-roots.query.js';
+import {
+  threadedTracesQuery,
+  turnRootsQuery,
+} from '../../src/tracing/calls/ingest/turn-roots.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
 import { nextJobs } from '../../src/training/jobs/queue.query.js';

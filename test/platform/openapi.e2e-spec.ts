@@ -9,13 +9,28 @@ import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
 import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';
 import { MAX_BATCH } from '../../src/tracing/calls/calls.dto.js';
-import { MAX_INDEXES, MAX_OF_PROJECT } from '../../src/tracing/calls/indexes/call-indexes.service.js';
+import { MAX_EXCEPTION } from '../../src/tracing/calls/ingest/mended-texts.js';
+import { MAX_THREAD_BYTES } from '../../src/platform/http/dto.js';
+import {
+  MAX_INDEXES,
+  MAX_OF_PROJECT,
+} from '../../src/tracing/calls/indexes/call-indexes.service.js';
 import { ATTEMPTS } from '../../src/platform/auth/failed-attempts.js';
-import { HELD_RATE, LEAST_PIECE_BYTES, MAX_PIECES, STREAMED_RATE } from '../../src/platform/http/inflated.js';
+import {
+  HELD_RATE,
+  LEAST_PIECE_BYTES,
+  MAX_PIECES,
+  STREAMED_RATE,
+} from '../../src/platform/http/inflated.js';
 import { MAX_DEPTH as MAX_JSON_DEPTH } from '../../src/platform/json/json-text.js';
+import { ANSWERS, DOCUMENT, untyped } from '../support/answers.js';
 import type { Dto } from '../../src/platform/http/validation.js';
 import { loadConfig } from '../../src/platform/config/config.js';
-import { BEAT_MS, MAX_STREAMS, MAX_STREAMS_OF_KEY } from '../../src/platform/events/events.service.js';
+import {
+  BEAT_MS,
+  MAX_STREAMS,
+  MAX_STREAMS_OF_KEY,
+} from '../../src/platform/events/events.service.js';
 import { STATEMENT_MS } from '../../src/platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../src/platform/database/row-stream.js';
 import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
@@ -32,9 +47,7 @@ import {
   MAX_SUBSTR,
 } from '../../src/platform/query/expression.js';
 
-/** The committed description; `npm run check:generated` keeps it equal to what the service answers. */
-const document = JSON.parse(readFileSync('openapi.json', 'utf8'));
-const operations: [string, any][] = Object.entries<any>(document.paths).flatMap(([path, methods]) =>
+const operations: [string, any][] = Object.entries<any>(DOCUMENT.paths).flatMap(([path, methods]) =>
   Object.entries<any>(methods).map(([method, operation]): [string, any] => [
     `${method.toUpperCase()} ${path}`,
     operation,
@@ -84,7 +97,7 @@ describe('openapi.json', () => {
   });
 
   it.each(dtos())('has every field of %s', (name, fields) => {
-    const { properties } = document.components.schemas[name] ?? {
+    const { properties } = DOCUMENT.components.schemas[name] ?? {
       properties: operations
         .map(([, { parameters = [] }]) => namesOf(parameters))
         .find((names) => fields.every((field) => field in names)),
@@ -93,11 +106,16 @@ describe('openapi.json', () => {
     expect(Object.keys(properties)).toEqual(expect.arrayContaining(fields));
   });
 
+  it.each(ANSWERS)('says the type of all that $name has', ({ schema }) => {
+    expect(schema).toBeDefined();
+    expect(untyped(schema!, '')).toEqual([]);
+  });
+
   it('has no dangling reference', () => {
-    const refs = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
+    const refs = [...JSON.stringify(DOCUMENT).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
       ([, name]) => name!,
     );
-    for (const name of refs) expect(document.components.schemas).toHaveProperty(name);
+    for (const name of refs) expect(DOCUMENT.components.schemas).toHaveProperty(name);
   });
 });
 
@@ -119,6 +137,9 @@ it('docs/limits.md gives the numbers of the code', () => {
     'inflated bytes with trajectory groups': [config.maxTrainingBodyBytes, expect.anything()],
     'levels of free-form JSON, and of training bodies': [MAX_JSON_DEPTH],
     'items of `/call/upsert_batch`': [MAX_BATCH],
+    'items of `/vN/…/calls/complete`': [2, MAX_BATCH],
+    '`thread_id` and `turn_id`': [MAX_THREAD_BYTES],
+    '`exception`': [MAX_EXCEPTION],
     'rows of a table': [MAX_ROWS],
     'payload of feedback': [MAX_PAYLOAD_BYTES],
     'tags of a version; aliases of an object': [MAX_TAGS],

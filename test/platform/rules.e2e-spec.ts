@@ -24,12 +24,16 @@ const TABLE_NAMED = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE)\s+(?:ONLY\s+)?(\w+)
 
 /** The tables of others that a feature's statements name. Who changes such a table looks here first. */
 const READS: Record<string, string[]> = {
-  builds: ['calls', 'checkpoints', 'feedback', 'models', 'training_jobs'],
-  calls: ['feedback'],
-  costs: ['calls'],
-  erasing: ['feedback', 'uploads'],
-  projects: ['call_slot_marks'],
-  threads: ['calls'],
+  'platform/erasing': ['uploads'],
+  tracing: ['feedback'],
+  'tracing/calls': ['feedback'],
+  'tracing/costs': ['calls'],
+  'tracing/projects': ['call_slot_marks'],
+  'tracing/threads': ['calls'],
+  training: ['checkpoints', 'models'],
+  'training/jobs': ['checkpoints', 'models', 'trajectories', 'trajectory_batches'],
+  'training/models': ['trajectory_batches'],
+  'training/builds': ['calls', 'checkpoints', 'feedback', 'models', 'training_jobs'],
 };
 
 const app = useApp();
@@ -62,7 +66,7 @@ describe('what is written', () => {
     ]);
     const written = [
       ...(await classesOf(/[.]entity[.]ts$/)),
-      ...(await classesOf(/^database\/migrations\//)),
+      ...(await classesOf(/^platform\/database\/migrations\//)),
     ];
     expect(written.length).toBeGreaterThan(20);
     expect(namesOf(written.filter(([, exported]) => !known.has(exported)))).toEqual([]);
@@ -72,23 +76,23 @@ describe('what is written', () => {
 it('every table has an entity', async () => {
   const tables = await app.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class
-     WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname <> 'migrations'`,
+     WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND relname NOT IN ('migrations', 'sql_files')`,
   );
   const known = app.dataSource.entityMetadatas.map(({ tableName }) => tableName);
   expect(tables.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
 });
 
 it('features name the tables of other features in their statements only as declared', () => {
-  const roomOf = (file: string) => file.split('/')[0]!;
+  const roomOf = (file: string) => file.split('/').slice(0, -1).slice(0, 2).join('/');
   const owners = new Map<string, string>();
   for (const file of FILES.filter((name) => name.endsWith('.entity.ts')))
     owners.set(
-      /@Entity\('(\w+)'\)/.exec(readFileSync(join(ROOT, file), 'utf8'))![1]!,
+      /@(?:Entity|ProjectTable)\('(\w+)'/.exec(readFileSync(join(ROOT, file), 'utf8'))![1]!,
       roomOf(file),
     );
   const read = new Set<string>();
   const faults: string[] = [];
-  for (const file of FILES.filter((name) => !name.startsWith('database/migrations/'))) {
+  for (const file of FILES.filter((name) => !name.startsWith('platform/database/migrations/'))) {
     const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(COMMENT, '');
     const room = roomOf(file);
     for (const [, table] of text.matchAll(TABLE_NAMED)) {

@@ -162,7 +162,7 @@ onCluster('on a cluster, which TEST_CITUS_URL names', () => {
       ...options,
       migrations: [...(options.migrations as (new () => MigrationInterface)[]), Later1999999999999],
     });
-    expect(await migrate(newer)).toEqual(['Later1999999999999']);
+    expect(await migrate(newer)).toContain('Later1999999999999');
     expect(
       await dataSource.query(
         `SELECT FROM pg_dist_partition WHERE logicalrelid = 'later'::regclass AND partmethod = 'h'`,

@@ -6,12 +6,12 @@ import { aFolder, type Run, type Server, startServer, watched } from '../support
 
 /*
  * A data folder is a volume that two containers can have. What makes a container is made here by hand: a PID
- * namespace, its own /tmp, another path to the folder. Under load the same is tried by `npm run proof`, mode `intruders`.
+ * namespace, an empty folder where the others' socket is, another path to the data folder. Under load the same is tried by `npm run proof`, mode `intruders`.
  */
 
 const NAMESPACE = ['--pid', '--fork', '--mount-proc'];
 const CONTAINER =
-  'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs /tmp && DATA_DIR=/mnt exec "$@"';
+  'mount --bind "$DATA_DIR" /mnt && mount -t tmpfs tmpfs "$(sed -n 5p /mnt/pgdata/postmaster.pid)" && DATA_DIR=/mnt exec "$@"';
 const canUnshare = spawnSync('unshare', [...NAMESPACE, 'true']).status === 0;
 if (!canUnshare) process.stderr.write('data-folder: skipped, unshare(1) is not permitted here\n');
 

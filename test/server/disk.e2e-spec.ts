@@ -1,6 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { newSecret } from '../../src/platform/auth/secret.js';
 import { testServers, unlessCluster } from '../support/database.js';
 import { type Answer, startApp, type TestApp } from '../support/app.js';
 import { aFolder, type Server, startServer } from '../support/server.js';
@@ -108,7 +110,8 @@ describe('a database that refuses writes', () => {
   );
 });
 
-const DISK_MB = 320;
+/** `node bench/disk.mjs` tries more sizes, and fills them by writes alone. */
+const DISK_MB = 300;
 const disk = aFolder();
 const isMounted =
   process.platform === 'linux' &&
@@ -121,11 +124,13 @@ const onDisk = isMounted ? describe : describe.skip;
 onDisk('a disk of its own', () => {
   let server: Server;
   const ballast = join(disk.path, 'ballast');
-  const acknowledged: string[] = [];
+  const env = { DATA_DIR: join(disk.path, 'data'), BOOTSTRAP_API_KEY: newSecret() };
+  /** The texts of the calls that were acknowledged and not erased, in their order. */
+  const acknowledged = new Map<string, string>();
+  let written = 0;
 
   beforeAll(async () => {
-    server = await startServer({ DATA_DIR: join(disk.path, 'data') });
-    for (let i = 0; i < 20; i++) await write(`early ${i}`);
+    server = await startServer(env);
   });
   afterAll(async () => {
     await server.stop();
@@ -133,12 +138,24 @@ onDisk('a disk of its own', () => {
     disk.remove();
   });
 
-  const write = async (id: string): Promise<Answer> => {
-    const answer = await server.post('/call/start', call(id, { text: id.repeat(1000) }));
-    if (answer.status === 200) acknowledged.push(id);
+  /** 1 MB that does not compress, at a second of their own. */
+  const write = async (): Promise<Answer> => {
+    const id = `c${written}`;
+    const text = randomBytes(500_000).toString('hex');
+    const started_at = timeOf(written++);
+    const start = { ...call(id, { text }).start, started_at };
+    const answer = await server.post('/call/start', { start });
+    if (answer.status === 200) acknowledged.set(id, text);
     return answer;
   };
-  const read = (id: string) => server.post('/call/read', { project_id: PROJECT, id });
+  const timeOf = (second: number) => new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+  const fillByWrites = async () => {
+    let answer: Answer;
+    do answer = await write();
+    while (answer.status === 200);
+    expectRefusal(answer, /takes no writes now/);
+  };
+  const purge = (before: string) => server.post('/calls/purge', { project_id: PROJECT, before });
   const ready = async () =>
     (await (await fetch(`${server.url}/ready`)).json()) as { writes: string };
   /** Another program takes all of the disk but so much. */
@@ -152,28 +169,43 @@ onDisk('a disk of its own', () => {
     Number(readFileSync(join(disk.path, 'data/pgdata/postmaster.pid'), 'utf8').split('\n')[0]);
 
   async function expectAllThere(): Promise<void> {
-    for (const id of acknowledged) expect((await read(id)).body.call.id).toBe(id);
+    for (const [id, text] of acknowledged) {
+      const read = await server.post('/call/read', { project_id: PROJECT, id });
+      expect(read.body.call.inputs.text === text).toBe(true);
+    }
   }
 
-  it('nearly full: writes are refused while reads and erasing go on', async () => {
-    fill(12);
-    await until(async () => (await ready()).writes === 'refused');
-    expectRefusal(await write('refused'), /takes no writes now/);
+  it('filled by writes, killed, filled again and erased: new rows take the room of the erased ones', async () => {
+    fill(130);
+    await fillByWrites();
+    expect(await ready()).toMatchObject({ database: 'reachable', writes: 'refused' });
+    expect(server.output()).toContain('is nearly full: writes are refused until there is room');
     await expectAllThere();
-    const purged = await server.post('/calls/purge', {
-      project_id: PROJECT,
-      call_ids: [acknowledged.shift()],
-    });
-    expect(purged.body).toMatchObject({ is_done: true, num_erased: { calls: 1 } });
+
+    await server.stop('SIGKILL');
+    server = await startServer(env);
+    await expectAllThere();
+    await fillByWrites();
+
+    const before = Math.floor(written / 2);
+    const purged = await purge(timeOf(before));
+    expect(purged.body).toMatchObject({ is_done: true });
+    for (let n = 0; n < before; n++) acknowledged.delete(`c${n}`);
+    await until(async () => (await write()).status === 200);
+    expect(server.output()).toContain('writes are taken while they fit into the room');
+    for (let i = 0; i < before / 2; i++) expect((await write()).status).toBe(200);
+    await expectAllThere();
   });
 
   it('full to the last byte, and PostgreSQL killed: it is started again, and all goes on when there is room', async () => {
     fill(0);
+    await until(async () => (await ready()).writes === 'refused');
     await expectAllThere();
+    expectRefusal(await purge(timeOf(0)), /needs room before anything is erased/);
     process.kill(postmaster(), 'SIGKILL');
     await until(() => server.output().includes('PostgreSQL has ended by itself'));
     rmSync(ballast);
-    await until(async () => (await write('late')).status === 200);
+    await until(async () => (await write()).status === 200);
     expect(await ready()).toMatchObject({ database: 'reachable', writes: 'taken' });
     await expectAllThere();
   });

@@ -100,7 +100,7 @@ const hadCache = existsSync(CACHE);
 function newProject(project: string, mode: number): string {
   const folder = join(base, project);
   mkdirSync(join(folder, 'src'), { recursive: true });
-  const sources = join(__dirname, '../../src/postgres');
+  const sources = join(__dirname, '../../src/platform/postgres');
   for (const name of readdirSync(sources).filter((name) => /^[^.]+[.]ts$/.test(name))) {
     const { code } = transformFileSync(join(sources, name), {
       swcrc: false,
@@ -110,7 +110,7 @@ function newProject(project: string, mode: number): string {
     writeFileSync(join(folder, 'src', name.replace('.ts', '.js')), code);
   }
   for (const name of LOCK_PACKAGES) {
-    const installed = join(__dirname, '../node_modules', name);
+    const installed = join(__dirname, '../../node_modules', name);
     cpSync(installed, join(folder, 'node_modules', name), { recursive: true });
   }
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

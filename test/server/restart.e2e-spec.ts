@@ -58,7 +58,7 @@ function loops(url: string, count: number, restMs = 0) {
 
 describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
   it('is not ready, takes requests for SHUTDOWN_DELAY_SECONDS more, and resets none of 200 busy connections', async () => {
-    const env = { DATABASE_URL: database.url, WORKERS, SHUTDOWN_DELAY_SECONDS: '2' };
+    const env = { DATABASE_URL: database.url, WORKERS, SHUTDOWN_DELAY_SECONDS: '4' };
     const server = await startServer(env);
     const silent = connect(Number(new URL(server.url).port), '127.0.0.1');
     await once(silent, 'connect');
@@ -68,9 +68,18 @@ describe.each(['1', '2'])('WORKERS=%s at SIGTERM', (WORKERS) => {
     const clients = loops(`${server.url}/health`, 200);
     await until(() => clients.counts.answers > 1000);
     const exit = server.stop();
-    await until(async () => (await fetch(`${server.url}/ready`)).status === 503);
-    const answer = await answerOf(`${server.url}/health`, kept);
-    expect(answer).toMatchObject({ statusCode: 200, headers: { connection: 'close' } });
+    // both at once: on a busy machine one after the other may take longer than the delay
+    const lastAnswer = async () => {
+      for (;;) {
+        const answer = await answerOf(`${server.url}/health`, kept);
+        if (answer.headers.connection === 'close') return answer;
+      }
+    };
+    const [last] = await Promise.all([
+      lastAnswer(),
+      until(async () => (await fetch(`${server.url}/ready`)).status === 503),
+    ]);
+    expect(last).toMatchObject({ statusCode: 200, wasReused: true });
     expect(await exit).toBe(0);
     await clients.end();
     expect(clients.failures).toEqual([]);
@@ -98,8 +107,8 @@ describe('a reload', () => {
     const clients = loops(`${url}/server_info`, 4, 10);
     await until(() => clients.counts.answers > 100);
     expect(await versionNow()).not.toMatchObject({ trace_server_version: 'new' });
-    writeFileSync(version, `export const VERSION = 'new';\n`);
-    expect(await run('operations/reload.cli.js', env).exit).toBe(0);
+    writeFileSync(version, readFileSync(version, 'utf8').replace(/(VERSION = )'.*'/, "$1'new'"));
+    expect(await run('server/commands/reload.cli.js', env).exit).toBe(0);
     await until(() => server.output().includes('replacing 2 workers'));
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     await answerOf(`${url}/health`, kept);
@@ -121,7 +130,7 @@ describe('a reload', () => {
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     server.process.kill('SIGTERM');
     expect(await server.exit).toBe(0);
-    const noService = run('operations/reload.cli.js', env);
+    const noService = run('server/commands/reload.cli.js', env);
     expect(await noService.exit).toBe(1);
     expect(noService.output()).toContain('kill -HUP');
     folder.remove();

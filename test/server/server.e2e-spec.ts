@@ -1,5 +1,7 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { isSecret, newSecret } from '../../src/platform/auth/secret.js';
 import { basic, linesOf, send } from '../support/app.js';
@@ -10,6 +12,9 @@ import { until } from '../support/until.js';
 
 const isAlive = async (url: string) =>
   (await fetch(`${url}/health`).catch(() => null))?.status === 200;
+
+/** The lines after the first, which tells the build. */
+const withoutBuild = (output: string) => output.trimEnd().split('\n').slice(1);
 
 describe('the service in its own folder', () => {
   const folder = aFolder();
@@ -110,7 +115,7 @@ describe('the service in its own folder', () => {
 
   it('npm run keys works beside a running server and without one', async () => {
     const keys = async (...args: string[]) => {
-      const command = run('auth/keys.cli.js', env, args);
+      const command = run('server/commands/keys.cli.js', env, args);
       return { code: await command.exit, output: command.output() };
     };
     const server = await started({ BOOTSTRAP_API_KEY: '' });
@@ -165,7 +170,7 @@ describe('the service in its own folder', () => {
   });
 
   it('npm run migrate says when there is nothing to do', async () => {
-    const migrate = run('database/migrate.cli.js', env);
+    const migrate = run('server/commands/migrate.cli.js', env);
     expect(await migrate.exit).toBe(0);
     expect(migrate.output()).toContain('up to date');
   });
@@ -210,10 +215,52 @@ describe('settings', () => {
     await other.drop();
   });
 
+  it.each(['1', '2'])(
+    'a port in use stops the start with WORKERS=%s in one line, before a database is made',
+    async (WORKERS) => {
+      const folder = aFolder();
+      const other = createServer().listen(0, '127.0.0.1').unref();
+      await once(other, 'listening');
+      const { port } = other.address() as { port: number };
+      const DATA_DIR = join(folder.path, 'new');
+      const server = run('main.js', { DATA_DIR, PORT: String(port), WORKERS });
+      expect(await server.exit).toBe(1);
+      expect(withoutBuild(server.output())).toEqual([
+        `skein cannot start: PORT ${port} cannot be used (EADDRINUSE)`,
+      ]);
+      expect(existsSync(DATA_DIR)).toBe(false);
+      other.close();
+      folder.remove();
+    },
+  );
+
+  it.each(['1', '2'])(
+    'what fails once the app runs stops the start with WORKERS=%s in one line',
+    async (WORKERS) => {
+      const folder = aFolder();
+      mkdirSync(join(folder.path, 'first-key'));
+      const server = run('main.js', { DATA_DIR: folder.path, WORKERS });
+      expect(await server.exit).toBe(1);
+      expect(server.output()).not.toMatch(/"level":[456]0| {4}at /);
+      expect(withoutBuild(server.output()).at(-1)).toMatch(/^skein cannot start: .*first-key/);
+      folder.remove();
+    },
+  );
+
+  it('a DATA_DIR that may not be made stops the start in one line', async () => {
+    const server = run('main.js', { DATA_DIR: '/proc/nowhere/data' });
+    expect(await server.exit).toBe(1);
+    expect(withoutBuild(server.output())).toEqual([
+      expect.stringMatching(
+        /^skein cannot start: cannot use \/proc\/nowhere\/data as DATA_DIR: \w+/,
+      ),
+    ]);
+  });
+
   it.each([
-    ['auth/keys.cli.js', { PORT: 'http' }, 'PORT'],
+    ['server/commands/keys.cli.js', { PORT: 'http' }, 'PORT'],
     [
-      'database/migrate.cli.js',
+      'server/commands/migrate.cli.js',
       { DATABASE_URL: 'postgres://u:hunter2@127.0.0.1:1/x%ss' },
       'DATABASE_URL',
     ],

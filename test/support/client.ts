@@ -46,6 +46,7 @@ export async function startWeaveServer() {
   const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave' });
   return {
     ...server,
+    databaseUrl: database.url,
     /** The settings that point SDKs at it. */
     settings: {
       WF_TRACE_SERVER_URL: server.url,

@@ -69,7 +69,8 @@ async function joinNodes([coordinator, ...workers]) {
 }
 
 async function startServer() {
-  const { openEmbeddedPostgres } = await import('../../dist/src/platform/postgres/embedded-postgres.js');
+  const { openEmbeddedPostgres } =
+    await import('../../dist/src/platform/postgres/embedded-postgres.js');
   const dataDir = mkdtempSync(join(tmpdir(), 'skein-test-'));
   chmodSync(dataDir, 0o755); // the account that PostgreSQL runs as must reach it
   const server = await openEmbeddedPostgres({ dataDir, flags: FAST });

@@ -28,7 +28,7 @@ export const groupsOf = (...trajectories: object[][]) =>
   trajectories.map((list) => ({ trajectories: list }));
 
 /** What a client and a trainer do, against one app. */
-export function previewOf(app: TestApp) {
+export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
   const lease = (token: string) => ({ headers: { 'x-lease-token': token } });
   const call = (
     method: string,

@@ -21,7 +21,7 @@ export interface Run {
   exit: Promise<number | null>;
 }
 
-/** One of the service's own programs (`main.js`, `auth/keys.cli.js`), as it is shipped. */
+/** One of the service's own programs (`main.js`, `server/commands/keys.cli.js`), as it is shipped. */
 export function run(program: string, env: Record<string, string>, args: string[] = []): Run {
   return watched(process.execPath, [`dist/src/${program}`, ...args], env);
 }

@@ -1,4 +1,3 @@
-import { IdempotencySweeper } from '../../src/platform/auth/idempotency.sweeper.js';
 import { useApp } from '../support/app.js';
 import { useCalls } from '../support/calls.js';
 import { aStart } from '../support/factories.js';
@@ -49,19 +48,6 @@ describe('Idempotency-Key of a call', () => {
       [calls.project_id],
     );
     expect((await withKey('old')).body.id).not.toBe(first.body.id);
-  });
-
-  it('is swept away after that, and not before', async () => {
-    await withKey('swept');
-    await withKey('fresh');
-    await app.query(
-      `UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'swept'`,
-    );
-    await app.app.get(IdempotencySweeper).sweep();
-    const left = await app.query(
-      `SELECT key FROM idempotency_keys WHERE key IN ('swept', 'fresh')`,
-    );
-    expect(left).toEqual([{ key: 'fresh' }]);
   });
 
   it('does not remember a refusal', async () => {

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { CallSlotsRefresher } from '../../src/tracing/calls/stats/call-slots.refresher.js';
-import { CallSlots1765100000000 } from '../../src/platform/database/migrations/1765100000000-call-slots.js';
-import { unlessCluster } from '../support/database.js';
 import { useApp } from '../support/app.js';
 import { type StatsRequest, statsOf } from '../support/call-stats-oracle.js';
 import { until } from '../support/until.js';
@@ -44,6 +42,14 @@ const count = fc.oneof(
     ),
   },
 );
+const NESTED = [
+  ['prompt_tokens_details', 'cached_tokens'],
+  ['prompt_tokens_details', 'cache_write_tokens'],
+  ['input_tokens_details', 'cached_tokens'],
+  ['input_tokens_details', 'cache_write_tokens'],
+  ['billed_units', 'input_tokens'],
+  ['billed_units', 'output_tokens'],
+] as const;
 const entry = fc.oneof(
   {
     weight: 8,
@@ -60,17 +66,36 @@ const entry = fc.oneof(
           'cache_read_input_tokens',
           'cached_content_token_count',
           'cache_creation_input_tokens',
+          'inputTokens',
+          'outputTokens',
+          'cacheReadInputTokens',
+          'cacheWriteInputTokens',
+          'thoughts_token_count',
+          'thoughts_tokens',
+          'total_token_count',
           'requests',
         ),
         count,
         { maxKeys: 5 },
       )
       .chain((names) =>
-        fc.option(count, { freq: 3 }).map((cached) => {
+        fc.option(fc.tuple(fc.constantFrom(...NESTED), count), { freq: 3 }).map((nested) => {
           const members = Object.entries(names).map(([name, value]) => `"${name}":${value}`);
-          if (cached) members.push(`"prompt_tokens_details":{"cached_tokens":${cached}}`);
+          if (nested) {
+            const [[name, member], value] = nested;
+            members.push(`"${name}":{"${member}":${value}}`);
+          }
           return `{${members.join(',')}}`;
         }),
+      ),
+  },
+  {
+    weight: 1, // chat completions and responses, summed up
+    arbitrary: fc
+      .tuple(count, count, fc.constantFrom(0, 1))
+      .map(
+        ([chat, cached, more]) =>
+          `{"prompt_tokens":${chat},"input_tokens":7,"completion_tokens":1,"output_tokens":2,"total_tokens":${(Number(chat) || 0) + 10 + more},"input_tokens_details":{"cached_tokens":${cached}},"prompt_tokens_details":{"cached_tokens":1}}`,
       ),
   },
   {
@@ -97,11 +122,16 @@ const stepIn = (base: number) =>
     {
       weight: 6,
       arbitrary: fc
-        .record({ id: callId, at: instantIn(base), op: fc.constantFrom('a', 'b') })
-        .map(({ id, at, op }) => ({
+        .record({
+          id: callId,
+          at: instantIn(base),
+          op: fc.constantFrom('a', 'b'),
+          version: fc.constantFrom('0.53.1', '0.53.2', '1.0.0', 'x'),
+        })
+        .map(({ id, at, op, version }) => ({
           path: '/call/start',
           body: (project: string) =>
-            `{"start":{"project_id":"${project}","id":"${id}","op_name":"${op}","started_at":"${at}"}}`,
+            `{"start":{"project_id":"${project}","id":"${id}","op_name":"${op}","started_at":"${at}","attributes":{"weave":{"source":"python-sdk","client_version":"${version}"}}}}`,
         })),
     },
     {
@@ -367,29 +397,6 @@ describe('POST /calls/stats', () => {
     const { text } = await app.post('/calls/stats', body);
     expect(text).toContain('"sum_input_cost":0.3703703670370370367,"sum_total_cost":null');
   });
-
-  unlessCluster('a database is migrated before it is distributed').it(
-    'knows the calls that a database had before its migration',
-    async () => {
-      const project_id = aProject();
-      await aCall(project_id, 'a', '2026-02-01T00:30:00Z', { m: { prompt_tokens: 3 } });
-      const runner = app.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await runner.query('LOCK TABLE call_slot_marks'); // a refresher takes it before it looks at calls
-      await new CallSlots1765100000000().down(runner);
-      await new CallSlots1765100000000().up(runner);
-      await runner.commitTransaction();
-      await runner.release();
-      const body = {
-        call_metrics: [{ metric: 'call_count' }],
-        usage_metrics: [{ metric: 'input_tokens' }],
-      };
-      const before = await post(project_id, body);
-      expect(before.usage_buckets).toMatchObject([{ sum_input_tokens: 3 }]);
-      await refresh();
-      expect(await post(project_id, body)).toEqual(before);
-    },
-  );
 
   it('stores what a refresh has read, and forgets it with the calls', async () => {
     const project_id = aProject();

@@ -22,6 +22,34 @@ describe('POST /call/update', () => {
     });
   });
 
+  it.each([null, '', undefined])(
+    'takes the name away when it is %j, and sets it again',
+    async (none) => {
+      await calls.start({ id: 'a', op_name: 'op', display_name: 'first' });
+      await update({ display_name: none });
+      expect(await calls.read('a')).toMatchObject({
+        display_name: null,
+        summary: { svc: { trace_name: 'op' } },
+      });
+      await update({ display_name: 'again' });
+      expect((await calls.read('a')).display_name).toBe('again');
+    },
+  );
+
+  it.each([
+    ['set', 'early', 'early'],
+    ['taken away', '', null],
+    ['taken away', null, null],
+  ])('stays %s when it overtakes a start that has a name', async (_, display_name, read) => {
+    await update({ display_name: 'before' });
+    await update({ display_name });
+    await calls.end({ id: 'a' });
+    await calls.start({ id: 'a', display_name: 'of the start' });
+    expect((await calls.read('a')).display_name).toBe(read);
+    await update({ display_name: 'later' });
+    expect((await calls.read('a')).display_name).toBe('later');
+  });
+
   it('is not lost when it overtakes the start', async () => {
     await update({ display_name: 'early' });
     expect(await calls.read('a')).toBeNull();

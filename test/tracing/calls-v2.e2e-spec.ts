@@ -1,4 +1,5 @@
-import { useApp } from '../support/app.js';
+import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
+import { linesOf, useApp } from '../support/app.js';
 import { anEnd, aStart, at } from '../support/factories.js';
 
 const app = useApp();
@@ -56,7 +57,7 @@ describe('POST /v2/{entity}/{project}/calls/complete', () => {
     expect(text).toContain(`"output":${output}`);
   });
 
-  it('lists what it refuses of a batch, and stores the rest', async () => {
+  it('lists what it refuses of a batch, stores the rest, and answers 422, at which clients look', async () => {
     const other = await app.aKey('writer', ['acme/demo']);
     const { status, body } = await complete(
       [
@@ -71,26 +72,114 @@ describe('POST /v2/{entity}/{project}/calls/complete', () => {
       ],
       { key: other },
     );
-    expect(status).toBe(200);
-    expect(body.errors.map(({ index, code }: any) => [index, code])).toEqual([
-      [1, 'invalid_request'],
-      [2, 'invalid_request'],
-      [3, 'invalid_request'],
-      [4, 'invalid_request'],
-      [5, 'forbidden'],
-      [6, 'invalid_request'],
+    expect([status, body.code]).toEqual([422, 'items_refused']);
+    expect(body.detail).toBe(
+      '6 of 8 items refused, the others are stored: batch[1]: must be an object',
+    );
+    expect(body.errors.map(({ path, code }: any) => [path, code])).toEqual([
+      ['batch[1]', 'invalid_request'],
+      ['batch[2]', 'invalid_request'],
+      ['batch[3]', 'invalid_request'],
+      ['batch[4]', 'invalid_request'],
+      ['batch[5]', 'forbidden'],
+      ['batch[6]', 'invalid_request'],
     ]);
-    expect(body.errors[1].detail).toBe('ended_at is required');
+    expect(body.errors[1]).toMatchObject({ id: 'no-end', message: 'ended_at is required' });
     const parent = await read('good-1');
     expect((await read('good-2')).trace_id).toBe(parent.trace_id);
     for (const id of ['no-end', 'no-op', 'elsewhere', 'bad-step'])
       expect(await read(id)).toBeNull();
   });
 
+  it.each([
+    ['is long', 'x'.repeat(1280)],
+    [
+      'has as many bytes as fit, none alike',
+      Array.from({ length: 640 }, (_, i) => String.fromCodePoint(0x100 + ((i * 7919) % 1700))).join(
+        '',
+      ),
+    ],
+    ['has control characters', 'a subject\tof\r\nmail\u0001'],
+  ])('stores a thread whole whose id %s, and finds it', async (name, thread_id) => {
+    // the longest project and the longest id of a call: all stand in one entry of an index
+    const project_id = `${'e'.repeat(128)}/${'p'.repeat(128)}`;
+    const id = Array.from({ length: 256 }, (_, i) => String.fromCodePoint(0x20000 + i * 37)).join(
+      '',
+    );
+    const call = aCall({
+      project_id,
+      id,
+      thread_id,
+      turn_id: id,
+      trace_id: 't',
+      display_name: name,
+    });
+    const answer = await app.post(`/v2/${project_id}/calls/complete`, { batch: [call] });
+    expect([answer.status, answer.text]).toEqual([200, '{}']);
+    const found = async (filter: object) =>
+      (await app.post('/calls/query', { project_id, filter })).body.calls;
+    expect(await found({ thread_ids: [thread_id] })).toMatchObject([
+      { id, thread_id, turn_id: id },
+    ]);
+    expect(await found({ turn_ids: [id], thread_ids: [thread_id] })).toHaveLength(1);
+    const threads = async (filter?: object) =>
+      linesOf(await app.post('/threads/stream_query', { project_id, filter }));
+    expect(await threads({ thread_ids: [thread_id] })).toMatchObject([
+      { thread_id, turn_count: 1 },
+    ]);
+    await app.app.get(ThreadsRefresher).refresh();
+    expect(await app.query('SELECT FROM thread_marks WHERE project_id = $1', [project_id])).toEqual(
+      [],
+    );
+    expect(await threads({ thread_ids: [thread_id] })).toMatchObject([
+      { thread_id, first_turn_id: id },
+    ]);
+    const [all] = await threads();
+    const after = [all.last_updated, all.thread_id];
+    const behind = await app.post('/threads/stream_query', { project_id, after });
+    expect(behind.status).toBe(200);
+  });
+
+  it.each([
+    ['thread_id', 'é'.repeat(640) + 'x', '1280 bytes'],
+    ['thread_id', 'a\0b', '\\u0000'],
+    ['thread_id', '\ud800', '\\u0000'],
+    ['turn_id', 'x'.repeat(1281), '1280 bytes'],
+  ])('refuses the %s %j, and names the call and the limit', async (name, value, limit) => {
+    const { status, body } = await complete([
+      aCall({ id: 'refused', [name]: value }),
+      aCall({ id: 'kept' }),
+    ]);
+    expect(status).toBe(422);
+    expect(body.detail).toContain(`batch[0] (id refused): ${name} must be`);
+    expect(body.detail).toContain(limit);
+    expect(await read('kept')).not.toBeNull();
+  });
+
+  it('cuts a long exception at a character, and says so at its end', async () => {
+    const exception = `${'x'.repeat(1_048_511)}😀${'y'.repeat(1_000_000)}`;
+    expect((await complete([aCall({ id: 'long', exception })])).text).toBe('{}');
+    const mark = '… [cut by Skein: 1,048,511 of 2,048,515 bytes]';
+    expect((await read('long')).exception).toBe('x'.repeat(1_048_511) + mark);
+    const cut = (await read('long')).exception;
+    await complete([aCall({ id: 'again', exception: cut })]);
+    expect((await read('again')).exception).toBe(cut);
+    const whole = '字'.repeat(1024 * 1024);
+    await complete([aCall({ id: 'whole', exception: whole })]);
+    expect((await read('whole')).exception).toBe(whole);
+    await app.post('/call/end', { end: anEnd({ id: 'long', exception }) });
+    expect((await read('long')).exception).toBe('x'.repeat(1_048_511) + mark);
+  });
+
   it('refuses a call of another project even to a key that reaches it', async () => {
     const { body } = await complete([aCall({ id: 'x', project_id: 'acme/other' })]);
     expect(body.errors).toEqual([
-      { index: 0, code: 'invalid_request', detail: 'project_id must be the project of the path' },
+      {
+        path: 'batch[0]',
+        id: 'x',
+        code: 'invalid_request',
+        message: 'project_id must be the project of the path',
+      },
     ]);
   });
 

@@ -45,6 +45,74 @@ describe('in the dialect weave', () => {
     });
   });
 
+  it.each([
+    'agent_turn/0af7651916cd43dd8448eb211c80319c',
+    'agent_span/b7ad6b7169203331',
+    `agent_conversation/${encodeURIComponent('ü/'.repeat(100))}`,
+  ])('takes feedback on %s, and finds it', async (item) => {
+    const weave_ref = `weave:///${PROJECT}/${item}`;
+    const { status, body } = await create({ weave_ref, payload: { n: 1 } });
+    expect(status).toBe(200);
+    const query = { $expr: { $eq: [{ $getField: 'weave_ref' }, { $literal: weave_ref }] } };
+    const found = await app.post('/feedback/query', { project_id: PROJECT, query });
+    expect(found.body.result).toMatchObject([{ id: body.id, weave_ref, payload: { n: 1 } }]);
+  });
+
+  describe('a batch', () => {
+    const item = (id: string | undefined, fields: object = {}) => ({
+      ...{ project_id: PROJECT, weave_ref: CALL, feedback_type: 'batched', payload: {} },
+      ...{ ...fields, id },
+    });
+    const large = { payload: { a: 'x'.repeat(1024 * 1024) } };
+    const send = (batch: object[]) => app.post('/feedback/batch/create', { batch });
+    const idsOf = async (...ids: string[]) =>
+      (await app.post('/feedback/query', { project_id: PROJECT })).body.result
+        .map(({ id }: { id: string }) => id)
+        .filter((id: string) => ids.includes(id));
+
+    it('answers 422 when elements are refused, at which clients look, and stores the others', async () => {
+      const batch = [item('good 1'), item('bad', { weave_ref: 'x' }), item('good 2')];
+      for (let i = 0; i < 2; i++) {
+        const { status, body } = await send(batch);
+        expect([status, body.code]).toEqual([422, 'items_refused']);
+        expect(body.errors).toEqual([
+          {
+            path: 'batch[1]',
+            id: 'bad',
+            code: 'invalid_request',
+            message: expect.stringMatching(/^weave_ref must be a ref/),
+          },
+        ]);
+        expect(body.detail).toContain(
+          '1 of 3 items refused, the others are stored: batch[1] (id bad)',
+        );
+      }
+      expect(await idsOf('good 1', 'bad', 'good 2')).toEqual(['good 1', 'good 2']);
+    });
+
+    it('answers 413 when all that is refused is too large, so that clients halve it to the end', async () => {
+      const { status, body } = await send([item('small'), item('large', large)]);
+      expect([status, body.code]).toEqual([413, 'too_large']);
+      expect(body.errors).toMatchObject([
+        { path: 'batch[1]', message: 'payload holds 1048584 bytes, over the limit of 1048576' },
+      ]);
+      expect(await idsOf('small', 'large')).toEqual(['small']);
+    });
+
+    it('answers in place what was stored when elements have no ids, since a second one would double them', async () => {
+      const { status, body } = await send([item(undefined), item('bad', { weave_ref: 'x' })]);
+      expect(status).toBe(200);
+      expect(body.res).toEqual([
+        expect.objectContaining({ id: expect.any(String) }),
+        { error: { code: 'invalid_request', detail: expect.stringMatching(/weave_ref/) } },
+      ]);
+    });
+
+    it('of more than 1000 elements is too large, so that clients halve it', async () => {
+      expect((await send(Array.from({ length: 1001 }, () => item('x')))).status).toBe(413);
+    });
+  });
+
   it('refuses refs of the other scheme', async () => {
     expect(await create({ weave_ref: `svc:///${PROJECT}/call/c1` })).toMatchObject({
       status: 400,

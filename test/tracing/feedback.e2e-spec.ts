@@ -435,8 +435,8 @@ describe('/feedback/batch/create', () => {
 
   it('refuses more than 1000 elements', async () => {
     expect(await send(Array.from({ length: 1001 }, () => body()))).toMatchObject({
-      status: 400,
-      body: { errors: [{ path: 'batch' }] },
+      status: 413,
+      body: { detail: 'batch holds 1001 items, over the limit of 1000' },
     });
   });
 });

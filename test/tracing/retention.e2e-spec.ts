@@ -1,13 +1,14 @@
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
-import { RetentionSweeper } from '../../src/tracing/retention/retention.sweeper.js';
 import { linesOf, useApp } from '../support/app.js';
+import { ran } from '../support/background.js';
 import { refOf } from '../support/planted.js';
+import { until } from '../support/until.js';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
 
 describe('retention', () => {
-  const app = useApp();
+  const app = useApp({ RETENTION_INTERVAL_SECONDS: '1' });
 
   let projects = 0;
   const aProject = () => `acme/r${projects++}`;
@@ -17,19 +18,18 @@ describe('retention', () => {
     expect([answer.status, answer.text]).toEqual([200, expect.anything()]);
     return answer.body;
   }
-  const sweep = () => app.app.get(RetentionSweeper).sweep();
+  const swept = () => ran(app.url, 'retention');
 
   it('erases nothing while the clock of the database is days ahead of what it was', async () => {
     const project_id = aProject();
     await aCall(project_id, 10);
-    await done('/retention/set', { project_id, calls_days: 5 });
     const now = performance.now.bind(performance);
     const counted = jest.spyOn(performance, 'now').mockImplementation(() => now() - 2 * DAY_MS);
-    await sweep();
-    counted.mockRestore();
+    await done('/retention/set', { project_id, calls_days: 5 });
+    await ran(app.url, 'retention', 'failed');
     expect(await idsIn(project_id)).toEqual(['d10']);
-    await sweep();
-    expect(await idsIn(project_id)).toEqual([]);
+    counted.mockRestore();
+    await until(async () => (await idsIn(project_id)).length === 0);
   });
 
   /** A whole call of some days ago, a turn of a thread, with everything in it. */
@@ -103,7 +103,7 @@ describe('retention', () => {
     });
     await done('/call/end', { end: { project_id, id: 'ended only', ended_at: daysAgo(31) } });
     await done('/retention/set', { project_id, calls_days: 30 });
-    await sweep();
+    await swept();
     expect(await idsIn(project_id)).toEqual(['d29', 'd1']);
     expect(await app.query('SELECT FROM calls WHERE project_id = $1', [project_id])).toHaveLength(
       2,
@@ -127,7 +127,7 @@ describe('retention', () => {
     const before = await callsIn(project_id);
     const threads = linesOf(await app.post('/threads/stream_query', { project_id }));
     await done('/retention/set', { project_id, payload_days: 7 });
-    await sweep();
+    await swept();
 
     const after = await callsIn(project_id);
     const payload = { inputs: {}, attributes: {}, output: null };
@@ -147,7 +147,7 @@ describe('retention', () => {
     const project_id = aProject();
     await aCall(project_id, 8);
     await done('/retention/set', { project_id, payload_days: 7 });
-    await sweep();
+    await swept();
     await aCall(project_id, 20);
     const hasPayload = async () =>
       (
@@ -155,28 +155,27 @@ describe('retention', () => {
           project_id,
         ])
       ).length;
-    await sweep();
+    await swept();
     expect(await hasPayload()).toBe(1);
     await app.query(`UPDATE retention_policies SET walk_started_at = now() - interval '25 hours'`);
-    await sweep();
+    await swept();
     expect(await hasPayload()).toBe(0);
   });
 
   it('is applied by one process at a time', async () => {
     const project_id = aProject();
     await aCall(project_id, 31);
-    await done('/retention/set', { project_id, calls_days: 30 });
     const { Client } = (await import('pg')).default;
     const other = new Client(app.databaseUrl);
     await other.connect();
     await other.query('BEGIN');
     await other.query('SELECT pg_advisory_xact_lock(125779852814702)');
-    await sweep();
+    await done('/retention/set', { project_id, calls_days: 30 });
+    await swept();
     expect(await idsIn(project_id)).toEqual(['d31']);
     await other.query('ROLLBACK');
     await other.end();
-    await sweep();
-    expect(await idsIn(project_id)).toEqual([]);
+    await until(async () => (await idsIn(project_id)).length === 0);
   });
 
   it('goes over more calls than one batch holds', async () => {
@@ -187,7 +186,7 @@ describe('retention', () => {
       [project_id],
     );
     await done('/retention/set', { project_id, calls_days: 50, payload_days: 1 });
-    await sweep();
+    await swept();
     const [row] = await app.query(
       `SELECT count(*)::int AS calls, count(output)::int AS outputs FROM calls WHERE project_id = $1`,
       [project_id],

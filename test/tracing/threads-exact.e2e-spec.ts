@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
-import { Threads1764300000000 } from '../../src/platform/database/migrations/1764300000000-threads.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
-import { unlessCluster } from '../support/database.js';
 import { linesOf, useApp } from '../support/app.js';
 import {
   STORED_CALLS,
@@ -180,27 +178,4 @@ describe('thread statistics', () => {
     while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
     for (const query of fc.sample(request, 50)) await expectExact(project_id, query);
   }, 60_000);
-
-  unlessCluster('a database is migrated before it is distributed').it(
-    'count the turns that a database had before its migration',
-    async () => {
-      const project_id = aProject();
-      const call = {
-        id: 't1',
-        turn_id: 't1',
-        thread_id: 'a',
-        op_name: 'chat',
-        started_at: '2026-01-05',
-      };
-      await run(project_id, { kind: 'write', items: [{ mode: 'start', call }] });
-      const runner = app.dataSource.createQueryRunner();
-      await runner.startTransaction();
-      await new Threads1764300000000().down(runner);
-      await new Threads1764300000000().up(runner);
-      await runner.commitTransaction();
-      await runner.release();
-      const answer = await app.post('/threads/stream_query', { project_id });
-      expect(linesOf(answer)).toMatchObject([{ thread_id: 'a', turn_count: 1 }]);
-    },
-  );
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { basic, linesOf, useApp } from '../support/app.js';
+import { until } from '../support/until.js';
 import { previewOf } from '../support/preview.js';
 import {
   aChoiceOf,
@@ -18,10 +19,9 @@ import {
   toolCall,
   user,
 } from '../support/rollouts.js';
-import { RetentionSweeper } from '../../src/tracing/retention/retention.sweeper.js';
 import { BuildsErasing } from '../../src/training/builds/builds-erasing.service.js';
 
-const app = useApp();
+const app = useApp({ RETENTION_INTERVAL_SECONDS: '1' });
 
 let projects = 0;
 const aProject = () => `acme/builds-${++projects}`;
@@ -541,22 +541,13 @@ describe('what is erased', () => {
     ],
     [
       'swept by the retention of calls',
-      async (project_id) => {
-        await app.post('/retention/set', { project_id, calls_days: 1 });
-        await (await sweeper()).sweep();
-      },
+      (project_id) => app.post('/retention/set', { project_id, calls_days: 1 }),
     ],
     [
       'without its payload, by retention',
-      async (project_id) => {
-        await app.post('/retention/set', { project_id, payload_days: 1 });
-        await (await sweeper()).sweep();
-      },
+      (project_id) => app.post('/retention/set', { project_id, payload_days: 1 }),
     ],
   ];
-  const sweeper = async () => {
-    return app.app.get(RetentionSweeper);
-  };
 
   it.each(ways)('takes the groups of builds along when a call is %s', async (_, erase) => {
     const project = aProject();
@@ -572,7 +563,7 @@ describe('what is erased', () => {
       [project],
     );
     await erase(project);
-    expect((await exported(project, body.build_id)).status).toBe(409);
+    await until(async () => (await exported(project, body.build_id)).status === 409);
     expect((await app.post('/build/submit', submit)).status).toBe(409);
     const { builds } = (await app.post('/builds/query', { project_id: project })).body;
     expect(builds[0]).toMatchObject({ digest: body.digest, erased_at: expect.any(String) });

@@ -1,68 +1,34 @@
-import type { CallStatus } from '../ui/Status.tsx';
+import type { Schema } from './client.ts';
 import { wire } from './wire.ts';
 
-/** The derived part of a call's summary. */
-export interface Derived {
-  status: CallStatus;
-  latency_ms: number | null;
-  trace_name: string;
-  costs?: Record<string, Costs>;
-}
+/** What lists show of a call; which members it has depends on what was asked for. */
+export type CallRow = Schema<'CallDto'>;
 
 /** What a model cost in a call; null where it has no price. */
-export interface Costs {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_cost: number | null;
-  prompt_token_cost_unit?: string;
-}
+export type Costs = NonNullable<Derived['costs']>[string];
 
-type Usage = Record<string, unknown>;
+export type Derived = NonNullable<CallRow['summary']>[typeof wire.summary];
 
-/** What lists show of a call; other members by what was asked for. */
-export interface CallRow {
-  id: string;
-  project_id: string;
-  trace_id: string;
-  op_name: string;
-  display_name?: string | null;
-  parent_id?: string | null;
-  thread_id?: string | null;
-  turn_id?: string | null;
-  started_at: string;
-  ended_at?: string | null;
-  exception?: string | null;
-  summary: { usage?: Record<string, Usage>; [key: string]: unknown };
-  [key: string]: unknown;
-}
+/** The derived part of the summary of a call that was asked for with its summary. */
+export const derivedOf = (call: CallRow): Derived => call.summary![wire.summary];
 
-export const derivedOf = (call: CallRow): Derived => call.summary[wire.summary] as Derived;
+export const userOf = (call: CallRow): string | null => call[wire.userId] ?? null;
 
-export const userOf = (call: CallRow): string | null =>
-  (call[wire.userId] as string | null) ?? null;
+/** Input tokens with those that a cache served or stored. */
+export const inputOf = (cost: Costs): number =>
+  cost.prompt_tokens + cost.cache_read_input_tokens + cost.cache_creation_input_tokens;
 
-const INPUT = ['prompt_tokens', 'input_tokens', 'prompt_token_count'];
-const OUTPUT = ['completion_tokens', 'output_tokens', 'candidates_token_count'];
-
-const firstNumber = (usage: Usage, names: string[]): number | undefined => {
-  for (const name of names) if (typeof usage[name] === 'number') return usage[name];
-  return undefined;
-};
-
-/** Tokens of all models of a call; null when it says nothing of any. */
-export function tokensOf({ summary }: CallRow): { input: number; output: number } | null {
-  const { usage } = summary;
-  if (typeof usage !== 'object' || usage === null) return null;
-  const sum = { input: 0, output: 0 };
-  let isKnown = false;
-  for (const one of Object.values(usage)) {
-    if (typeof one !== 'object' || one === null) continue;
-    const [input, output] = [firstNumber(one, INPUT), firstNumber(one, OUTPUT)];
-    isKnown ||= input !== undefined || output !== undefined;
-    sum.input += input ?? 0;
-    sum.output += output ?? 0;
-  }
-  return isKnown ? sum : null;
+/**
+ * Tokens of all models of a call as the service read them, where it was asked for costs; null when it knows none. An entry
+ * without tokens and without a cost is one that could not be read.
+ */
+export function tokensOf(call: CallRow): { input: number; output: number } | null {
+  const known = Object.values(derivedOf(call).costs ?? {}).flatMap((cost) => {
+    const [input, output] = [inputOf(cost), cost.completion_tokens];
+    return input + output === 0 && cost.total_cost === null ? [] : [{ input, output }];
+  });
+  if (known.length === 0) return null;
+  return known.reduce((a, b) => ({ input: a.input + b.input, output: a.output + b.output }));
 }
 
 /** What a call cost, as far as its models are priced; null when none is. */

@@ -1,5 +1,5 @@
 import { Problem, problemOf } from './problem.ts';
-import type { paths } from './schema.d.ts';
+import type { components, paths } from './schema.d.ts';
 
 type Operation<P, M extends string> = P extends Record<M, infer O> ? O : never;
 type JsonOf<T> = T extends { content: { 'application/json': infer B } } ? B : never;
@@ -7,10 +7,17 @@ type Paths<M extends string> = {
   [P in keyof paths]: Operation<paths[P], M> extends { responses: object } ? P : never;
 }[keyof paths];
 
+/** What openapi.json calls by the name. */
+export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
 export type BodyOf<P extends Paths<'post'>> =
   Operation<paths[P], 'post'> extends { requestBody: infer B } ? JsonOf<B> : undefined;
-type AnswerOf<P extends keyof paths, M extends string> =
+export type AnswerOf<P extends keyof paths, M extends string> =
   Operation<paths[P], M> extends { responses: { 200: infer A } } ? JsonOf<A> : unknown;
+
+type LinesOf<T> = T extends { content: { 'application/jsonl': infer L } } ? L : never;
+export type LineOf<P extends Paths<'post'>> =
+  Operation<paths[P], 'post'> extends { responses: { 200: infer A } } ? LinesOf<A> : never;
 
 export interface Options {
   signal?: AbortSignal;
@@ -70,11 +77,11 @@ export async function get<P extends Paths<'get'>>(
 }
 
 /** The objects of a stream of lines, a few thousand at a time, as they come. */
-export async function* lines<T>(
-  path: Paths<'post'>,
-  body: unknown,
+export async function* lines<P extends Paths<'post'>>(
+  path: P,
+  body: BodyOf<P>,
   signal?: AbortSignal,
-): AsyncGenerator<T[]> {
+): AsyncGenerator<LineOf<P>[]> {
   const response = await send('POST', path, { body, ...(signal && { signal }) });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -83,17 +90,17 @@ export async function* lines<T>(
     if (done) return;
     const texts = (rest + value).split('\n');
     rest = texts.pop()!;
-    if (texts.length > 0) yield texts.map((text) => JSON.parse(text) as T);
+    if (texts.length > 0) yield texts.map((text) => JSON.parse(text) as LineOf<P>);
   }
 }
 
 /** All of them at once. */
-export async function allLines<T>(
-  path: Paths<'post'>,
-  body: unknown,
+export async function allLines<P extends Paths<'post'>>(
+  path: P,
+  body: BodyOf<P>,
   signal?: AbortSignal,
-): Promise<T[]> {
-  const all: T[] = [];
-  for await (const some of lines<T>(path, body, signal)) for (const one of some) all.push(one);
+): Promise<LineOf<P>[]> {
+  const all: LineOf<P>[] = [];
+  for await (const some of lines(path, body, signal)) for (const one of some) all.push(one);
   return all;
 }

@@ -1,12 +1,13 @@
 import { useEffect, useEffectEvent, useRef } from 'react';
-import { send } from './client.ts';
+import { type Schema, send } from './client.ts';
 import { Problem } from './problem.ts';
 
+type Tick = Schema<'TickDto'>;
 /** What of a project may change. */
-const KINDS = ['calls', 'feedback', 'objects', 'costs', 'models', 'jobs', 'builds'] as const;
-export type Kind = (typeof KINDS)[number];
+type Kind = Tick['kinds'][number];
 
-type Listener = (kinds: readonly Kind[]) => void;
+/** Without kinds, everything may have changed. */
+type Listener = (kinds?: readonly Kind[]) => void;
 
 /** The service says the same to clients that it sends away. */
 const RETRY_MS = 2000;
@@ -32,8 +33,8 @@ export function useLive(
 ): void {
   const state = useRef<'idle' | 'busy' | 'again'>('idle');
   const call = useEffectEvent(() => onTick());
-  const tick = useEffectEvent(async (changed: readonly Kind[]) => {
-    if (!kinds.some((kind) => changed.includes(kind))) return;
+  const tick = useEffectEvent(async (changed?: readonly Kind[]) => {
+    if (changed && !kinds.some((kind) => changed.includes(kind))) return;
     if (state.current !== 'idle') {
       state.current = 'again';
       return;
@@ -54,7 +55,7 @@ export function useLive(
   }, [project]);
 }
 
-function tell(project: string, kinds: readonly Kind[]): void {
+function tell(project: string, kinds?: readonly Kind[]): void {
   for (const listener of watched.get(project)?.listeners ?? []) listener(kinds);
 }
 
@@ -89,7 +90,7 @@ async function watch(project: string, signal: AbortSignal): Promise<void> {
     }
     const seen = whenSeenIs(true, signal);
     if (!seen.aborted) await new Promise((resolve) => seen.addEventListener('abort', resolve));
-    if (!signal.aborted) tell(project, KINDS);
+    if (!signal.aborted) tell(project);
   }
 }
 
@@ -148,7 +149,7 @@ async function* ticks(project: string, signal: AbortSignal): AsyncGenerator<Kind
     rest = events.pop()!;
     for (const event of events) {
       const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined) yield (JSON.parse(data) as { kinds: Kind[] }).kinds;
+      if (data !== undefined) yield (JSON.parse(data) as Tick).kinds;
     }
   }
 }

@@ -1,15 +1,9 @@
 import { queryOptions, useSuspenseQuery, type QueryClient } from '@tanstack/react-query';
-import { get, send } from './client.ts';
+import { get, type Schema, send } from './client.ts';
 import { Problem } from './problem.ts';
 import { setDialect } from './wire.ts';
 
-export interface Me {
-  id: string;
-  user: string;
-  role: 'reader' | 'writer' | 'admin' | 'trainer';
-  scopes: string[];
-  expires_at: string | null;
-}
+export type Me = Schema<'MeDto'>;
 
 export interface Session {
   /** Null when nobody is signed in. */
@@ -23,11 +17,11 @@ export const sessionQuery = queryOptions({
   staleTime: Infinity,
   queryFn: async (): Promise<Session> => {
     const [me, info] = await Promise.all([
-      (get('/me') as Promise<Me>).catch((error: unknown) => {
+      get('/me').catch((error: unknown) => {
         if (error instanceof Problem && error.status === 401) return null;
         throw error;
       }),
-      get('/server_info') as Promise<{ trace_server_version: string; wire_dialect: string }>,
+      get('/server_info'),
     ]);
     setDialect(info.wire_dialect);
     return { me, version: info.trace_server_version };
@@ -37,11 +31,10 @@ export const sessionQuery = queryOptions({
 /** The one who is signed in; for pages, which nobody else sees. */
 export const useMe = (): Me => useSuspenseQuery(sessionQuery).data.me!;
 
-const RANK = { trainer: 0, reader: 1, writer: 2, admin: 3 };
+const RANK: Record<Me['role'], number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
 /** Whether a button of the operation is shown: nobody is offered what would be refused. */
-export const mayActAs = (me: Me, role: 'reader' | 'writer' | 'admin'): boolean =>
-  RANK[me.role] >= RANK[role];
+export const mayActAs = (me: Me, role: Me['role']): boolean => RANK[me.role] >= RANK[role];
 
 export const reaches = (me: Me, project: string): boolean =>
   me.scopes.some(

@@ -1,26 +1,23 @@
-/** The names that depend on the dialect of the service (`WIRE_DIALECT`). */
-export interface Wire {
-  scheme: string;
-  ref: string;
-  userId: string;
-  userIds: string;
-  runId: string;
+const SVC = {
+  scheme: 'svc',
+  ref: 'svc_ref',
+  userId: 'svc_user_id',
+  userIds: 'svc_user_ids',
+  runId: 'svc_run_id',
   /** The key of the derived part of a call's summary. */
-  summary: string;
+  summary: 'svc',
   /** The first word of the reserved feedback types. */
-  feedback: string;
-}
+  feedback: 'svc',
+} as const;
 
-const DIALECTS: Record<string, Wire> = {
-  svc: {
-    scheme: 'svc',
-    ref: 'svc_ref',
-    userId: 'svc_user_id',
-    userIds: 'svc_user_ids',
-    runId: 'svc_run_id',
-    summary: 'svc',
-    feedback: 'svc',
-  },
+/**
+ * The names that depend on the dialect of the service (`WIRE_DIALECT`). The types that are made of openapi.json have the neutral
+ * spelling, so that is the type of all of them.
+ */
+type Wire = typeof SVC;
+
+const DIALECTS: Record<string, Record<keyof Wire, string>> = {
+  svc: SVC,
   weave: {
     scheme: 'weave',
     ref: 'weave_ref',
@@ -33,8 +30,8 @@ const DIALECTS: Record<string, Wire> = {
 };
 
 /** Those of the service in use; set once, before anything is shown. */
-export let wire: Wire = DIALECTS['svc']!;
+export let wire: Wire = SVC;
 
 export function setDialect(name: string): void {
-  wire = DIALECTS[name] ?? wire;
+  wire = (DIALECTS[name] ?? wire) as Wire;
 }

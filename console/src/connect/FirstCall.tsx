@@ -49,7 +49,7 @@ export function FirstCall({ project }: { project: string }) {
 }
 
 async function newest(project_id: string, signal: AbortSignal): Promise<CallRow | null> {
-  const [call] = await allLines<CallRow>(
+  const [call] = await allLines(
     '/calls/stream_query',
     {
       project_id,

@@ -1,80 +1,387 @@
-/** What was said, as far as it is in the form that chat models take and give. */
+/** A piece of a message. `data` is what has no other form, as JSON. */
+export interface Piece {
+  kind: 'text' | 'reasoning' | 'call' | 'result' | 'data' | 'exception';
+  /** Of a call and a result the tool, of data what it is; else empty. */
+  name: string;
+  text: string;
+}
+
+/** A message. It has at least one piece, and all of it is blank only when nothing was sent. */
 export interface Said {
   role: string;
-  text: string;
-  toolCalls: { name: string; args: string }[];
+  pieces: Piece[];
   /** A choice of a trajectory: the policy is trained on it. */
   isTrained?: true;
+}
+
+export interface Conversation {
+  said: Said[];
+  /** The members of the documents that are not part of it. */
+  others: string[];
 }
 
 type Json = Record<string, unknown>;
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** The messages of a call, what came in first; undefined when it is no chat. */
-export function chatOf(inputs: unknown, output: unknown): Said[] | undefined {
-  const asked = messagesIn(inputs);
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/**
+ * The messages of a call, what came in first, then what came out, in whatever form, and the exception. Undefined when what came in
+ * is no chat.
+ */
+export function chatOf(
+  inputs: unknown,
+  output: unknown,
+  exception?: unknown,
+): Conversation | undefined {
+  const answers = answersIn(output);
+  const asked = askedIn(inputs, answers !== undefined);
   if (!asked) return undefined;
-  return [...asked, ...(answersIn(output) ?? [])];
-}
-
-/** The turns of a trajectory: messages, and choices, which are told by their `message`. What is neither is left out. */
-export const turnsOf = (items: unknown): Said[] =>
-  (Array.isArray(items) ? items : []).flatMap((item): Said[] => {
-    const message = isObject(item) ? item['message'] : undefined;
-    const said = saidIn(message ?? item);
-    if (!said) return [];
-    return [message === undefined ? said : { ...said, isTrained: true }];
-  });
-
-function messagesIn(inputs: unknown): Said[] | undefined {
-  if (!isObject(inputs)) return undefined;
-  for (const list of [inputs['messages'], inputs['input'], inputs['input_messages']]) {
-    if (!Array.isArray(list) || list.length === 0) continue;
-    const said = list.map(saidIn);
-    if (said.every((one) => one !== undefined)) return said;
-  }
-  return undefined;
-}
-
-function answersIn(output: unknown): Said[] | undefined {
-  if (!isObject(output)) return undefined;
-  const { choices, message, messages, content } = output;
-  const list = Array.isArray(choices)
-    ? choices.map((choice) => (isObject(choice) ? choice['message'] : undefined))
-    : Array.isArray(messages)
-      ? messages
-      : [message ?? (content !== undefined ? { role: 'assistant', ...output } : undefined)];
-  const said = list.map(saidIn).filter((one) => one !== undefined);
-  return said.length > 0 ? said : undefined;
-}
-
-function saidIn(message: unknown): Said | undefined {
-  if (!isObject(message) || typeof message['role'] !== 'string') return undefined;
-  const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
+  const [first] = asked.said;
+  const instructions = isObject(output) && first?.role !== 'system' ? output['instructions'] : null;
+  const system = isText(instructions) ? [saidBy('system', piecesOf(instructions))] : [];
+  const failed = isText(exception)
+    ? [saidBy('exception', [{ kind: 'exception', name: '', text: exception }])]
+    : [];
   return {
-    role: message['role'],
-    text: textOf(message['content']),
-    toolCalls: calls.filter(isObject).map(({ function: called }) => {
-      const { name, arguments: args } = isObject(called) ? called : {};
-      return {
-        name: typeof name === 'string' ? name : 'tool',
-        args: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
-      };
-    }),
+    said: [...system, ...asked.said, ...(answers?.said ?? resultIn(output)), ...failed],
+    others: [
+      ...untaken('inputs', inputs, asked.taken),
+      ...(answers
+        ? untaken('output', output, [...answers.taken, ...system.map(() => 'instructions')])
+        : []),
+    ],
   };
 }
 
-/** A text, or the texts among the parts; other parts by their kind. */
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (content === null || content === undefined) return '';
-  if (!Array.isArray(content)) return JSON.stringify(content);
-  return content
-    .map((part) =>
-      isObject(part) && typeof part['text'] === 'string'
-        ? part['text']
-        : `[${isObject(part) ? String(part['type']) : typeof part}]`,
-    )
-    .join('\n');
+/** The turns of a trajectory: messages, and choices, which are told by their `message`. */
+export const turnsOf = (items: unknown): Said[] =>
+  (Array.isArray(items) ? items : []).map((item): Said => {
+    const message = isObject(item) ? item['message'] : undefined;
+    const said = saidIn(message ?? item) ?? saidBy('item', [data('', item)]);
+    return message === undefined ? said : { ...said, isTrained: true };
+  });
+
+/** The text of a message in one line's room. */
+export const wordsOf = ({ pieces }: Said): string => pieces.map(({ text }) => text).join('\n');
+
+/** Whether somebody says something, and not only a tool answers. */
+export const isQuestion = ({ role, pieces }: Said): boolean =>
+  role === 'user' && pieces.some(({ kind }) => kind !== 'result');
+
+interface Found {
+  said: Said[];
+  /** The names of the members that were read. */
+  taken: string[];
+}
+
+const untaken = (name: string, document: unknown, taken: string[]): string[] =>
+  isObject(document)
+    ? Object.entries(document)
+        .filter(([member, value]) => !taken.includes(member) && !isEmpty(value))
+        .map(([member]) => `${name}.${member}`)
+    : [];
+
+const SYSTEM = ['system', 'instructions', 'system_instructions', 'system_instruction'];
+const HISTORY = ['chat_history', 'history'];
+const QUESTIONS = ['messages', 'input', 'input_messages', 'contents', 'prompt', 'new_message'];
+
+function askedIn(inputs: unknown, isAnswered: boolean): Found | undefined {
+  if (!isObject(inputs)) return undefined;
+  const listOf = (name: string) => ({ name, said: messagesIn(inputs[name]) });
+  const before = HISTORY.map(listOf).find(({ said }) => said);
+  let asked = QUESTIONS.map(listOf).find(({ said }) => said);
+  // a text is a message only beside others: many calls have an `input`
+  const text = QUESTIONS.find((name) => isText(inputs[name]));
+  if (text && !asked && (before || isAnswered))
+    asked = { name: text, said: [saidBy('user', piecesOf(inputs[text]))] };
+  const found = [before, asked].filter((one) => one !== undefined);
+  if (found.length === 0) return undefined;
+  const config = isObject(inputs['config']) ? inputs['config'] : {};
+  const systems = SYSTEM.filter((name) => !isEmpty(inputs[name]));
+  const system = [...systems.map((name) => inputs[name]), config['system_instruction']];
+  const partsOf = (value: unknown) => (isObject(value) ? (value['parts'] ?? value) : value);
+  return {
+    said: [
+      ...system
+        .filter((value) => !isEmpty(value))
+        .map((value) => saidBy('system', piecesOf(partsOf(value)))),
+      ...found.flatMap(({ said }) => said!),
+    ],
+    taken: [...systems, ...found.map(({ name }) => name)],
+  };
+}
+
+/** The messages of a list, or of one that is no list; undefined when there is none among them. */
+function messagesIn(value: unknown): Said[] | undefined {
+  const list = Array.isArray(value) ? value.flat() : [value];
+  const said = list.map((one) => saidIn(one));
+  if (!list.every(isObject) || !said.some((one) => one)) return undefined;
+  return said.map((one, n) => one ?? saidBy('item', [data('', list[n])]));
+}
+
+const isOfParts = (value: unknown): value is Json[] =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every((one) => isObject(one) && isText(one['type']));
+
+/** An output that is no message. */
+function resultIn(output: unknown): Said[] {
+  if (output === null || output === undefined) return [];
+  const pieces = isText(output) || isOfParts(output) ? piecesOf(output) : [data('', output)];
+  return [saidBy('output', output === '' ? [] : pieces)];
+}
+
+const ANSWERS = ['choices', 'candidates', 'generations', 'output', 'messages', 'message'];
+
+function answersIn(output: unknown): Found | undefined {
+  const whole = Array.isArray(output) ? messagesIn(output) : undefined;
+  if (whole) return { said: whole, taken: [] };
+  if (!isObject(output)) return undefined;
+  for (const name of ANSWERS) {
+    const said = answersOf(output[name], name);
+    if (said) return { said, taken: [name] };
+  }
+  const said = saidIn(output['content'], 'assistant');
+  return said ? { said: [said], taken: ['content'] } : answerItself(output);
+}
+
+/** The messages of a member of an output; undefined when there is none among them. */
+function answersOf(value: unknown, name: string): Said[] | undefined {
+  const list = [value].flat(2);
+  const said = list.map((one) => saidIn(innerOf(one), 'assistant') ?? saidIn(one));
+  return said.some((one) => one)
+    ? said.map((one, n) => one ?? saidBy('output', [data(name, list[n])]))
+    : undefined;
+}
+
+/** An output that is a message, also one without a role. */
+function answerItself(output: Json): Found | undefined {
+  const { role, text, tool_calls, content } = output;
+  const taken = MEMBERS.filter((name) => !isEmpty(output[name]));
+  const isAnswer = isText(text) || Array.isArray(tool_calls) || content !== undefined;
+  if (!isText(role) && !(isAnswer && taken.length > 0)) return undefined;
+  const said = saidBy(isText(role) ? role : 'assistant', membersOf(output));
+  return { said: [said], taken: ['role', ...taken] };
+}
+
+/** The message that a choice, a candidate or a generation is about. */
+function innerOf(one: unknown): unknown {
+  if (!isObject(one)) return one;
+  const { message, content, text } = one;
+  if (isObject(message)) return message;
+  if (isObject(content)) return content;
+  return isText(text) && !isText(one['role']) ? { role: 'assistant', content: text } : one;
+}
+
+/** LangChain's messages have a type in the place of a role. */
+const ROLES = new Map([
+  ['human', 'user'],
+  ['ai', 'assistant'],
+  ...['system', 'tool', 'function', 'developer', 'chat'].map((name) => [name, name] as const),
+]);
+/** What stands for a message in lists that have no roles. */
+const ITEMS = [
+  'function_call',
+  'function_call_output',
+  'reasoning',
+  'custom_tool_call',
+  'custom_tool_call_output',
+];
+
+/** The members of a message that say something, in the order in which they are shown. */
+const MEMBERS = [
+  'reasoning_content',
+  'reasoning',
+  'thinking',
+  'content',
+  'contents',
+  'parts',
+  'text',
+  'refusal',
+  'audio',
+  'images',
+  'files',
+  'function_call',
+  'tool_calls',
+];
+
+function saidIn(value: unknown, roleless = 'user'): Said | undefined {
+  if (!isObject(value)) return undefined;
+  const message = isObject(value['kwargs']) && value['lc'] ? kwargsOf(value) : value;
+  const { role, type } = message;
+  if (isText(role)) return saidBy(role, membersOf(message));
+  if (!isText(type))
+    return Array.isArray(message['parts']) ? saidBy(roleless, membersOf(message)) : undefined;
+  const named = ROLES.get(type.replace(/Message(?:Chunk)?$/, '').toLowerCase());
+  if (named && 'content' in message) return saidBy(named, membersOf(message));
+  if (ITEMS.includes(type))
+    return saidBy(type.endsWith('_output') ? 'tool' : 'assistant', [partOf(message)]);
+  return undefined;
+}
+
+/** A message as LangChain writes it: `{lc, id: […, "HumanMessage"], kwargs}`. */
+function kwargsOf({ id, kwargs }: Json): Json {
+  return { type: Array.isArray(id) ? String(id.at(-1)) : '', ...(kwargs as Json) };
+}
+
+/** There is always something to show: at least that it is empty. */
+const saidBy = (role: string, pieces: Piece[]): Said => ({
+  role,
+  pieces: pieces.length > 0 ? pieces : [{ kind: 'data', name: '', text: 'empty' }],
+});
+
+function membersOf(message: Json): Piece[] {
+  const more = isObject(message['additional_kwargs']) ? message['additional_kwargs'] : {};
+  const found: Piece[] = [];
+  for (const name of MEMBERS) {
+    const value = isEmpty(message[name]) ? more[name] : message[name];
+    // some say the same in two members
+    const isKnown = ({ kind, text }: Piece) =>
+      found.some((one) => one.kind === kind && one.text === text);
+    found.push(...piecesOf(value, name).filter((piece) => !isKnown(piece)));
+  }
+  if (found.some(({ text }) => text.trim() !== '')) return found;
+  const { role: _, ...rest } = message;
+  const others = Object.fromEntries(Object.entries(rest).filter(([, value]) => !isEmpty(value)));
+  return Object.keys(others).length > 0 ? [data('', others)] : [];
+}
+
+/** What the value of a member says. */
+function piecesOf(value: unknown, member = 'content'): Piece[] {
+  if (isEmpty(value)) return [];
+  if (isText(value)) {
+    const isReasoning = member.startsWith('reasoning') || member === 'thinking';
+    return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
+  }
+  if (member === 'tool_calls' || member === 'function_call')
+    return [value].flat().map((one) => (isObject(one) && callOf(one)) || data('tool_call', one));
+  const part = (one: unknown) =>
+    partOf(one, member === 'content' || member === 'parts' ? '' : member);
+  return Array.isArray(value) ? value.map(part) : [part(value)];
+}
+
+const CALLS = [
+  'tool_call',
+  'tool_use',
+  'server_tool_use',
+  'tool-call',
+  'function_call',
+  'custom_tool_call',
+  'function',
+];
+const RESULTS = [
+  'tool_call_response',
+  'tool_result',
+  'tool-result',
+  'function_call_output',
+  'custom_tool_call_output',
+];
+const TEXTS = ['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text', 'refusal'];
+
+/** What a part says in the conventions that clients follow; any other part as JSON. */
+function partOf(part: unknown, member = ''): Piece {
+  if (isText(part)) return { kind: 'text', name: '', text: part };
+  if (!isObject(part)) return data('', part);
+  const { type } = part;
+  if (!isText(type)) return untypedOf(part, member);
+  const known = CALLS.includes(type)
+    ? callOf(part)
+    : RESULTS.includes(type)
+      ? resultOf(part)
+      : type === 'reasoning' || type === 'thinking'
+        ? reasoningOf(part)
+        : TEXTS.includes(type)
+          ? textOf(part)
+          : undefined;
+  return known ?? data(type, part);
+}
+
+/** Parts that are told by their one member, as Google's are. */
+function untypedOf(part: Json, member: string): Piece {
+  const names = Object.keys(part).filter(
+    (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
+  );
+  const [name = member, ...more] = names;
+  const value = part[name];
+  if (more.length > 0) return data(member, part);
+  const known =
+    name === 'text' || name === 'content'
+      ? textOf(part)
+      : isObject(value)
+        ? /^function_?call$/i.test(name)
+          ? callOf(value)
+          : /^function_?response$/i.test(name)
+            ? resultOf(value)
+            : name === 'message_content'
+              ? partOf(value)
+              : undefined
+        : undefined;
+  return known ?? data(name, value ?? part);
+}
+
+function textOf(part: Json): Piece | undefined {
+  const text = part['text'] ?? part['content'] ?? part['refusal'];
+  if (typeof text !== 'string') return undefined;
+  return { kind: part['thought'] === true ? 'reasoning' : 'text', name: '', text };
+}
+
+function reasoningOf({ content, text, thinking, summary }: Json): Piece | undefined {
+  const texts = [content ?? text ?? thinking, summary].flatMap((value) => piecesOf(value));
+  if (texts.length === 0) return undefined;
+  return { kind: 'reasoning', name: '', text: texts.map((one) => one.text).join('\n') };
+}
+
+function callOf(part: Json): Piece | undefined {
+  const inner = part['tool_call'] ?? part;
+  const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
+  if (!isObject(call)) return undefined;
+  const name = call['name'] ?? call['toolName'];
+  if (!isText(name)) return undefined;
+  const args = call['arguments'] ?? call['args'] ?? call['input'];
+  if (args !== undefined) return { kind: 'call', name, text: asText(args) };
+  // what a tool is, and not a call of it
+  if (['description', 'parameters'].some((one) => one in call)) return undefined;
+  return { kind: 'call', name, text: '' };
+}
+
+function resultOf(part: Json): Piece | undefined {
+  const value = ['response', 'result', 'output', 'content']
+    .map((name) => part[name])
+    .find((one) => one !== undefined);
+  if (value === undefined) return undefined;
+  const name = part['name'] ?? part['toolName'];
+  const text = isOfParts(value) ? value.map((one) => partOf(one).text).join('\n') : asText(value);
+  const failed = part['is_error'] === true ? ' error' : '';
+  return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
+}
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : jsonOf(value));
+
+const data = (name: string, value: unknown): Piece => ({ kind: 'data', name, text: jsonOf(value) });
+
+/** Files inside a part are named, and not printed: so many characters without a blank are no words. */
+const FILE = /^[\w+/=:;,.-]{400,}$/;
+const jsonOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    typeof one === 'string' && FILE.test(one)
+      ? `${one.slice(0, 40)}… (${one.length.toLocaleString('en-US')} characters)`
+      : one,
+  );
+
+/** Numbers that a double cannot hold, and those written in another way, are kept as they were sent, where the browser can. */
+export function parsedExactly(text: string): unknown {
+  const { rawJSON } = JSON as { rawJSON?: (source: string) => unknown };
+  if (!rawJSON) return JSON.parse(text);
+  const revive = (_: string, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' && context?.source !== undefined && context.source !== String(value)
+      ? rawJSON(context.source)
+      : value;
+  return JSON.parse(text, revive);
 }

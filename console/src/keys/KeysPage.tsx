@@ -34,7 +34,7 @@ function Keys() {
   const [dialog, open] = useState<Key | 'new'>();
   const keys = useQuery({
     queryKey: ['keys'],
-    queryFn: async ({ signal }) => (await post('/keys/list', {}, { signal })).keys as Key[],
+    queryFn: async ({ signal }) => (await post('/keys/list', {}, { signal })).keys,
   });
   const { data, error } = keys;
   const close = () => open(undefined);

@@ -1,15 +1,6 @@
-import type { Me } from '../api/session.ts';
+import type { Schema } from '../api/client.ts';
 
-export interface Key {
-  id: string;
-  user: string;
-  role: Me['role'];
-  scopes: string[];
-  hint: string;
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-}
+export type Key = Schema<'KeyDto'>;
 
 export function stateOf(
   { expires_at, revoked_at }: Pick<Key, 'expires_at' | 'revoked_at'>,

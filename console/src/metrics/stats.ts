@@ -1,31 +1,32 @@
 import { queryOptions } from '@tanstack/react-query';
-import { type BodyOf, post } from '../api/client.ts';
+import { type BodyOf, post, type Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import { granularityOf, type MetricsSearch, windowOf } from './search.ts';
 
+type Answer = Pick<Schema<'CallStatsAnswerDto'>, 'granularity' | 'call_buckets' | 'usage_buckets'>;
 /** Calls of a bucket, or of a group in it. */
-interface CallBucket {
-  timestamp: string;
-  count: number;
-  sum_error_count: number;
-  p50_latency_ms: number | null;
-  p95_latency_ms: number | null;
-  p99_latency_ms: number | null;
-  [group: string]: unknown;
+type CallBucket = Answer['call_buckets'][number];
+/** What the calls of a bucket, or of a group in it, spent on a model. */
+type UsageBucket = Answer['usage_buckets'][number];
+
+/** A value that was asked for, by its name. */
+function valueOf(one: CallBucket | UsageBucket, name: string): number | null {
+  const value = one[name];
+  return typeof value === 'number' ? value : null;
 }
 
-/** What the calls of a bucket, or of a group in it, spent on a model. */
-interface UsageBucket {
-  timestamp: string;
-  model: string;
-  count: number;
-  sum_input_tokens: number;
-  sum_output_tokens: number;
-  sum_total_cost: number | null;
-  unpriced_tokens: number;
-  cost_unit: string | null;
-  [group: string]: unknown;
+/** What was spent in a bucket; null where it has no price, or prices of several units. */
+function costIn(one: UsageBucket): { unit: string; cost: number } | null {
+  const cost = valueOf(one, 'sum_total_cost');
+  const { cost_unit: unit = null } = one;
+  return cost === null || unit === null ? null : { unit, cost };
 }
+
+/** Texts of one member, such as an op. */
+const groupOf = (one: CallBucket | UsageBucket, member: string): string | null => {
+  const name = one[member];
+  return typeof name === 'string' ? name : null;
+};
 
 type Request = BodyOf<'/calls/stats'>;
 
@@ -47,14 +48,8 @@ const ONE_BUCKET = 2_147_472_000;
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
-interface Answer {
-  granularity: number;
-  call_buckets: CallBucket[];
-  usage_buckets: UsageBucket[];
-}
-
-const ask = async (body: Request, signal: AbortSignal): Promise<Answer> =>
-  (await post('/calls/stats', body, { signal })) as unknown as Answer;
+const ask = (body: Request, signal: AbortSignal): Promise<Answer> =>
+  post('/calls/stats', body, { signal });
 
 const requestOf = (project_id: string, search: MetricsSearch) => {
   const { start, end } = windowOf(search, Date.now());
@@ -136,27 +131,27 @@ function spentOf(buckets: readonly UsageBucket[]): Spent {
   const spent = { inputTokens: 0, outputTokens: 0, unpricedTokens: 0 };
   const cost = new Map<string, number>();
   for (const one of buckets) {
-    spent.inputTokens += one.sum_input_tokens;
-    spent.outputTokens += one.sum_output_tokens;
-    spent.unpricedTokens += one.unpriced_tokens;
-    if (one.sum_total_cost !== null && one.cost_unit !== null)
-      cost.set(one.cost_unit, (cost.get(one.cost_unit) ?? 0) + one.sum_total_cost);
+    spent.inputTokens += valueOf(one, 'sum_input_tokens') ?? 0;
+    spent.outputTokens += valueOf(one, 'sum_output_tokens') ?? 0;
+    spent.unpricedTokens += one.unpriced_tokens ?? 0;
+    const found = costIn(one);
+    if (found) cost.set(found.unit, (cost.get(found.unit) ?? 0) + found.cost);
   }
   return { ...spent, cost };
 }
 
 const callsOf = (one: CallBucket | undefined) => ({
   calls: one?.count ?? 0,
-  errors: one?.sum_error_count ?? 0,
-  p50: one?.p50_latency_ms ?? null,
-  p95: one?.p95_latency_ms ?? null,
-  p99: one?.p99_latency_ms ?? null,
+  errors: (one && valueOf(one, 'sum_error_count')) ?? 0,
+  p50: (one && valueOf(one, 'p50_latency_ms')) ?? null,
+  p95: (one && valueOf(one, 'p95_latency_ms')) ?? null,
+  p99: (one && valueOf(one, 'p99_latency_ms')) ?? null,
 });
 
 const grouped = (buckets: readonly UsageBucket[], member: string) => {
   const groups = new Map<string | null, UsageBucket[]>();
   for (const one of buckets) {
-    const name = (one[member] as string | null) ?? null;
+    const name = groupOf(one, member);
     const group = groups.get(name);
     if (group) group.push(one);
     else groups.set(name, [one]);
@@ -179,7 +174,7 @@ export function groupsOf(
 ): Row[] {
   const usage = grouped(usage_buckets, member);
   return call_buckets.map((one) => {
-    const name = (one[member] as string | null) ?? null;
+    const name = groupOf(one, member);
     return { name, ...callsOf(one), ...spentOf(usage.get(name) ?? []) };
   });
 }
@@ -194,11 +189,13 @@ export function seriesOf({ granularity, call_buckets, usage_buckets }: Answer, e
     const index = indexes.get(one.timestamp)!;
     let model = models.get(one.model);
     if (!model) models.set(one.model, (model = { tokens: zeros(), cost: new Map() }));
-    model.tokens[index] = one.sum_input_tokens + one.sum_output_tokens;
-    if (one.sum_total_cost === null || one.cost_unit === null) continue;
-    const costs = model.cost.get(one.cost_unit) ?? zeros();
-    costs[index] = one.sum_total_cost;
-    model.cost.set(one.cost_unit, costs);
+    model.tokens[index] =
+      (valueOf(one, 'sum_input_tokens') ?? 0) + (valueOf(one, 'sum_output_tokens') ?? 0);
+    const found = costIn(one);
+    if (!found) continue;
+    const costs = model.cost.get(found.unit) ?? zeros();
+    costs[index] = found.cost;
+    model.cost.set(found.unit, costs);
   }
   return {
     granularity,
@@ -206,10 +203,10 @@ export function seriesOf({ granularity, call_buckets, usage_buckets }: Answer, e
     /** The end of the last bucket, which may be still to come. */
     until: Math.max(end / 1000, (starts.at(-1) ?? 0) + granularity),
     calls: call_buckets.map(({ count }) => count),
-    errors: call_buckets.map(({ sum_error_count }) => sum_error_count),
-    p50: call_buckets.map(({ p50_latency_ms }) => p50_latency_ms),
-    p95: call_buckets.map(({ p95_latency_ms }) => p95_latency_ms),
-    p99: call_buckets.map(({ p99_latency_ms }) => p99_latency_ms),
+    errors: call_buckets.map((one) => valueOf(one, 'sum_error_count') ?? 0),
+    p50: call_buckets.map((one) => valueOf(one, 'p50_latency_ms')),
+    p95: call_buckets.map((one) => valueOf(one, 'p95_latency_ms')),
+    p99: call_buckets.map((one) => valueOf(one, 'p99_latency_ms')),
     models,
   };
 }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type CallRow, derivedOf } from '../api/calls.ts';
-import { allLines } from '../api/client.ts';
+import { allLines, type Schema } from '../api/client.ts';
 import { duration, opName } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Status } from '../ui/Status.tsx';
@@ -91,14 +91,14 @@ async function usesOf(
   kind: 'object' | 'op',
   signal: AbortSignal,
 ): Promise<Use[]> {
-  const ways = [
+  const ways: [how: string, filter: Schema<'CallsFilterDto'>][] = [
     ['in its inputs', { input_refs: [ref] }],
     ['in its output', { output_refs: [ref] }],
-    ...(kind === 'op' ? [['runs it', { op_names: [ref] }] as const] : []),
-  ] as const;
+  ];
+  if (kind === 'op') ways.push(['runs it', { op_names: [ref] }]);
   const found = await Promise.all(
     ways.map(async ([how, filter]) => {
-      const calls = await allLines<CallRow>(
+      const calls = await allLines(
         '/calls/stream_query',
         {
           project_id,

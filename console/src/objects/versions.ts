@@ -1,22 +1,11 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
-import { type BodyOf, post, send } from '../api/client.ts';
+import { type BodyOf, post, type Schema, send } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
 /** A version without its value. */
-export interface Version {
-  object_id: string;
-  created_at: string;
-  digest: string;
-  version_index: number;
-  is_latest: number;
-  kind: 'object' | 'op';
-  base_object_class: string | null;
-  leaf_object_class: string | null;
-  size_bytes: number;
-  [name: string]: unknown;
-}
+export type Version = Schema<'ObjectVersionDto'> & { size_bytes: number };
 
 const PAGE = 100;
 
@@ -44,7 +33,7 @@ export const versionsQuery = (
         },
         { signal },
       );
-      return objs as unknown as Version[];
+      return objs as Version[]; // with their sizes, which it asks for
     },
     getNextPageParam: (page) => {
       const last = page.at(-1);
@@ -57,8 +46,7 @@ export const versionsQuery = (
   });
 };
 
-export const userOf = (version: Version): string | null =>
-  (version[wire.userId] as string | null) ?? null;
+export const userOf = (version: Version): string | null => version[wire.userId];
 
 /** How calls name the version. */
 export const refOf = (project: string, { kind, object_id, digest }: Version): string =>

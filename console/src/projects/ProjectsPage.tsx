@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import type { Schema } from '../api/client.ts';
 import { MOST_PROJECTS, projectsQuery } from '../api/projects.ts';
 import { type Me, useMe } from '../api/session.ts';
 import { buttonClass } from '../ui/Button.tsx';
@@ -73,12 +74,7 @@ function Reach({ me: { user, role, scopes, expires_at } }: { me: Me }) {
   );
 }
 
-interface Project {
-  project_id: string;
-  call_count: number;
-  bytes: number;
-  last_activity: string;
-}
+type Project = Schema<'ProjectDto'>;
 
 function Sum({ projects }: { projects: readonly Project[] }) {
   const sum = (of: (project: Project) => number) =>

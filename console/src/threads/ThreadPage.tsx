@@ -2,8 +2,10 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type CallRow, derivedOf, tokensOf } from '../api/calls.ts';
 import { send } from '../api/client.ts';
+import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
-import { chatOf, type Said } from '../json/chat.ts';
+import { Pieces } from '../json/Chat.tsx';
+import { chatOf, isQuestion, parsedExactly, type Piece, type Said } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
@@ -16,23 +18,24 @@ import styles from './threads.module.css';
 
 const route = getRouteApi('/p/$entity/$project/threads/$threadId');
 const PAGE = 20;
-/** Of what is no conversation, so much of the text is shown; the trace has all of it. */
-const SHOWN = 1200;
+/** So many characters of a piece are shown; the trace has all of it. */
+const SHOWN = 4800;
 
 interface Turn {
   call: CallRow;
-  inputs: string;
-  output: string;
-  said: Said[] | undefined;
+  said: Said[];
+  /** How many messages came before what the user said last. */
+  earlier: number;
 }
 
 /** A conversation, turn by turn, the oldest first. */
 export function ThreadPage() {
   const { entity, project: name, threadId } = route.useParams();
   const project = `${entity}/${name}`;
+  const queryKey = ['thread', project, threadId];
   const { data, error, isPending, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } =
     useInfiniteQuery({
-      queryKey: ['thread', project, threadId],
+      queryKey,
       initialPageParam: undefined as string[] | undefined,
       queryFn: ({ pageParam, signal }) => turnsOf(project, threadId, pageParam, signal),
       getNextPageParam: (page) => {
@@ -41,7 +44,7 @@ export function ThreadPage() {
       },
       structuralSharing: false,
     });
-  useLive(project, ['calls'], () => refetch());
+  useLive(project, ['calls'], useReread(queryKey));
   const turns = data?.pages.flat() ?? [];
   return (
     <Page
@@ -59,7 +62,7 @@ export function ThreadPage() {
         {isPending && <Skeleton rows={12} />}
         {data && turns.length === 0 && <Empty title="No such thread" />}
         <ol aria-label="Turns">
-          {turns.map(({ call, inputs, output, said }) => {
+          {turns.map(({ call, said, earlier }) => {
             const { status, latency_ms, trace_name } = derivedOf(call);
             const tokens = tokensOf(call);
             return (
@@ -81,22 +84,19 @@ export function ThreadPage() {
                   )}
                   <Time at={call.started_at} />
                 </p>
-                {said ? (
-                  said.map(({ role, text, toolCalls }, n) => (
-                    <div key={n} className={styles['said']} data-role={role}>
-                      <span>{role}</span>
-                      <p>
-                        {visible(text.slice(0, SHOWN * 4)) ||
-                          toolCalls.map((one) => `${one.name}(…)`).join(', ')}
-                      </p>
-                    </div>
-                  ))
-                ) : (
-                  <>
-                    <Document role="in" text={inputs} />
-                    <Document role="out" text={output} />
-                  </>
+                {earlier > 0 && (
+                  <p className={styles['earlier']}>
+                    {count(earlier)} earlier {earlier === 1 ? 'message' : 'messages'} in the trace
+                  </p>
                 )}
+                {said.map(({ role, pieces }, n) => (
+                  <div key={n} className={styles['said']} data-role={role}>
+                    <span>{visible(role)}</span>
+                    <div>
+                      <Pieces of={pieces} most={SHOWN} whole="in the trace" />
+                    </div>
+                  </div>
+                ))}
               </li>
             );
           })}
@@ -111,16 +111,6 @@ export function ThreadPage() {
   );
 }
 
-const Document = ({ role, text }: { role: string; text: string }) => (
-  <div className={styles['said']} data-role={role === 'out' ? 'assistant' : role}>
-    <span>{role}</span>
-    <pre>
-      {visible(text.slice(0, SHOWN))}
-      {text.length > SHOWN && '…'}
-    </pre>
-  </div>
-);
-
 async function turnsOf(
   project_id: string,
   threadId: string,
@@ -133,29 +123,39 @@ async function turnsOf(
     query: { $expr: { $eq: [{ $getField: 'id' }, { $getField: 'turn_id' }] } },
     sort_by: ['started_at', 'id'].map((field) => ({ field, direction: 'asc' })),
     limit: PAGE,
-    columns: ['inputs', 'output', 'ended_at', 'summary'],
+    columns: ['inputs', 'output', 'exception', 'ended_at', 'summary'],
     ...(after && { after }),
+    include_costs: true,
   };
   const response = await send('POST', '/calls/stream_query', { body, signal });
   const lines = (await response.text()).split('\n').slice(0, -1);
   return Promise.all(lines.map((line) => turnOf(line, signal)));
 }
 
-/** The documents as they were sent, and a parsed copy for the conversation. */
+/** A turn as a conversation, or its documents as they were sent. */
 async function turnOf(line: string, signal: AbortSignal): Promise<Turn> {
   const index = await indexed(line, signal);
   const call = JSON.parse(line) as CallRow;
   const textOf = (name: string) => {
     const node = index.member(0, name);
-    return node === undefined ? '' : index.textOf(node);
+    return node === undefined ? 'null' : index.textOf(node);
   };
-  const said = chatOf(call['inputs'], call['output']);
+  const [inputs, output] = [textOf('inputs'), textOf('output')];
+  const chat = chatOf(parsedExactly(inputs), parsedExactly(output), call.exception);
+  if (!chat) return { call, said: documents(inputs, output, call.exception), earlier: 0 };
   // what came before is in the turns above
-  const from = said?.findLastIndex(({ role }) => role === 'user') ?? 0;
-  return {
-    call,
-    inputs: textOf('inputs'),
-    output: textOf('output'),
-    said: said?.slice(Math.max(0, from)),
-  };
+  const earlier = Math.max(0, chat.said.findLastIndex(isQuestion));
+  return { call, said: chat.said.slice(earlier), earlier };
+}
+
+function documents(inputs: string, output: string, exception: string | null = null): Said[] {
+  const said = (role: string, text: string, kind: Piece['kind'] = 'data'): Said => ({
+    role,
+    pieces: [{ kind, name: '', text }],
+  });
+  return [
+    said('in', inputs),
+    ...(exception === null ? [] : [said('exception', exception, 'exception')]),
+    ...(output === 'null' && exception !== null ? [] : [said('out', output)]),
+  ];
 }

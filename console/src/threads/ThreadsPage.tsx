@@ -1,10 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect, useMemo } from 'react';
-import { allLines } from '../api/client.ts';
-import { useLive } from '../api/live.ts';
+import { useEffect } from 'react';
+import { allLines, type Schema } from '../api/client.ts';
+import { useLiveList } from '../api/live-list.ts';
 import { noteProject } from '../api/recent.ts';
-import { buttonClass } from '../ui/Button.tsx';
+import { Button, buttonClass } from '../ui/Button.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
@@ -16,14 +15,7 @@ import styles from './threads.module.css';
 const route = getRouteApi('/p/$entity/$project/threads');
 const PAGE = 200;
 
-interface Thread {
-  thread_id: string;
-  turn_count: number;
-  start_time: string;
-  last_updated: string;
-  p50_turn_duration_ms: number | null;
-  p99_turn_duration_ms: number | null;
-}
+type Thread = Schema<'ThreadDto'>;
 
 /** The conversations of a project with their exact statistics, in any order. */
 export function ThreadsPage() {
@@ -32,32 +24,26 @@ export function ThreadsPage() {
   const { sort = 'last_updated', up } = route.useSearch();
   const navigate = route.useNavigate();
   useEffect(() => noteProject(project), [project]);
-  const { data, error, isPending, isFetchingNextPage, hasNextPage, fetchNextPage, refetch } =
-    useInfiniteQuery({
-      queryKey: ['threads', project, sort, up],
-      initialPageParam: undefined as (string | number | null)[] | undefined,
-      queryFn: ({ pageParam, signal }) =>
-        allLines<Thread>(
-          '/threads/stream_query',
-          {
-            project_id: project,
-            sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
-            limit: PAGE,
-            ...(pageParam && { after: pageParam }),
-          },
-          signal,
-        ),
-      getNextPageParam: (page) => {
-        const last = page.length < PAGE ? undefined : page.at(-1)!;
-        if (!last) return undefined;
-        return sort === 'thread_id' ? [last.thread_id] : [last[sort], last.thread_id];
-      },
-    });
-  useLive(project, ['calls'], () => {
-    // of a long list that is being read, nothing moves
-    if (data?.pages.length === 1) return refetch();
+  const { pages, rows, hasTicked, isLater, goOn, toTop, table } = useLiveList<Thread>({
+    queryKey: ['threads', project, sort, up],
+    project,
+    isLive: true,
+    pageSize: PAGE,
+    read: (behind, signal) =>
+      allLines(
+        '/threads/stream_query',
+        {
+          project_id: project,
+          sort_by: [{ field: sort, direction: up ? 'asc' : 'desc' }],
+          limit: PAGE,
+          ...(behind && {
+            after: sort === 'thread_id' ? [behind.thread_id] : [behind[sort], behind.thread_id],
+          }),
+        },
+        signal,
+      ),
   });
-  const rows = useMemo(() => data?.pages.flat() ?? [], [data]);
+  const { data, error, isPending, refetch } = pages;
   const by = (field: Sort, title: string) => (
     <button
       type="button"
@@ -123,7 +109,30 @@ export function ThreadsPage() {
     },
   ];
   return (
-    <Page title="Threads" isFull error={error} onRetry={() => void refetch()}>
+    <Page
+      title="Threads"
+      isFull
+      error={error}
+      onRetry={() => void refetch()}
+      actions={
+        <>
+          {(hasTicked || isLater) && (
+            <Button
+              look="primary"
+              onClick={() => {
+                document.querySelector('[role="table"] [tabindex="0"]')?.scrollTo({ top: 0 });
+                toTop();
+              }}
+            >
+              Read again
+            </Button>
+          )}
+          {goOn && (
+            <Button onClick={goOn}>Behind these {rows.length.toLocaleString('en-US')}</Button>
+          )}
+        </>
+      }
+    >
       {isPending && <Skeleton rows={24} />}
       {data && rows.length === 0 && (
         <Empty title="No threads yet">
@@ -148,9 +157,7 @@ export function ThreadsPage() {
               params: { entity, project: name, threadId },
             })
           }
-          onEnd={() => {
-            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-          }}
+          {...table}
         />
       )}
     </Page>

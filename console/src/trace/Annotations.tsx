@@ -53,7 +53,7 @@ async function specsOf(project_id: string, signal: AbortSignal): Promise<Spec[]>
     { signal },
   );
   return objs.map(({ object_id, digest, val }) => {
-    const { name, field_schema } = (val ?? {}) as unknown as {
+    const { name, field_schema } = (val ?? {}) as {
       name?: string;
       field_schema?: Schema;
     };

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { send } from '../api/client.ts';
 import { Chat } from '../json/Chat.tsx';
-import { chatOf } from '../json/chat.ts';
+import { chatOf, parsedExactly } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
@@ -113,7 +113,7 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
   const call = index.member(0, 'call') ?? 0;
   const { sections, more, chat } = useMemo(() => partsOf(index, call), [index, call]);
   const tabs = [
-    ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat said={chat} /> }] : []),
+    ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat {...chat} /> }] : []),
     {
       value: 'json' as const,
       label: 'Data',
@@ -174,7 +174,7 @@ function partsOf(index: JsonIndex, call: number) {
     (inputs === undefined ? 0 : index.lengthOf(inputs)) +
     (output === undefined ? 0 : index.lengthOf(output));
   const parsed = (node: number | undefined): unknown =>
-    node === undefined ? undefined : JSON.parse(index.textOf(node));
+    node === undefined ? undefined : parsedExactly(index.textOf(node));
   return {
     sections: some({ exception: 'Exception', inputs: 'Inputs', output: 'Output' }),
     more: some({ attributes: 'Attributes', summary: 'Summary' }),
@@ -185,6 +185,7 @@ function partsOf(index: JsonIndex, call: number) {
         : chatOf(
             safely(() => parsed(inputs)),
             safely(() => parsed(output)),
+            safely(() => parsed(member('exception'))),
           ),
   };
 }

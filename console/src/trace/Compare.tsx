@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useState } from 'react';
-import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { diff, type DiffRow } from '../json/diff.ts';
 import { Differences } from '../json/Differences.tsx';
@@ -75,11 +74,11 @@ async function callBefore(
     project_id,
     filter: { op_names: [value('op_name')] },
     query: { $expr: { $lt: [{ $getField: 'started_at' }, { $literal: value('started_at') }] } },
-    sort_by: [{ field: 'started_at', direction: 'desc' }],
+    sort_by: [{ field: 'started_at', direction: 'desc' as const }],
     limit: 1,
     columns: ['id'],
   };
-  const [found] = await allLines<CallRow>('/calls/stream_query', request, signal);
+  const [found] = await allLines('/calls/stream_query', request, signal);
   return found?.id ?? null;
 }
 

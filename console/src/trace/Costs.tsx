@@ -1,17 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Costs as Cost } from '../api/calls.ts';
-import { send } from '../api/client.ts';
+import { inputOf } from '../api/calls.ts';
+import { post, type Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { Button } from '../ui/Button.tsx';
 import { count, money } from '../ui/format.ts';
 import { ErrorNote } from '../ui/Notice.tsx';
 import styles from './trace.module.css';
-
-interface Explained {
-  calls: { models: { llm_id: string; terms: { kind: string; text: string }[]; why: string }[] }[];
-}
 
 /** What the call cost by model, and on request how that comes about. */
 export function Costs({
@@ -30,8 +26,8 @@ export function Costs({
     queryKey: ['explained', project, id],
     queryFn: async ({ signal }) => {
       const body = { project_id: project, call_ids: [id] };
-      const response = await send('POST', '/cost/explain', { body, signal });
-      return ((await response.json()) as Explained).calls[0]?.models ?? [];
+      const { calls } = await post('/cost/explain', body, { signal });
+      return calls[0]?.models ?? [];
     },
     enabled: isExplained,
   });
@@ -56,12 +52,12 @@ export function Costs({
             {rows.map(([model, cost]) => (
               <tr key={model}>
                 <th scope="row">{model}</th>
-                <td>{count(cost.prompt_tokens)}</td>
+                <td>{count(inputOf(cost))}</td>
                 <td>{count(cost.completion_tokens)}</td>
                 <td>
                   {cost.total_cost === null
                     ? 'no price'
-                    : money(cost.total_cost, cost.prompt_token_cost_unit)}
+                    : money(cost.total_cost, cost.prompt_token_cost_unit ?? undefined)}
                 </td>
               </tr>
             ))}
@@ -83,9 +79,11 @@ export function Costs({
   );
 }
 
-function costsIn(index: JsonIndex, call: number): Record<string, Cost> {
+function costsIn(index: JsonIndex, call: number): Record<string, Schema<'CallCostDto'>> {
   let node: number | undefined = call;
   for (const name of ['summary', wire.summary, 'costs'])
     node = node === undefined ? undefined : index.member(node, name);
-  return node === undefined ? {} : ((JSON.parse(index.textOf(node)) ?? {}) as Record<string, Cost>);
+  return node === undefined
+    ? {}
+    : ((JSON.parse(index.textOf(node)) ?? {}) as Record<string, Schema<'CallCostDto'>>);
 }

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { post } from '../api/client.ts';
+import { post, type Schema } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { wire } from '../api/wire.ts';
@@ -13,14 +13,7 @@ import { Time } from '../ui/Time.tsx';
 import { Annotations } from './Annotations.tsx';
 import styles from './trace.module.css';
 
-interface Given {
-  id: string;
-  created_at: string;
-  feedback_type: string;
-  payload: Record<string, unknown>;
-  creator: string | null;
-  [name: string]: unknown;
-}
+type Given = Schema<'FeedbackDto'>;
 
 const MOST = 200;
 const MOST_NOTE = 1024;
@@ -44,14 +37,17 @@ export function Feedback({ project, callId }: { project: string; callId: string 
         },
         { signal },
       );
-      return result;
+      return result as Given[]; // whole rows, since it asks for no `fields`
     },
   });
   const again = () => client.invalidateQueries({ queryKey: key });
   useLive(project, ['feedback'], again);
   const give = useMutation({
-    mutationFn: (said: { feedback_type: string; payload: object; annotation_ref?: string }) =>
-      post('/feedback/create', { project_id: project, [wire.ref]: ref, ...said } as never),
+    mutationFn: (said: {
+      feedback_type: string;
+      payload: Given['payload'];
+      annotation_ref?: string;
+    }) => post('/feedback/create', { project_id: project, [wire.ref]: ref, ...said }),
     onSuccess: again,
   });
   const react = (emoji: string) =>
@@ -97,7 +93,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
           <li key={one.id}>
             <Said one={one} />
             <span className={styles['by']}>
-              {one.creator ?? String(one[wire.userId])}, <Time at={one.created_at} />
+              {one.creator ?? one[wire.userId]}, <Time at={one.created_at} />
             </span>
           </li>
         ))}

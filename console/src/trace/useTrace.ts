@@ -52,8 +52,9 @@ async function read(
     filter: { trace_ids: [traceId] },
     columns: ['parent_id', 'thread_id', 'ended_at', 'summary'],
     limit: MOST_CALLS,
+    include_costs: true,
   };
-  for await (const some of lines<CallRow>('/calls/stream_query', request, signal))
+  for await (const some of lines('/calls/stream_query', request, signal))
     for (const call of some) spans.push(spanOf(call));
   return spans;
 }
@@ -65,11 +66,13 @@ export function useTrace(project: string, traceId: string) {
     queryFn: ({ signal }) => read(project, traceId, signal),
     staleTime: Infinity,
   });
-  const { data, refetch, dataUpdatedAt } = query;
+  const { data, refetch, dataUpdatedAt, isFetching } = query;
   useLive(project, ['calls'], async () => {
-    if (!data) return;
-    const isRunning = data.some(({ end }) => end === null);
-    if (isRunning || (await hasGrown(project, traceId, data.length))) await refetch();
+    // what is on its way may have been answered before the change
+    const known = isFetching ? (await refetch({ cancelRefetch: false })).data : data;
+    if (!known) return;
+    const isRunning = known.some(({ end }) => end === null);
+    if (isRunning || (await hasGrown(project, traceId, known.length))) await refetch();
   });
   const tree = useMemo(
     () => (data ? treeOf(data, dataUpdatedAt) : undefined),

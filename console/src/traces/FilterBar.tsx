@@ -35,7 +35,7 @@ export function FilterBar({
   const documents = useQuery({
     queryKey: ['documents', project, sample],
     queryFn: ({ signal }) =>
-      allLines<CallRow>(
+      allLines(
         '/calls/stream_query',
         {
           project_id: project,

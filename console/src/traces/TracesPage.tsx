@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
-import { post } from '../api/client.ts';
+import { useReread } from '../api/live-list.ts';
+import { useLive } from '../api/live.ts';
 import { noteProject } from '../api/recent.ts';
 import { Button, buttonClass } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
@@ -12,6 +13,7 @@ import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
 import { columnsOf } from './columns.tsx';
+import { counted, shown } from './count.ts';
 import { BadFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
 import {
@@ -29,9 +31,6 @@ import { useTraces } from './useTraces.ts';
 
 const route = getRouteApi('/p/$entity/$project/traces');
 const Views = lazy(() => import('./Views.tsx').then((module) => ({ default: module.Views })));
-/** Counting stops here. */
-const MOST_COUNTED = 10_000;
-
 /** The newest traces of a project. What is chosen stands in the address. */
 export function TracesPage() {
   const { entity, project: name } = route.useParams();
@@ -132,9 +131,10 @@ interface ListProps {
 function List({ project, search, chosen, isLive, onSearch }: ListProps) {
   const navigate = useNavigate();
   const [entity, name] = project.split('/') as [string, string];
-  const [frozen, freeze] = useState<ReadonlySet<string> | null>(null);
-  const { pages, rows, waiting, groups } = useTraces(chosen, { isLive, frozen });
-  const remarks = useRemarks(project, groups);
+  const { pages, rows, waiting, idsInView, isLater, goOn, toTop, table } = useTraces(chosen, {
+    isLive,
+  });
+  const remarks = useRemarks(project, idsInView);
   const columns = useMemo(() => columnsOf(project, remarks), [project, remarks]);
   const open = (row: CallRow) =>
     void navigate({
@@ -142,7 +142,6 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
       params: { entity, project: name, traceId: row.trace_id },
       search: row.parent_id ? { call: row.id } : {},
     });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = pages;
   const isFiltered = search.q !== undefined || search.range !== undefined;
   return (
     <>
@@ -156,16 +155,19 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
             onSearch(q === '' ? rest : { ...rest, q });
           }}
         />
-        {waiting > 0 && (
+        {(waiting || isLater) && (
           <Button
             look="primary"
             onClick={() => {
               document.querySelector('[role="table"] [tabindex="0"]')?.scrollTo({ top: 0 });
-              freeze(null);
+              toTop();
             }}
           >
-            {waiting} new
+            {waiting ? `${waiting} new` : 'Newest'}
           </Button>
+        )}
+        {goOn && (
+          <Button onClick={goOn}>Older than these {rows.length.toLocaleString('en-US')}</Button>
         )}
       </div>
       {pages.error && <Fault error={pages.error} onRetry={() => void pages.refetch()} />}
@@ -180,13 +182,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
           keyOf={({ id }) => id}
           columns={columns}
           onOpen={open}
-          onEnd={() => {
-            if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-          }}
-          onScrolledTo={(top) => {
-            if (top === 0) freeze(null);
-            else if (!frozen) freeze(new Set(rows.map(({ id }) => id)));
-          }}
+          {...table}
         />
       )}
     </>
@@ -221,21 +217,8 @@ function Nothing({
 
 /** How many there are in all. It is no wait for the rows. */
 function Count({ chosen, isLive }: { chosen: CallsRequest; isLive: boolean }) {
-  const { data } = useQuery({
-    queryKey: ['count of traces', chosen],
-    queryFn: ({ signal }) => {
-      const { project_id, filter, query } = chosen;
-      return post(
-        '/calls/query_stats',
-        { project_id, filter, query, limit: MOST_COUNTED },
-        { signal },
-      );
-    },
-    refetchInterval: isLive ? 10_000 : false,
-  });
-  return (
-    <span className={styles['count']}>
-      {data && `${data.count.toLocaleString('en-US')}${data.has_more ? '+' : ''}`}
-    </span>
-  );
+  const queryKey = ['count of traces', chosen];
+  const { data } = useQuery({ queryKey, queryFn: ({ signal }) => counted(chosen, signal) });
+  useLive(isLive ? chosen.project_id : undefined, ['calls'], useReread(queryKey));
+  return <span className={styles['count']}>{data && shown(data)}</span>;
 }

@@ -27,7 +27,7 @@ async function views(project_id: string, signal: AbortSignal): Promise<View[]> {
     { signal },
   );
   return objs.map(({ object_id, val }) => {
-    const { label, search } = (val ?? {}) as unknown as { label?: unknown; search?: object };
+    const { label, search } = (val ?? {}) as { label?: unknown; search?: object };
     return {
       object_id,
       label: typeof label === 'string' ? label : object_id,

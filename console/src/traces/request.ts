@@ -76,6 +76,26 @@ export function pageOf(
   };
 }
 
+/** The rows of a choice that come in front of a row. */
+export function inFrontOf(
+  chosen: CallsRequest,
+  { id, started_at }: { id: string; started_at: string },
+  { orSame = false } = {},
+): CallsRequest {
+  const [at, of] = [
+    [{ $getField: 'started_at' }, { $literal: started_at }],
+    [{ $getField: 'id' }, { $literal: id }],
+  ];
+  const ofThatTime = and([{ $eq: at }, orSame ? { $gte: of } : { $gt: of }]);
+  // the first condition is implied by the second, and is the one that an index serves
+  const isInFront = and([{ $gte: at }, { $or: [{ $gt: at }, ofThatTime] }]);
+  const { query } = chosen;
+  return {
+    ...chosen,
+    query: { $expr: query ? and([query.$expr as object, isInFront]) : isInFront },
+  };
+}
+
 /** The request as a command for a terminal; the key comes from its environment. */
 export const asCurl = (url: string, request: CallsRequest): string =>
   `curl -sS -u "me:$SKEIN_API_KEY" -H 'Content-Type: application/json' ${url}/calls/stream_query \\\n  -d '${JSON.stringify(

@@ -1,13 +1,16 @@
 import type { CallRow } from '../api/calls.ts';
 import { suggestions, wordAt } from './suggest.ts';
 
-const row = (overrides: object) =>
-  ({
-    id: 'a',
-    op_name: 'answer',
-    summary: { svc: { status: 'success' } },
-    ...overrides,
-  }) as unknown as CallRow;
+const svc = { status: 'success' as const, latency_ms: 1, trace_name: 'answer' };
+const row = (overrides: Partial<CallRow>): CallRow => ({
+  id: 'a',
+  project_id: 'acme/demo',
+  trace_id: 't',
+  op_name: 'answer',
+  started_at: '2026-11-22T10:00:00.000000Z',
+  summary: { svc },
+  ...overrides,
+});
 
 it.each([
   ['status=err', 10, { word: 'status=err', from: 0 }],
@@ -26,7 +29,7 @@ it('offers the fields of the documents that were seen', () => {
 });
 
 it('offers the values that were seen', () => {
-  const rows = [row({ thread_id: 't 1' }), row({ summary: { usage: { 'gpt-4': {} } } })];
+  const rows = [row({ thread_id: 't 1' }), row({ summary: { svc, usage: { 'gpt-4': {} } } })];
   expect(suggestions('thread=', rows, [])).toEqual(['thread="t 1"']);
   expect(suggestions('model=', rows, [])).toEqual(['model=gpt-4']);
   expect(suggestions('status=err', rows, [])).toEqual(['status=error', 'status=descendant_error']);

@@ -31,7 +31,7 @@ export function suggestions(word: string, rows: CallRow[], documents: CallRow[])
 function fieldsOf(documents: CallRow[]): string[] {
   const paths = new Set<string>([...Object.keys(shortNames()), 'model']);
   for (const call of documents)
-    for (const name of ['inputs', 'output', 'attributes', 'summary'])
+    for (const name of ['inputs', 'output', 'attributes', 'summary'] as const)
       collect(call[name], name, 1, paths);
   return [...paths];
 }
@@ -54,7 +54,7 @@ function valuesOf(field: string, rows: CallRow[]): string[] {
     name: (row) => [derivedOf(row).trace_name],
     user: (row) => [userOf(row)],
     thread: (row) => [row.thread_id],
-    model: (row) => Object.keys(row.summary.usage ?? {}),
+    model: (row) => Object.keys(row.summary?.['usage'] ?? {}),
   };
   if (field === 'status') return ['success', 'error', 'descendant_error', 'running'];
   const values = rows.flatMap((row) => read[field]?.(row) ?? []);

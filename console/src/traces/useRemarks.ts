@@ -1,5 +1,6 @@
-import { useQueries, useQueryClient } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { post } from '../api/client.ts';
+import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { wire } from '../api/wire.ts';
 
@@ -10,27 +11,24 @@ export interface Remarks {
   others: number;
 }
 
-const MOST = 1000;
+/** Some clients score each call a dozen times. */
+const MOST = 10_000;
+const NONE: ReadonlyMap<string, Remarks> = new Map();
 
-/** The feedback on calls of a project, by their ids; each group, of at most some hundreds, is asked for at once. */
-export function useRemarks(project: string, groups: string[][]): Map<string, Remarks> {
-  const client = useQueryClient();
-  useLive(project, ['feedback'], () =>
-    client.invalidateQueries({ queryKey: ['remarks', project] }),
-  );
-  return useQueries({
-    queries: groups
-      .filter((ids) => ids.length > 0)
-      .map((ids) => ({
-        queryKey: ['remarks', project, ids],
-        queryFn: ({ signal }: { signal: AbortSignal }) => remarks(project, ids, signal),
-      })),
-    combine: together,
+/** The feedback on calls of a project, by their ids, of which there are at most some hundreds. */
+export function useRemarks(project: string, ids: string[]): ReadonlyMap<string, Remarks> {
+  const queryKey = ['remarks', project, ids];
+  const { data } = useQuery({
+    queryKey,
+    queryFn: ({ signal }) => remarks(project, ids, signal),
+    enabled: ids.length > 0,
+    placeholderData: keepPreviousData,
+    structuralSharing: false,
+    gcTime: 0,
   });
+  useLive(project, ['feedback'], useReread(queryKey));
+  return data ?? NONE;
 }
-
-const together = (results: { data?: Map<string, Remarks> | undefined }[]): Map<string, Remarks> =>
-  new Map(results.flatMap(({ data }) => (data ? [...data.entries()] : [])));
 
 async function remarks(project_id: string, ids: string[], signal: AbortSignal) {
   const prefix = `${wire.scheme}:///${project_id}/call/`;
@@ -46,7 +44,7 @@ async function remarks(project_id: string, ids: string[], signal: AbortSignal) {
     { signal },
   );
   const found = new Map<string, Remarks>();
-  for (const row of result as unknown as Record<string, string>[]) {
+  for (const row of result as Record<string, string>[]) {
     const id = row[wire.ref]!.slice(prefix.length);
     const sum = found.get(id) ?? { up: 0, down: 0, others: 0 };
     const emoji =

@@ -1,72 +1,84 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
 import type { CallRow } from '../api/calls.ts';
-import { derivedOf } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
-import { useLive } from '../api/live.ts';
-import { type CallsRequest, PAGE, pageOf } from './request.ts';
+import { useLiveList, useReread } from '../api/live-list.ts';
+import { counted, shown } from './count.ts';
+import { type CallsRequest, inFrontOf, PAGE, pageOf } from './request.ts';
 
-const MAX_RUNNING = 200;
+/** Rows are asked for by so many, so that a scroll by a few lines asks for nothing. */
+const BLOCK = 50;
 
 const read = (request: CallsRequest, signal?: AbortSignal) =>
-  allLines<CallRow>('/calls/stream_query', request, signal);
+  allLines('/calls/stream_query', request, signal);
 
-/**
- * The rows of a choice, page by page, and what is new since: rows that came, and rows that ran and have ended. Of those that
- * came only the ones of `frozen` are shown, if there is such a set: what is being read must not move away.
- */
-export function useTraces(
-  chosen: CallsRequest,
-  { isLive, frozen }: { isLive: boolean; frozen: ReadonlySet<string> | null },
-) {
-  const pages = useInfiniteQuery({
+/** The rows of a choice as they are stored, how many came while one reads them, and the ids of those in sight. */
+export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean }) {
+  const list = useLiveList<CallRow>({
     queryKey: ['traces', chosen],
-    initialPageParam: undefined as CallRow | undefined,
-    queryFn: ({ pageParam, signal }) => read(pageOf(chosen, pageParam), signal),
-    getNextPageParam: (page) => (page.length < PAGE ? undefined : page.at(-1)),
-    refetchOnWindowFocus: false,
-    staleTime: Infinity,
+    project: chosen.project_id,
+    isLive,
+    pageSize: PAGE,
+    read: (behind, signal) => read(pageOf(chosen, behind), signal),
+    onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
   });
-  const old = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
-  const fresh = useQuery({
-    queryKey: ['fresh traces', chosen],
-    queryFn: async ({ signal, client }): Promise<Map<string, CallRow>> => {
-      const known = client.getQueryData<Map<string, CallRow>>(['fresh traces', chosen]);
-      const now = new Map(known);
-      const running = [...old, ...now.values()]
-        .filter((row) => derivedOf(now.get(row.id) ?? row).status === 'running')
-        .map(({ id }) => id)
-        .slice(0, MAX_RUNNING);
-      const [newest, ended] = await Promise.all([
-        read(pageOf(chosen), signal),
-        running.length === 0
-          ? []
-          : read(pageOf({ ...chosen, filter: { ...chosen.filter, call_ids: running } }), signal),
-      ]);
-      for (const row of [...ended, ...newest]) now.set(row.id, row);
-      return now;
-    },
-    enabled: false,
-    staleTime: Infinity,
-  });
-  useLive(isLive ? chosen.project_id : undefined, ['calls'], () => {
-    if (pages.data) return fresh.refetch();
-  });
+  const { rows, isStill, isLater, pages, table } = list;
+  const isComplete = (pages.data?.pages.at(-1)?.length ?? 0) < PAGE;
 
-  return useMemo(() => {
-    const news = fresh.data ?? new Map<string, CallRow>();
-    const ids = new Set(old.map(({ id }) => id));
-    const came = [...news.values()].filter(({ id }) => !ids.has(id));
-    const shown = frozen ? came.filter(({ id }) => frozen.has(id)) : came;
-    return {
-      pages,
-      rows: [...shown.toSorted(newestFirst), ...old.map((row) => news.get(row.id) ?? row)],
-      waiting: came.length - shown.length,
-      /** The ids of each page, and of what came since. */
-      groups: [...(pages.data?.pages ?? []), shown].map((group) => group.map(({ id }) => id)),
-    };
-  }, [pages, old, fresh.data, frozen]);
+  const [[first, last], view] = useState([0, BLOCK] as [number, number]);
+  const ids = useMemo(() => rows.slice(first, last).map(({ id }) => id), [rows, first, last]);
+  const viewKey = ['traces in view', chosen.project_id, ids];
+  const inView = useQuery({
+    queryKey: viewKey,
+    queryFn: ({ signal }) =>
+      read(pageOf({ project_id: chosen.project_id, filter: { call_ids: ids } }), signal),
+    enabled: isLive && isStill && ids.length > 0,
+    gcTime: 0,
+  });
+  const rereadView = useReread(viewKey);
+
+  const waitingKey = ['waiting traces', chosen, rows.length, rows[0]?.id, rows.at(-1)?.id];
+  const waiting = useQuery({
+    queryKey: waitingKey,
+    queryFn: ({ signal }) => waitingFor(chosen, rows, isComplete, signal),
+    enabled: isLive && isStill && !isLater,
+    gcTime: 0,
+  });
+  const rereadWaiting = useReread(waitingKey);
+
+  return {
+    ...list,
+    rows: useMemo(() => {
+      const now = new Map(inView.data?.map((row) => [row.id, row]));
+      return rows.map((row) => now.get(row.id) ?? row);
+    }, [rows, inView.data]),
+    waiting: isStill && waiting.data ? waiting.data : '',
+    idsInView: ids,
+    table: {
+      ...table,
+      onView: (from: number, to: number) => {
+        table.onView(from, to);
+        const start = from - (from % BLOCK);
+        const end = to - (to % BLOCK) + BLOCK;
+        if (start !== first || end !== last) view([start, end]);
+      },
+    },
+  };
 }
 
-const newestFirst = (a: CallRow, b: CallRow) =>
-  b.started_at.localeCompare(a.started_at) || (a.id < b.id ? 1 : -1);
+/** How many more rows there are now in front of the last one, as text; empty when there are none. */
+async function waitingFor(
+  chosen: CallsRequest,
+  rows: CallRow[],
+  isComplete: boolean,
+  signal: AbortSignal,
+): Promise<string> {
+  const inFront = isComplete ? chosen : inFrontOf(chosen, rows.at(-1)!, { orSame: true });
+  const [newer, all] = await Promise.all([
+    counted(inFrontOf(chosen, rows[0]!), signal),
+    counted(inFront, signal, rows.length),
+  ]);
+  // rows that no longer match make the difference smaller, but hide no newer ones
+  const { count, has_more } = newer.count > all.count ? newer : all;
+  return count > 0 ? shown({ count, has_more }) : '';
+}

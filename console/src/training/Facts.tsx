@@ -7,7 +7,7 @@ import { CallLink } from './Lineage.tsx';
 import styles from './training.module.css';
 
 /** What became of the units, in the order in which they are looked at. */
-const COUNTS: [name: string, label: string, hint: string][] = [
+const COUNTS: [name: keyof Made['counts'], label: string, hint: string][] = [
   ['units', 'Units', 'What the recipe selects'],
   ['waiting', 'Waiting', 'Still running, or not settled yet'],
   ['unlabelled', 'Unlabelled', 'Without the feedback that the reward is made of'],
@@ -34,7 +34,7 @@ export function Facts({
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Facts">
       <dl className={styles['totals']} aria-label="Counts">
-        {COUNTS.filter(([name]) => counts[name] !== undefined).map(([name, label, hint]) => (
+        {COUNTS.map(([name, label, hint]) => (
           <div key={name} title={hint}>
             <dt>{label}</dt>
             <dd>{count(counts[name])}</dd>

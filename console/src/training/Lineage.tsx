@@ -7,7 +7,7 @@ import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { tracesOf } from './data.ts';
 import { shortId } from './Jobs.tsx';
-import { chainOf, type Edge } from './lineage.ts';
+import { chainOf } from './lineage.ts';
 import styles from './training.module.css';
 
 /** Of each kind, so many are named. */
@@ -28,7 +28,7 @@ export function Lineage({
     queryKey: ['lineage', project_id, of],
     queryFn: async ({ signal }) => {
       const answer = await post('/lineage/query', { project_id, ...of }, { signal });
-      return { ...chainOf(answer.edges as unknown as Edge[]), hasMore: answer.has_more };
+      return { ...chainOf(answer.edges), hasMore: answer.has_more };
     },
   });
   const named = [...(data?.calls.slice(0, NAMED) ?? []), ...(data?.made.slice(0, NAMED) ?? [])];

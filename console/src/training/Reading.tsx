@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { turnsOf } from '../json/chat.ts';
+import { turnsOf, wordsOf } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
@@ -119,5 +119,6 @@ function factsIn(values: unknown): [name: string, value: string][] {
 /** What a trajectory begins with, as far as a line of a list has room: what the user said, as a rule. */
 export function firstWords({ messages_and_choices }: Trajectory): string {
   const said = turnsOf(messages_and_choices);
-  return (said.find(({ role }) => role === 'user') ?? said[0])?.text.slice(0, 120) ?? '';
+  const first = said.find(({ role }) => role === 'user') ?? said[0];
+  return first ? wordsOf(first).slice(0, 120) : '';
 }

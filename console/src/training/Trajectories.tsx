@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { send } from '../api/client.ts';
+import { type Schema, send } from '../api/client.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
@@ -7,7 +7,6 @@ import { Fault } from '../ui/Fault.tsx';
 import { inputClass } from '../ui/Field.tsx';
 import { count, number } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
-import type { Trajectory } from './data.ts';
 import { firstWords, Reading } from './Reading.tsx';
 import { type Order, ORDERS, type TrajectoriesSearch } from './search.ts';
 import styles from './training.module.css';
@@ -15,15 +14,8 @@ import styles from './training.module.css';
 /** Each may have hundreds of kilobytes. */
 const PAGE = 25;
 
-/** What the service says of a trajectory beside what was sent. */
-interface Kept extends Trajectory {
-  id: string;
-  split: string | null;
-  step: number;
-  group_index: number;
-  trajectory_index: number;
-  num_tokens: number;
-}
+/** A trajectory, and what the service says of it beside what was sent. */
+type Kept = Schema<'StoredTrajectoryDto'>;
 
 interface Row {
   text: string;
@@ -160,7 +152,7 @@ export function Trajectories({
   );
 }
 
-const reward = ({ reward: value }: Trajectory) => (typeof value === 'number' ? number(value) : '–');
+const reward = ({ reward: value }: Kept) => (typeof value === 'number' ? number(value) : '–');
 
 function without(search: TrajectoriesSearch): TrajectoriesSearch {
   const { page: _, read: _read, ...rest } = search;

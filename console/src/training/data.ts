@@ -1,51 +1,34 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import { allLines, type BodyOf, post, send } from '../api/client.ts';
+import {
+  allLines,
+  type AnswerOf,
+  type BodyOf,
+  get,
+  post,
+  type Schema,
+  send,
+} from '../api/client.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
-import type { JobStatus } from '../ui/Status.tsx';
 
-export interface Model {
-  id: string;
-  name: string;
-  base_model: string;
-}
+export type Model = Schema<'ModelDto'>;
+export type Checkpoint = Schema<'ModelCheckpointDto'>;
+export type Job = Schema<'TrainingJobDto'>;
+export type JobEvent = Schema<'TrainingJobEventDto'>;
+export type Metrics = Checkpoint['metrics'];
 
-/** Of a checkpoint, a trajectory or an event, by name; a trajectory may say true or false. */
-export type Metrics = Record<string, number | boolean>;
+type List =
+  | '/v1/preview/models'
+  | '/v1/preview/models/{id}/checkpoints'
+  | '/v1/preview/training-jobs'
+  | '/v1/preview/training-jobs/{id}/events';
+type ItemOf<P extends List> = AnswerOf<P, 'get'> extends { data: (infer T)[] } ? T : never;
+type Page<P extends List> = Omit<AnswerOf<List, 'get'>, 'data'> & { data: ItemOf<P>[] };
 
-export interface Checkpoint {
-  id: string;
-  step: number;
-  metrics: Metrics;
-}
-
-export interface Job {
-  id: string;
-  model_id: string;
-  status: JobStatus;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  error_message: string | null;
-  attempt: number;
-  cancel_requested: boolean;
-  num_groups: number | null;
-  num_trajectories: number | null;
-  experimental_config: object | null;
-  checkpoint: { step: number; uri: string | null } | null;
-}
-
-export interface JobEvent {
-  id: string;
-  type: string;
-  data: Record<string, unknown>;
-  created_at: string;
-}
-
-interface Page<T> {
-  data: T[];
-  last_id: string;
-  has_more: boolean;
+/** What a list is asked for: the id in its path, and its query. */
+interface Asked {
+  id?: string;
+  [name: string]: string | undefined;
 }
 
 /** The most that a list answers at once. */
@@ -53,26 +36,26 @@ const PAGE = 100;
 /** Nobody trains so many models in one project; of more, the oldest are known. */
 const MOST_MODELS = 1000;
 
-async function pageOf<T>(
-  path: string,
-  options: Record<string, string | undefined>,
+async function pageOf<P extends List>(
+  path: P,
+  { id = '', ...options }: Asked,
   signal: AbortSignal,
-): Promise<Page<T>> {
+): Promise<Page<P>> {
   const query = new URLSearchParams({ limit: String(PAGE) });
   for (const [name, value] of Object.entries(options))
     if (value !== undefined) query.set(name, value);
-  const response = await send('GET', `/v1/preview/${path}?${query}`, { signal });
-  return (await response.json()) as Page<T>;
+  const response = await send('GET', `${path.replace('{id}', id)}?${query}`, { signal });
+  return (await response.json()) as Page<P>;
 }
 
 /** The pages of a list from the beginning, or from behind an item, to the end. */
-async function* pagesOf<T>(
-  path: string,
-  options: Record<string, string | undefined>,
+async function* pagesOf<P extends List>(
+  path: P,
+  asked: Asked,
   signal: AbortSignal,
-): AsyncGenerator<T[]> {
-  for (let { after } = options; ;) {
-    const page = await pageOf<T>(path, { ...options, after }, signal);
+): AsyncGenerator<ItemOf<P>[]> {
+  for (let after = asked['after']; ;) {
+    const page = await pageOf(path, { ...asked, after }, signal);
     yield page.data;
     if (!page.has_more) return;
     after = page.last_id;
@@ -80,12 +63,12 @@ async function* pagesOf<T>(
 }
 
 /** Pages of a list whose newest items come first. */
-const newestFirst = <T>(path: string, options: Record<string, string>) =>
+const newestFirst = <P extends List>(path: P, asked: Asked) =>
   infiniteQueryOptions({
-    queryKey: ['training', path, options],
+    queryKey: ['training', path, asked],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      pageOf<T>(path, { ...options, order: 'desc', after: pageParam }, signal),
+      pageOf(path, { ...asked, order: 'desc', after: pageParam }, signal),
     getNextPageParam: ({ has_more, last_id }) => (has_more ? last_id : undefined),
   });
 
@@ -94,7 +77,7 @@ export const modelsQuery = (entity: string, project: string) =>
     queryKey: ['models', entity, project],
     queryFn: async ({ signal }) => {
       const models: Model[] = [];
-      for await (const page of pagesOf<Model>('models', { entity, project }, signal)) {
+      for await (const page of pagesOf('/v1/preview/models', { entity, project }, signal)) {
         models.push(...page);
         if (models.length >= MOST_MODELS) break;
       }
@@ -103,19 +86,17 @@ export const modelsQuery = (entity: string, project: string) =>
   });
 
 export const checkpointsQuery = (modelId: string) =>
-  newestFirst<Checkpoint>(`models/${modelId}/checkpoints`, {});
+  newestFirst('/v1/preview/models/{id}/checkpoints', { id: modelId });
 
 /** Of a project, or of a model in it. */
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>
-  newestFirst<Job>('training-jobs', { entity, project, ...(model_id && { model_id }) });
+  newestFirst('/v1/preview/training-jobs', { entity, project, ...(model_id && { model_id }) });
 
 export const jobQuery = (id: string) =>
   queryOptions({
     queryKey: ['job', id],
-    queryFn: async ({ signal }) => {
-      const response = await send('GET', `/v1/preview/training-jobs/${id}`, { signal });
-      return (await response.json()) as Job;
-    },
+    queryFn: ({ signal }) =>
+      get('/v1/preview/training-jobs/{id}', { to: `/v1/preview/training-jobs/${id}`, signal }),
   });
 
 /**
@@ -130,8 +111,8 @@ export const eventsQuery = (job: Job | undefined) =>
     queryFn: async ({ signal, client, queryKey }) => {
       const before = client.getQueryData<JobEvent[]>(queryKey) ?? [];
       const added: JobEvent[] = [];
-      const path = `training-jobs/${job!.id}/events`;
-      for await (const page of pagesOf<JobEvent>(path, { after: before.at(-1)?.id }, signal))
+      const asked = { id: job!.id, after: before.at(-1)?.id };
+      for await (const page of pagesOf('/v1/preview/training-jobs/{id}/events', asked, signal))
         added.push(...page);
       return added.length > 0 ? [...before, ...added] : before;
     },
@@ -140,68 +121,12 @@ export const eventsQuery = (job: Job | undefined) =>
 export const hasEnded = ({ status }: Job): boolean =>
   status === 'succeeded' || status === 'failed' || status === 'cancelled';
 
-export interface Lint {
-  code: string;
-  level: 'error' | 'warning';
-  count: number;
-  examples: string[];
-  is_dropped?: true;
-}
-
-export interface Rewards {
-  mean: number | null;
-  std_dev: number | null;
-  min: number | null;
-  max: number | null;
-  eval_mean: number | null;
-  equal_groups: number;
-  histogram: { from: number; to: number; count: number }[];
-}
-
-interface Spread {
-  min: number;
-  median: number;
-  max: number;
-}
-
-/** What somebody looks at before training on it. */
-export interface Facts {
-  metrics: Record<string, number>;
-  tokens: Spread;
-  turns: Spread;
-  group_sizes: Record<string, number>;
-  models: Record<string, number>;
-  dialects: Record<string, number>;
-  finish_reasons: Record<string, number>;
-  several_histories: number;
-}
-
+export type Lint = Schema<'LintDto'>;
+export type Rewards = Schema<'RewardFactsDto'>;
+export type Facts = Schema<'PreviewFactsDto'>;
+export type Build = Schema<'BuildDto'>;
 /** What a recipe makes of the calls. */
-export interface Made {
-  as_of: string;
-  digest: string;
-  counts: Record<string, number>;
-  lints: Lint[];
-  facts: Facts;
-  rewards: Rewards;
-}
-
-export interface Build extends Omit<Made, 'rewards'> {
-  id: string;
-  recipe_name: string;
-  recipe_digest: string;
-  mode: 'all' | 'new';
-  manifest_digest: string;
-  facts: Facts & { rewards: Rewards };
-  jobs: {
-    job_id: string;
-    model_id: string | null;
-    status: JobStatus | null;
-    step: number | null;
-  }[];
-  created_at: string;
-  erased_at: string | null;
-}
+export type Made = Omit<Schema<'BuildPreviewedDto'>, 'samples'>;
 
 const BUILDS = 100;
 
@@ -211,7 +136,7 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
     queryKey: ['builds', project_id, buildId],
     initialPageParam: 0,
     queryFn: async ({ pageParam, signal }) => {
-      const { builds } = (await post(
+      const { builds } = await post(
         '/builds/query',
         {
           project_id,
@@ -221,7 +146,7 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
           ...(buildId && { filter: { build_ids: [buildId] } }),
         },
         { signal },
-      )) as { builds: Build[] };
+      );
       return builds;
     },
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
@@ -258,12 +183,16 @@ export const previewQuery = (body: BodyOf<'/build/preview'>) =>
       const response = await send('POST', '/build/preview', { body, signal });
       const index = await indexed(await response.text(), signal);
       const samples = index.member(0, 'samples')!;
-      const made = Object.fromEntries(
-        ['as_of', 'digest', 'counts', 'lints', 'facts', 'rewards'].map((name) => [
-          name,
-          JSON.parse(index.textOf(index.member(0, name)!)) as unknown,
-        ]),
-      ) as unknown as Made;
+      const part = <Name extends keyof Made>(name: Name): Made[Name] =>
+        JSON.parse(index.textOf(index.member(0, name)!)) as Made[Name];
+      const made: Made = {
+        as_of: part('as_of'),
+        digest: part('digest'),
+        counts: part('counts'),
+        lints: part('lints'),
+        facts: part('facts'),
+        rewards: part('rewards'),
+      };
       return { made, samples: Array.from(index.children(samples), (node) => groupOf(index, node)) };
     },
   });
@@ -314,15 +243,7 @@ const groupOf = (index: JsonIndex, group: number): Sample[] => {
   });
 };
 
-export interface Trajectory {
-  messages_and_choices?: unknown;
-  tools?: unknown;
-  additional_histories?: unknown;
-  reward?: unknown;
-  metrics?: unknown;
-  metadata?: unknown;
-  [name: string]: unknown;
-}
+export type Trajectory = Schema<'TrajectoryDto'>;
 
 /** The traces of calls that are known by their ids only. */
 export const tracesOf = (project_id: string, ids: readonly string[]) =>
@@ -331,9 +252,9 @@ export const tracesOf = (project_id: string, ids: readonly string[]) =>
     enabled: ids.length > 0,
     staleTime: Infinity,
     queryFn: async ({ signal }) => {
-      const calls = await allLines<{ id: string; trace_id: string }>(
+      const calls = await allLines(
         '/calls/stream_query',
-        { project_id, filter: { call_ids: ids }, columns: ['id', 'trace_id'] },
+        { project_id, filter: { call_ids: [...ids] }, columns: ['id', 'trace_id'] },
         signal,
       );
       return new Map(calls.map(({ id, trace_id }) => [id, trace_id]));

@@ -1,19 +1,14 @@
-/** What an edge leads from or to. */
-type Node =
-  | { type: 'call' | 'feedback' | 'build' | 'job'; id: string }
-  | { type: 'checkpoint'; model_id: string; model: string | null; step: number };
+import type { Schema } from '../api/client.ts';
 
-export interface Edge {
-  from: Node;
-  to: Node;
-}
+export type Edge = Schema<'LineageEdgeDto'>;
+type Node = Edge['from'];
 
 export interface Chain {
   calls: string[];
   feedback: string[];
   builds: string[];
   jobs: string[];
-  checkpoints: { model_id: string; model: string | null; step: number }[];
+  checkpoints: Schema<'LineageCheckpointDto'>[];
   /** The calls that the checkpoints made. */
   made: string[];
 }

@@ -1,8 +1,9 @@
+import type { Derived } from '../api/calls.ts';
+import type { Schema } from '../api/client.ts';
 import styles from './controls.module.css';
 
-export type CallStatus = 'success' | 'error' | 'descendant_error' | 'running';
-
-export type JobStatus = 'queued' | 'leased' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+export type CallStatus = Derived['status'];
+export type JobStatus = Schema<'TrainingJobDto'>['status'];
 
 const LOOK: Record<CallStatus | JobStatus, [className: string, label: string]> = {
   success: ['success', 'Success'],

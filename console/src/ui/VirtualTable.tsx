@@ -25,6 +25,7 @@ export function VirtualTable<T>({
   onOpen,
   onEnd,
   onScrolledTo,
+  onView,
   total,
 }: {
   label: string;
@@ -35,6 +36,8 @@ export function VirtualTable<T>({
   onEnd?: () => void;
   /** Is told how far from the top the rows are, in pixels. */
   onScrolledTo?: (top: number) => void;
+  /** Is told which rows are in sight, or nearly. */
+  onView?: (first: number, last: number) => void;
   /** Of all rows, where it is known. */
   total?: number | undefined;
 }) {
@@ -48,10 +51,14 @@ export function VirtualTable<T>({
     getItemKey: (index) => keyOf(rows[index]!),
   });
   const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
     if (last >= rows.length - 20) onEnd?.();
   }, [last, rows.length, onEnd]);
+  useEffect(() => {
+    onView?.(first, last);
+  }, [first, last, onView]);
 
   const select = (index: number) => {
     const to = Math.max(0, Math.min(rows.length - 1, index));

@@ -5,7 +5,7 @@ import { type NextFunction, type Request, type Response, Router, static as files
 /** The output of `vite build`: dist/console, wherever the service runs from. */
 const ROOT = fileURLToPath(
   new URL(
-    import.meta.url.endsWith('.ts') ? '../../dist/console' : '../../../console',
+    import.meta.url.endsWith('.ts') ? '../../../dist/console' : '../../../console',
     import.meta.url,
   ),
 );

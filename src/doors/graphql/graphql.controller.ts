@@ -3,7 +3,7 @@ import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import { GraphqlDto } from './graphql.dto.js';
+import { GraphqlAnswerDto, GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
 
 /** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
@@ -14,7 +14,7 @@ export class GraphqlController {
   /** The operations `viewer`, `project` and `upsertModel`, which SDKs ask before they trace. Nothing is stored. */
   @Operation('graphql', 'reader')
   @NoProjectField('the resolvers check the project that a query asks for')
-  @ApiOkResponse({ schema: { example: { data: { viewer: { username: 'ada' } } } } })
+  @ApiOkResponse({ type: GraphqlAnswerDto })
   async query(
     @Body() { query, variables, operationName }: GraphqlDto,
     @CallerParam() caller: Caller,

@@ -1,6 +1,6 @@
 import { buildSchema } from 'graphql';
 import type { Caller } from '../../platform/auth/caller.js';
-import { isProjectId } from '../../platform/http/dto.js';
+import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 
 /** What SDKs ask, in the words they use. */
 export const SCHEMA = buildSchema(`
@@ -57,8 +57,7 @@ export function rootOf(caller: Caller) {
     },
     upsertModel({ input }: { input: ProjectName & { description?: string | null } }) {
       const id = projectId(input);
-      if (!isProjectId(id))
-        throw new Error('entityName and name must be 1 to 128 letters, digits, "_", "." or "-"');
+      if (!isProjectId(id)) throw new Error(`entityName and name must ${PROJECT_PART_RULE}`);
       caller.assertReaches(id);
       return { model: input };
     },

@@ -1,15 +1,36 @@
 import { Body, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BasicAuth, NoProjectField, Operation, Public, Resource } from '../../platform/auth/access.js';
-import { basicUserName } from '../../platform/auth/basic.strategy.js';
+import {
+  Allow,
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Public,
+  Resource,
+} from '../../platform/auth/access.js';
+import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import { assertJson, BodyText, jsonText, parseJson, readBytes } from '../../platform/http/body.guard.js';
-import { isProjectId } from '../../platform/http/dto.js';
+import {
+  assertJson,
+  BodyText,
+  jsonText,
+  parseJson,
+  readBytes,
+} from '../../platform/http/body.guard.js';
+import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { VERSION } from '../../platform/config/version.js';
-import { IngestionAnswerDto, IngestionDto } from './langfuse.dto.js';
+import {
+  IngestionAnswerDto,
+  IngestionDto,
+  LangfuseHealthDto,
+  LangfuseProjectsDto,
+  ScoresRefusedDto,
+  ScoresStoredDto,
+  ScoreStoredDto,
+} from './langfuse.dto.js';
 import { LangfuseService } from './langfuse.service.js';
 
 /** What SDKs of Langfuse send and ask; the public key names the project (or a header `project_id`), unless the secret key reaches only one. */
@@ -35,12 +56,14 @@ export class LangfuseController {
   /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
   @Operation('scores', 'writer')
   @ApiBody({ schema: { type: 'object' } })
-  @ApiOkResponse({ schema: { example: { id: '0192…' } } })
+  @ApiOkResponse({ type: ScoreStoredDto })
+  @ApiAcceptedResponse({ type: ScoresStoredDto })
+  @ApiResponse({ status: HttpStatus.MULTI_STATUS, type: ScoresRefusedDto })
   async score(
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
     @CallerParam() caller: Caller,
-  ): Promise<object> {
+  ): Promise<ScoreStoredDto | ScoresStoredDto | ScoresRefusedDto> {
     const projectId = projectOf(request, caller);
     assertJson(request);
     const text = await jsonText(request, await readBytes(request));
@@ -60,10 +83,9 @@ export class LangfuseController {
   /** The project of the keys, which SDKs ask for to see whether they work. */
   @Get('projects')
   @Allow('reader')
-  @ApiOkResponse({ schema: { example: { data: [{ id: 'acme/demo', name: 'demo' }] } } })
-  projects(@Req() request: Request, @CallerParam() caller: Caller) {
+  projects(@Req() request: Request, @CallerParam() caller: Caller): LangfuseProjectsDto {
     const id = projectOf(request, caller);
-    const [entity, name] = id.split('/');
+    const [entity, name] = id.split('/') as [string, string];
     const organization = { id: entity, name: entity };
     return { data: [{ id, name, metadata: {}, organization, retentionDays: null }] };
   }
@@ -73,8 +95,7 @@ export class LangfuseController {
 export class LangfuseHealthController {
   /** The process is up. */
   @Get()
-  @ApiOkResponse({ schema: { example: { status: 'OK', version: VERSION } } })
-  health() {
+  health(): LangfuseHealthDto {
     return { status: 'OK', version: VERSION };
   }
 }
@@ -82,15 +103,11 @@ export class LangfuseHealthController {
 /** @throws ApiError `invalid_request`, `forbidden` */
 function projectOf({ headers }: Request, caller: Caller): string {
   const [scope, ...others] = caller.scopes;
-  const project = [
-    headers['project_id'],
-    basicUserName(headers.authorization),
-    others.length === 0 && scope,
-  ].find(isProjectId);
-  if (project === undefined) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
+  const named = headers['project_id'] ?? projectKeyOf(headers.authorization);
+  const project = named ?? (others.length === 0 ? scope : undefined);
+  if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
   caller.assertReaches(project);
   return project;
 }
 
-const NO_PROJECT =
-  'must be named by the public key, as <entity>/<project>, where the secret key reaches several';
+const NO_PROJECT = `must be named by the public key, as <entity>/<project>, where the secret key reaches several; each must ${PROJECT_PART_RULE}`;

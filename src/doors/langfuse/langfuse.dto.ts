@@ -12,12 +12,69 @@ export class IngestionDto {
   batch!: unknown[];
 }
 
+/** An event that was stored. */
+export class EventStoredDto {
+  /** Of the event; empty where it has none. */
+  id!: string;
+  @ApiProperty({ type: 'integer', enum: [201] }) status!: number;
+}
+
+/** An event that was refused. */
+export class EventRefusedDto {
+  /** Of the event; empty where it has none. */
+  id!: string;
+  @ApiProperty({ type: 'integer', example: 400 }) status!: number;
+  message!: string;
+  /** A code of docs/errors.md. */
+  error!: string;
+}
+
 export class IngestionAnswerDto {
-  @ApiProperty({ type: 'array', items: { type: 'object', example: { id: 'e1', status: 201 } } })
-  successes!: object[];
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'object', example: { id: 'e2', status: 400, message: 'body.id is required' } },
-  })
-  errors!: object[];
+  successes!: EventStoredDto[];
+  errors!: EventRefusedDto[];
+}
+
+/** The score that was stored. */
+export class ScoreStoredDto {
+  id!: string;
+}
+
+/** All scores of a list were stored. */
+export class ScoresStoredDto {
+  message!: 'Accepted';
+}
+
+export class ScoreRefusedDto {
+  message!: string;
+}
+
+/** Some scores of a list were refused. */
+export class ScoresRefusedDto {
+  @ApiProperty({ type: 'integer' }) accepted!: number;
+  @ApiProperty({ type: 'integer' }) rejected!: number;
+  errors!: ScoreRefusedDto[];
+}
+
+export class OrganizationDto {
+  id!: string;
+  name!: string;
+}
+
+export class LangfuseProjectDto {
+  id!: string;
+  name!: string;
+  @ApiProperty({ type: 'object', maxProperties: 0, additionalProperties: false }) metadata!: object;
+  /** The entity of the project. */
+  organization!: OrganizationDto;
+  /** Always null. */
+  @ApiProperty({ type: 'integer', nullable: true }) retentionDays!: null;
+}
+
+export class LangfuseProjectsDto {
+  data!: LangfuseProjectDto[];
+}
+
+export class LangfuseHealthDto {
+  status!: 'OK';
+  version!: string;
 }

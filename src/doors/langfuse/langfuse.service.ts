@@ -6,13 +6,19 @@ import { CallsService, type StoredCall } from '../../tracing/calls/calls.service
 import { isId } from '../../platform/http/dto.js';
 import { ApiError, ERRORS, invalidRequest, toApiError } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { elementSpans, memberTexts, objectText, textsIn, TooDeep } from '../../platform/json/json-text.js';
+import {
+  elementSpans,
+  memberTexts,
+  objectText,
+  textsIn,
+  TooDeep,
+} from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
-import type { IngestionAnswerDto } from './langfuse.dto.js';
+import type { EventRefusedDto, IngestionAnswerDto } from './langfuse.dto.js';
 import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
 
 /** Each is a statement or two. */
@@ -209,7 +215,7 @@ class Refusal {
 
 /** The answer to each event of a request. */
 class Outcomes {
-  private readonly errors = new Map<number, object>();
+  private readonly errors = new Map<number, EventRefusedDto>();
 
   constructor(private readonly batch: readonly unknown[]) {}
 

@@ -1,6 +1,7 @@
 import type { StoredCall, WholeCall } from '../../tracing/calls/calls.service.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
+import { toldUsage } from '../../tracing/usage.js';
 
 /** One event of an ingestion request. */
 export interface Event {
@@ -38,8 +39,6 @@ const FIELDS = new Set([
 
 /** Attributes that other things follow from. */
 const READ = ['level', 'statusMessage', 'model'];
-
-const MAX_NAME = 1024;
 
 type Call = Record<string, unknown>;
 /** The texts of the members of an object, and those of the members of its `metadata`, which are merged. */
@@ -133,7 +132,7 @@ const textOf = (body: Record<string, unknown>, name: string): string | undefined
 };
 
 const nameOf = (before: Call, { type, body }: Event) =>
-  textOf(body, 'name')?.slice(0, MAX_NAME) ?? before['op_name'] ?? type.split('-', 1)[0]!;
+  textOf(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
 /** A trace has no end of its own: it ends with its last event. */
 function traceFields(before: Call, event: Event, id: string) {
@@ -185,38 +184,12 @@ function inputsOf(text: string, value: unknown): string {
   return `{"${isMessages ? 'messages' : 'input'}":${text}}`;
 }
 
-/** Names of counts, in the objects of all versions of the SDKs. */
-const COUNTS: Record<string, readonly string[]> = {
-  prompt_tokens: ['input', 'promptTokens', 'prompt_tokens', 'input_tokens'],
-  completion_tokens: ['output', 'completionTokens', 'completion_tokens', 'output_tokens'],
-  total_tokens: ['total', 'totalTokens', 'total_tokens'],
-  cache_read_input_tokens: [
-    'input_cached_tokens',
-    'cache_read_input_tokens',
-    'input_cache_read',
-    'prompt_details.cache_read',
-  ],
-  cache_creation_input_tokens: ['input_cache_creation', 'cache_creation_input_tokens'],
-  reasoning_tokens: [
-    'output_reasoning_tokens',
-    'reasoning_tokens',
-    'output_reasoning',
-    'completion_details.reasoning',
-  ],
-};
-
 function usageOf(body: Record<string, unknown>, model: unknown) {
   const counts = {
     ...(body['usage'] as object | null),
     ...(body['usageDetails'] as object | null),
   };
-  const usage: Record<string, number> = {};
-  for (const [member, names] of Object.entries(COUNTS)) {
-    const count = names
-      .map((name) => (counts as Record<string, unknown>)[name])
-      .find((value) => Number.isSafeInteger(value) && (value as number) >= 0);
-    if (count !== undefined) usage[member] = count as number;
-  }
+  const usage = toldUsage(counts);
   if (Object.keys(usage).length === 0) return undefined;
   const name = typeof model === 'string' && model !== '' ? model : UNKNOWN;
   return { usage: { [name]: { requests: 1, ...usage } } };

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { pricedName } from '../../tracing/costs/builtin-prices.js';
-import { CONVENTIONS, USAGE_NAMES } from './conventions.js';
+import { TOLD } from '../../tracing/usage.js';
+import { CONVENTIONS } from './conventions.js';
 import { toldBy } from './log-messages.js';
 import type { Origin, Span } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
@@ -77,7 +78,7 @@ it.each(rows(/^usage\./))('%s is %s', (attribute, target) => {
 
 it.each(
   rows(/^usage$/).flatMap(([attribute]) =>
-    Object.entries(USAGE_NAMES).flatMap(([member, names]) =>
+    Object.entries(TOLD).flatMap(([member, names]) =>
       names.map((name) => [attribute, name, member] as const),
     ),
   ),

@@ -17,6 +17,7 @@ export type Target =
   | `usage.${string}`
   | 'model'
   | 'provider'
+  | 'response'
   | 'thread'
   | 'turn'
   | 'display_name'
@@ -125,6 +126,9 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['mlflow.llm.provider', 'provider'],
   ['ai.model.provider', 'provider'],
 
+  ['gen_ai.response.id', 'response'],
+  ['ai.response.id', 'response'],
+
   // Prompt tokens are all that were read, cached ones among them, as the conventions define them.
   ['gen_ai.usage.input_tokens', 'usage.prompt_tokens'],
   ['gen_ai.usage.prompt_tokens', 'usage.prompt_tokens'],
@@ -191,15 +195,3 @@ export const CONVENTIONS: readonly (readonly [attribute: string, target: Target,
   ['langfuse.observation.status_message', 'error'],
   ['langfuse.observation.level', 'error_level'],
 ];
-
-/** Counts as objects name them, by the name of the member of `usage`. */
-export const USAGE_NAMES: Record<string, readonly string[]> = {
-  prompt_tokens: ['prompt_tokens', 'input_tokens', 'input'],
-  completion_tokens: ['completion_tokens', 'output_tokens', 'output'],
-  total_tokens: ['total_tokens', 'total'],
-  cache_read_input_tokens: ['cache_read_input_tokens', 'input_cached_tokens', 'input_cache_read'],
-  cache_creation_input_tokens: ['cache_creation_input_tokens', 'input_cache_creation'],
-  reasoning_tokens: ['reasoning_tokens', 'output_reasoning_tokens', 'output_reasoning'],
-  audio_input_tokens: ['audio_input_tokens', 'input_audio_tokens', 'input_audio'],
-  audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],
-};

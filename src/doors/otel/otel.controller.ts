@@ -1,13 +1,21 @@
 import { applyDecorators, Headers, Req, StreamableFile } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiExtraModels,
+  ApiHeader,
+  ApiOkResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { Request } from 'express';
 import { EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { basicUserName } from '../../platform/auth/basic.strategy.js';
+import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { holdOf } from '../../platform/http/body-budget.js';
 import { freeBytes } from '../../platform/http/body-bytes.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../../platform/http/body.guard.js';
 import { isProjectId } from '../../platform/http/dto.js';
+import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
 import { LogsService } from './logs.service.js';
 import { OtelService } from './otel.service.js';
 import { type PartialSuccess, spansOfJson, spansOfProtobuf, spansResponse } from './otlp.js';
@@ -49,20 +57,28 @@ const Export = (paths: string[], message: string) =>
       schema: { type: 'string', example: 'acme/demo' },
     }),
     ApiConsumes(PROTOBUF, 'application/json'),
-    ApiProduces(PROTOBUF, 'application/json'),
     ApiBody({
       schema: { type: 'object', description: `opentelemetry.proto.collector.${message}` },
     }),
   );
 
+/** What the exporter is told, as it asked: the class, or the same in protobuf. */
+const ApiExported = (answer: NewableFunction) =>
+  applyDecorators(
+    ApiExtraModels(answer),
+    ApiOkResponse({
+      content: {
+        [PROTOBUF]: { schema: { type: 'string', format: 'binary' } },
+        'application/json': { schema: { $ref: getSchemaPath(answer) } },
+      },
+    }),
+  );
+
 const LANGFUSE = 'api/public/otel/v1/traces';
 
-/** The public key of Langfuse's exporter, if it is a project. */
-function publicKeyOf({ path, headers }: Request): string | undefined {
-  if (!path.endsWith(LANGFUSE)) return undefined;
-  const name = basicUserName(headers.authorization);
-  return isProjectId(name) ? name : undefined;
-}
+/** The public key of Langfuse's exporter, if it names a project. */
+const publicKeyOf = ({ path, headers }: Request): string | undefined =>
+  path.endsWith(LANGFUSE) ? projectKeyOf(headers.authorization) : undefined;
 
 @Resource('otel', EitherAuth())
 export class OtelController {
@@ -79,13 +95,7 @@ export class OtelController {
     ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
     'trace.v1.ExportTraceServiceRequest',
   )
-  @ApiOkResponse({
-    schema: {
-      example: {
-        partialSuccess: { rejectedSpans: '1', errorMessage: 'startTimeUnixNano is required' },
-      },
-    },
-  })
+  @ApiExported(SpansExportedDto)
   traces(
     @Req() request: Request,
     @Headers('project_id') header: string | undefined,
@@ -104,7 +114,7 @@ export class OtelController {
    * span, which may come before or after them. Nothing else is kept.
    */
   @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
-  @ApiOkResponse({ schema: { example: {} } })
+  @ApiExported(LogsExportedDto)
   logs(
     @Req() request: Request,
     @Headers('project_id') header: string | undefined,
@@ -123,8 +133,7 @@ export class OtelController {
   @Operation(['otel/v1/metrics', 'v1/metrics'], 'writer')
   @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')
-  @ApiProduces(PROTOBUF, 'application/json')
-  @ApiOkResponse({ schema: { example: {} } })
+  @ApiExported(MetricsExportedDto)
   ignored(@Req() request: Request): StreamableFile {
     return answered(isProtobuf(request), spansResponse, null);
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CallsService, type WholeCall } from '../../tracing/calls/calls.service.js';
-import { isProjectId } from '../../platform/http/dto.js';
+import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
@@ -45,8 +45,8 @@ export class OtelService {
       try {
         const projectId = projectOf(received.origin);
         const { span, text } = received.read();
-        const { call, documents } = callOf(span, received.origin, projectId, modelName);
-        next = { call, documents: { ...documents, otel_dump: text } };
+        const { call, documents, responseId } = callOf(span, received.origin, projectId, modelName);
+        next = { call, documents: { ...documents, otel_dump: text }, responseId };
       } catch (error) {
         refused.add(error as Error);
         continue;
@@ -144,5 +144,4 @@ function projectOf({ resource }: Origin, header: string | undefined, caller: Cal
   return project;
 }
 
-const NO_PROJECT =
-  'must name the project as <entity>/<project>, in a header or in the attributes of the resource';
+const NO_PROJECT = `must name the project as <entity>/<project>, in a header or in the attributes of the resource; each must ${PROJECT_PART_RULE}`;

@@ -1,14 +1,13 @@
 import { type Attributes, attributesOf, type Content, parsed } from './attributes.js';
-import { USAGE_NAMES } from './conventions.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isObject } from '../../platform/json/is-object.js';
+import { TOLD, toldUsage } from '../../tracing/usage.js';
 import type { Origin, Span } from './otlp.js';
 
 /** A span that cannot become a call; the message says why. */
 export class InvalidSpan extends Error {}
 
 const MAX_NAME = 1024;
-const MAX_EXCEPTION = 1024 * 1024;
 
 /** The free-form members as JSON texts; those of an end are there when the span has ended. */
 interface Documents {
@@ -60,8 +59,12 @@ export function callOf(
       summary: JSON.stringify(summaryOf(found, span, modelName)),
     }),
   };
-  return { call, documents };
+  return { call, documents, responseId: responseOf(values, documents) };
 }
+
+/** The provider's id of the response, of a span that tells usage. */
+const responseOf = (values: Found['values'], { summary = '{}' }: Documents): string | null =>
+  summary === '{}' ? null : (firstText(values.get('response')) ?? null);
 
 const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
 
@@ -135,21 +138,18 @@ function firstText(values: readonly unknown[] = []): string | undefined {
 /** The name under which the prices know a model of a provider. */
 export type NameModel = (model: string, provider: string | undefined) => string;
 
-const USAGE = Object.entries(USAGE_NAMES).map(([member, names]) => ({
-  member,
-  target: `usage.${member}` as const,
-  names,
-}));
+const USAGE = Object.keys(TOLD).map((member) => ({ member, target: `usage.${member}` as const }));
 
 function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
   const { values } = found;
   const usage: Record<string, number> = {};
-  const [object] = (values.get('usage') ?? []).map((value) => parsed(value).value).filter(isObject);
-  for (const { member, target, names } of USAGE) {
+  const [object = {}] = (values.get('usage') ?? [])
+    .map((value) => parsed(value).value)
+    .filter(isObject);
+  const told = toldUsage(object);
+  for (const { member, target } of USAGE) {
     const own = values.get(target)?.find((value) => value !== null);
-    const count = Number(
-      own ?? names.map((name) => object?.[name]).find((value) => (value ?? null) !== null),
-    );
+    const count = Number(own ?? told[member]);
     if (Number.isSafeInteger(count) && count >= 0) usage[member] = count;
   }
   if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
@@ -185,7 +185,7 @@ function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']
     (name) => firstText([event.get(name)]) ?? [],
   );
   const text = firstText([event.get('exception.stacktrace')]) ?? named.join(': ');
-  return (text || message || 'error').replaceAll('\0', '').slice(0, MAX_EXCEPTION);
+  return (text || message || 'error').replaceAll('\0', '');
 }
 
 /** Whether a hexadecimal id has so many digits, not all of them 0. */

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../database/project-table.js';
 
 /** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. For the migration check only. */
-@Entity('audit_events')
+@ProjectTable('audit_events', { rows: 'kept' })
 @Index('audit_events_created_idx', ['createdAt', 'id'])
 @Index('audit_events_use_idx', { synchronize: false })
 export class AuditEvent {

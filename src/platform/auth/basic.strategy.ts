@@ -39,8 +39,14 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
 }
 
 /** The user name of a Basic header, which `BasicStrategy` lets be any; undefined for another header. */
-export function basicUserName(authorization: string | undefined): string | undefined {
+function basicUserName(authorization: string | undefined): string | undefined {
   const [scheme = '', encoded = ''] = authorization?.split(' ') ?? [];
   if (!/^basic$/i.test(scheme)) return undefined;
   return Buffer.from(encoded, 'base64').toString().split(':', 1)[0];
+}
+
+/** The same, where it names a project, as the public keys of Langfuse do: those with a slash. */
+export function projectKeyOf(authorization: string | undefined): string | undefined {
+  const name = basicUserName(authorization);
+  return name?.includes('/') ? name : undefined;
 }

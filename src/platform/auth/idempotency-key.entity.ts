@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../database/project-table.js';
 
 /** The first answer to a write that carried `Idempotency-Key`, kept for 24 hours. For the migration check only. */
-@Entity('idempotency_keys')
+@ProjectTable('idempotency_keys', { rows: 'data', counted: null })
 @Index('idempotency_keys_created_idx', ['createdAt'])
 export class IdempotencyKey {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -16,7 +16,7 @@ export class IdempotencySweeper {
     schedule.every(EVERY_MS, 'idempotency keys', () => this.sweep());
   }
 
-  async sweep(): Promise<void> {
+  private async sweep(): Promise<void> {
     const old = sql`DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'`;
     const remove = () => this.database.long(() => this.database.query(old), STATEMENT_MS.bulk);
     await this.database.urgently(remove);

@@ -1,9 +1,15 @@
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional, IsUUID } from 'class-validator';
-import { IsDateTime, IsText, rule } from '../http/dto.js';
+import { IsDateTime, IsText, PROJECT_PART_RULE, rule } from '../http/dto.js';
 import { type Role, ROLES } from './api-key.entity.js';
 import { isScope } from './caller.js';
 
-const IsScope = () => rule('isScope', 'must be *, <entity>/* or <entity>/<project>', isScope, true);
+const IsScope = () =>
+  rule(
+    'isScope',
+    `must be *, <entity>/* or <entity>/<project>; each name must ${PROJECT_PART_RULE}`,
+    isScope,
+    true,
+  );
 
 export class CreateKeyDto {
   /** Becomes `svc_user_id` of what is written with the key. */

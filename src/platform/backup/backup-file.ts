@@ -25,6 +25,10 @@ export interface BackupHeader {
   tables: TableHeader[];
 }
 
+/** No row of any table: whoever has used a service has left a key, and whoever has recorded, a project. */
+export const holdsNothing = ({ tables }: BackupHeader): boolean =>
+  tables.every(({ rows }) => rows === 0);
+
 export interface TableHeader {
   name: string;
   columns: string[];

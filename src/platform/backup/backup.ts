@@ -7,7 +7,13 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { type BackupHeader, FORMAT, FrameWriter, type TableEnd } from './backup-file.js';
+import {
+  type BackupHeader,
+  FORMAT,
+  FrameWriter,
+  holdsNothing,
+  type TableEnd,
+} from './backup-file.js';
 import type { Progress } from './progress.js';
 import { columnList, quoted, schemaOf, tablesOf } from './tables.js';
 
@@ -18,7 +24,7 @@ const LEVEL = 1;
  * Writes everything the database holds into a new file, as one snapshot: what is committed before it begins is in it,
  * what is committed later is not. Readers and writers go on meanwhile; only migrations wait. Memory does not grow with
  * the data. The file appears under its name when it is whole and on disk. After an error the connection is of no more use.
- * @throws Error when there is a file of that name already.
+ * @throws Error when there is a file of that name already, or nothing to back up.
  */
 export async function backup(
   client: PoolClient,
@@ -30,6 +36,7 @@ export async function backup(
   try {
     await beginSnapshot(client);
     const header = await headerOf(client);
+    if (holdsNothing(header)) throw new Error(NOTHING);
     progress.expect(header.tables);
     const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after an interruption has removed it
     await pipeline(
@@ -47,6 +54,10 @@ export async function backup(
     throw error;
   }
 }
+
+const NOTHING =
+  'the database holds no key and no project, so there is nothing to back up: ' +
+  'set DATABASE_URL or DATA_DIR as for the service';
 
 /** Tables are read from their first page on, so that two backups of the same data have the same order of rows. */
 async function beginSnapshot(client: PoolClient): Promise<void> {

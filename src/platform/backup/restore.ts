@@ -11,6 +11,7 @@ import {
   FORMAT,
   type Frame,
   framesOf,
+  holdsNothing,
   jsonOf,
   type Manifest,
   type TableEnd,
@@ -27,28 +28,47 @@ export interface OpenBackup {
   frames: Frames;
 }
 
-/** Opens the file and reads its header. @throws DamagedBackup */
+/** Opens the file and reads its header. @throws DamagedBackup, and Error when the file is not for this version, or empty. */
 export async function openBackup(file: string): Promise<OpenBackup> {
   const frames = framesOf(inflatedFile(file));
-  const header = jsonOf(await next(frames, 'H')) as BackupHeader;
-  if (header.skein_backup !== FORMAT)
+  const header = jsonOf(await next(frames, 'H')) as Partial<BackupHeader> | null;
+  if (header?.skein_backup !== undefined && header.skein_backup !== FORMAT)
     throw new Error(
       `the file has the format ${header.skein_backup}, and this version reads ${FORMAT}`,
+    );
+  if (!isHeader(header)) throw new DamagedBackup('its header has no schema or no tables');
+  if (holdsNothing(header))
+    throw new Error(
+      `${file} holds no data: no key and no project. It was made of an empty database`,
     );
   return { header, frames };
 }
 
+function isHeader(header: Partial<BackupHeader> | null): header is BackupHeader {
+  return (
+    typeof header?.schema === 'string' &&
+    Array.isArray(header.tables) &&
+    header.tables.every(
+      (table: Partial<TableHeader> | null) =>
+        typeof table?.name === 'string' &&
+        typeof table.rows === 'number' &&
+        Array.isArray(table.columns),
+    )
+  );
+}
+
 async function* inflatedFile(file: string): AsyncGenerator<Buffer> {
   const source = createReadStream(file);
-  await once(source, 'open');
   const inflater = source
     .on('error', (error) => inflater.destroy(error))
     .pipe(createGunzip({ chunkSize: 256 * 1024 }));
   try {
     yield* inflater as AsyncIterable<Buffer>;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code?.startsWith('Z_') ? new DamagedBackup('it does not inflate') : error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw code?.startsWith('Z_')
+      ? new DamagedBackup('it does not inflate')
+      : new Error(`cannot read ${file}: ${message}`, { cause: error });
   } finally {
     source.destroy();
     inflater.destroy();
@@ -119,25 +139,42 @@ async function restoreTable(
   frames: Frames,
   progress: Progress,
 ): Promise<TableEnd> {
-  const sum = createHash('sha256');
   const rows = client.query(
     copyFrom(`COPY ${quoted(table.name)} (${columnList(table)}) FROM STDIN`),
   );
   const stored = finished(rows);
-  stored.catch(() => {}); // awaited below, or given up with the connection
-  for (;;) {
-    const frame = await next(frames, 'D', 'E');
-    if (frame.kind === 'E') {
-      rows.end();
-      await stored;
-      const end = { name: table.name, rows: rows.rowCount, sha256: sum.digest('hex') };
-      assertEqual(jsonOf(frame), end, `the rows of ${table.name} are not those that were written`);
-      return end;
+  let refusal: unknown;
+  stored.catch((error: unknown) => (refusal = error)); // the stream fails in other words when it is written to afterwards
+  try {
+    const sum = createHash('sha256');
+    for (;;) {
+      const frame = await next(frames, 'D', 'E');
+      if (frame.kind === 'E') {
+        rows.end();
+        await stored;
+        const end = { name: table.name, rows: rows.rowCount, sha256: sum.digest('hex') };
+        assertEqual(
+          jsonOf(frame),
+          end,
+          `the rows of ${table.name} are not those that were written`,
+        );
+        return end;
+      }
+      sum.update(frame.content);
+      progress.add(frame.content);
+      if (!rows.write(frame.content)) await Promise.race([once(rows, 'drain'), stored]);
     }
-    sum.update(frame.content);
-    progress.add(frame.content);
-    if (!rows.write(frame.content)) await Promise.race([once(rows, 'drain'), stored]);
+  } catch (error) {
+    throw asDamage(refusal ?? error, table);
   }
+}
+
+/** PostgreSQL refuses rows that are not of the columns' types, or break a rule of the table: classes 22 and 23. */
+function asDamage(error: unknown, { name }: TableHeader): unknown {
+  const { code, message } = error as { code?: string; message: string };
+  return /^2[23]/.test(code ?? '')
+    ? new DamagedBackup(`the rows of ${name} do not fit: ${message}`)
+    : error;
 }
 
 async function assertManifest(frames: Frames, tables: TableEnd[]): Promise<void> {

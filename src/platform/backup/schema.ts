@@ -1,22 +1,39 @@
 import { DataSource } from 'typeorm';
-import { migrate } from '../database/migrate.js';
+import { migrateTables } from '../database/migrate.js';
+import {
+  describeBuild,
+  listed,
+  migrationOf,
+  ownMigrations,
+  schemaState,
+} from '../database/schema-state.js';
 import { DamagedBackup } from './backup-file.js';
 import { withClient } from './client.js';
 import { assertEmpty, schemaOf, tablesOf } from './tables.js';
 
+/** @throws Error when the schema of a backup is newer than this build, which is `described` by its options. */
+export function assertRestorable(schema: string, described: Pick<DataSource, 'options'>): void {
+  if (schema === '') throw new DamagedBackup('it names no schema');
+  if (!ownMigrations(described).includes(migrationOf(described, schema)))
+    throw new Error(
+      `the backup was made by a newer version, or by one before commit 721c2bc (its schema is ${schema}; this build is ${describeBuild(described)}): ` +
+        'restore it with that version',
+    );
+}
+
 /**
  * Gives an empty database the schema that a backup was taken from. Newer migrations that it has run already are taken
  * back; `migrate` brings it to the newest one once the rows are in.
- * @throws Error when the schema is newer than this version, or the database holds rows.
+ * @throws Error when the schema of the backup or of the database is newer than this build, or the database holds rows.
  */
 export async function prepareSchema(dataSource: DataSource, schema: string): Promise<void> {
-  const names = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
-  const target = names.indexOf(schema);
-  if (typeof schema !== 'string' || schema === '') throw new DamagedBackup('it names no schema');
-  if (target < 0)
+  assertRestorable(schema, dataSource);
+  const names = ownMigrations(dataSource);
+  const target = names.indexOf(migrationOf(dataSource, schema));
+  const { unknown } = await schemaState(dataSource);
+  if (unknown.length > 0)
     throw new Error(
-      `the backup was made by a newer version (its schema is ${schema}, the newest known here is ${names.at(-1)}): ` +
-        'restore it with that version or a later one',
+      `the database has run ${listed(unknown)}: restore into a new DATA_DIR or an empty database`,
     );
   await withClient(dataSource, async (client) => assertEmpty(client, await tablesOf(client)));
   const current = names.indexOf(await withClient(dataSource, schemaOf));
@@ -30,7 +47,7 @@ export async function prepareSchema(dataSource: DataSource, schema: string): Pro
     migrations: upToThere,
   }).initialize();
   try {
-    await migrate(limited);
+    await migrateTables(limited);
   } finally {
     await limited.destroy();
   }

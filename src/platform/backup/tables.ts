@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { SQL_FILES } from '../database/sql-files.js';
 
 /** A table with its columns in their order, and what it takes on disk. */
 export interface StoredTable {
@@ -7,16 +8,19 @@ export interface StoredTable {
   bytes: number;
 }
 
-/** All tables of the service but TypeORM's list of migrations, by name. */
+/** All tables of the service but those that say what made its schema, by name. */
 export async function tablesOf(client: PoolClient): Promise<StoredTable[]> {
-  const { rows } = await client.query<{ name: string; columns: string[]; bytes: string }>(`
+  const { rows } = await client.query<{ name: string; columns: string[]; bytes: string }>(
+    `
     SELECT c.relname AS name, pg_table_size(c.oid) AS bytes,
       (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
     FROM pg_class c
     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-      AND c.relname <> 'migrations'
-    ORDER BY c.relname COLLATE "C"`);
+      AND c.relname <> ALL ($1)
+    ORDER BY c.relname COLLATE "C"`,
+    [['migrations', SQL_FILES]],
+  );
   return rows.map(({ bytes, ...table }) => ({ ...table, bytes: Number(bytes) }));
 }
 

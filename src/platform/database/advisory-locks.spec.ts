@@ -11,5 +11,7 @@ it('nothing takes a lock that is not in the list', () => {
   const takers = files.filter(
     (file) => /[.]ts$/.test(file) && /pg_(try_)?advisory/.test(readFileSync(`src/${file}`, 'utf8')),
   );
-  expect(takers.filter((file) => !file.startsWith('database/advisory-locks.'))).toEqual([]);
+  expect(takers.filter((file) => !file.startsWith('platform/database/advisory-locks.'))).toEqual(
+    [],
+  );
 });

@@ -3,7 +3,16 @@ import type { Client } from 'pg';
 import { LOCKS, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
+import {
+  type Allowed,
+  assertSchemaKnown,
+  isFolded,
+  LAST_FOLDED,
+  ownMigrations,
+  ranMigrations,
+} from './schema-state.js';
 import { beginSession } from './session.js';
+import { applySqlFiles } from './sql-files.js';
 
 /** One connection for the lock, one for the migrations. */
 const POOL_SIZE = 2;
@@ -14,12 +23,54 @@ const SESSION = { ...UNLIMITED_SESSION, 'citus.enable_unsafe_triggers': 'on' };
 /**
  * Brings the schema to the newest migration. A table that is new is distributed where the others are. TypeORM takes no lock
  * of its own, so an advisory one makes replicas that start at the same time wait for each other.
+ * @throws Error, before anything is written, when the schema is newer than this build, unless that is allowed.
  */
-export function migrate(dataSource: DataSource): Promise<string[]> {
+export function migrate(
+  dataSource: DataSource,
+  allowed: Allowed = { allowNewerSchema: false },
+): Promise<string[]> {
   return changingSchema(dataSource, async (unlimited) => {
-    const done = await unlimited.runMigrations({ transaction: 'each' });
+    await assertSchemaKnown(unlimited, allowed);
+    const done = await runMigrations(unlimited);
+    // a migration may have taken away what the texts had made
+    done.push(...(await applySqlFiles(unlimited, { all: done.length > 0 })));
     if (done.length > 0 && (await isDistributed(unlimited))) await distributeTables(unlimited);
-    return done.map(({ name }) => name);
+    return done;
+  });
+}
+
+/** Makes the tables as of the migrations of a data source, without what the features add to them. */
+export const migrateTables = (dataSource: DataSource) => changingSchema(dataSource, runMigrations);
+
+async function runMigrations(dataSource: DataSource): Promise<string[]> {
+  await takeOver(dataSource);
+  const done = await dataSource.runMigrations({ transaction: 'each' });
+  return done.map(({ name }) => name);
+}
+
+/** What the builds before the baseline left that nothing uses. */
+const LEFT_BEHIND = [
+  'DROP VIEW IF EXISTS trajectory_uploads',
+  'DROP FUNCTION IF EXISTS skein_prices(text, json, boolean, timestamptz)',
+];
+
+/** Takes over a database whose tables older migrations have made: they are those of the baseline, so no data is touched. */
+async function takeOver(dataSource: DataSource): Promise<void> {
+  const folded = (await ranMigrations(dataSource)).filter(isFolded);
+  if (folded.length === 0) return;
+  if (!folded.includes(LAST_FOLDED))
+    throw new Error(
+      'this database was last used by a build before commit 721c2bc: start that commit on it once, which brings it up to ' +
+        'date, and then this build',
+    );
+  const baseline = ownMigrations(dataSource)[0]!;
+  await dataSource.transaction(async (manager) => {
+    for (const statement of LEFT_BEHIND) await manager.query(statement);
+    await manager.query('DELETE FROM migrations WHERE name = ANY($1)', [folded]);
+    await manager.query('INSERT INTO migrations (timestamp, name) VALUES ($1, $2)', [
+      baseline.slice(-13),
+      baseline,
+    ]);
   });
 }
 

@@ -22,6 +22,11 @@ describe('Schedule', () => {
     await held;
   };
   const pass = (pauses: number) => jest.advanceTimersByTimeAsync(pauses * MS);
+  const shown = async (metric: string) => {
+    const { values } = await metrics.getSingleMetric(`skein_background_${metric}`)!.get();
+    const seconds = values.map(({ labels, value }) => [labels['work'], value]);
+    return Object.fromEntries(seconds) as Record<'work' | 'other', number>;
+  };
   const counted = async (outcome: string) => {
     const { values } = await metrics.getSingleMetric('skein_background_runs_total')!.get();
     return values.find(({ labels }) => labels['outcome'] === outcome)?.value;
@@ -74,6 +79,17 @@ describe('Schedule', () => {
     expect(runs).toBeGreaterThan(1);
   });
 
+  it('stops as soon as the run under way has ended, however long the pause would be', async () => {
+    schedule.every(3600 * MS, 'work', work, { isEager: true });
+    schedule.onApplicationBootstrap();
+    await pass(0);
+    let isStopped = false;
+    void schedule.onModuleDestroy().then(() => (isStopped = true));
+    release();
+    await pass(1);
+    expect([isStopped, runs]).toEqual([true, 1]);
+  });
+
   it('stops when the run under way has ended, and begins no other', async () => {
     const again = schedule.every(MS, 'work', work);
     schedule.onApplicationBootstrap();
@@ -87,5 +103,59 @@ describe('Schedule', () => {
     await stopped;
     await pass(10);
     expect(runs).toBe(1);
+  });
+
+  it('runs work that is registered after the start, and none after the stop', async () => {
+    schedule.onApplicationBootstrap();
+    schedule.every(MS, 'late', work);
+    release();
+    await pass(1);
+    expect(runs).toBe(1);
+    await schedule.onModuleDestroy();
+    schedule.every(MS, 'too late', work);
+    await pass(10);
+    expect(runs).toBe(1);
+  });
+
+  it('refuses a name that it has', () => {
+    schedule.every(MS, 'work', work);
+    expect(() => schedule.every(MS, 'work', work)).toThrow('has work of the name "work" already');
+  });
+
+  it('runs within half a minute however long the pauses are, then after them', async () => {
+    release();
+    schedule.every(3_600_000, 'work', work);
+    schedule.onApplicationBootstrap();
+    await pass(30);
+    expect(runs).toBe(1);
+    await pass(1800);
+    expect(runs).toBe(1);
+    await pass(1800);
+    expect(runs).toBe(2);
+  });
+
+  it('shows each work from its registration on, with its last success and the pause before the next run', async () => {
+    schedule.every(MS, 'work', work, { rest: 10 });
+    schedule.showOther('other', async () => ({ pauseMs: 250, succeededMs: 5000 }));
+    schedule.showOther('nowhere', async () => null);
+    expect([
+      await shown('last_success_timestamp_seconds'),
+      await shown('interval_seconds'),
+    ]).toEqual([
+      { work: 0, other: 5 },
+      { work: 1, other: 0.25 },
+    ]);
+    schedule.onApplicationBootstrap();
+    await pass(3); // it runs for two seconds, or a little more
+    release();
+    await pass(0);
+    const { work: succeeded } = await shown('last_success_timestamp_seconds');
+    expect(succeeded).toBe(Date.now() / 1000);
+    const { work: interval } = await shown('interval_seconds');
+    expect(interval).toBeGreaterThanOrEqual(20);
+    held = Promise.reject(new Error('away'));
+    await pass(30);
+    expect(await counted('failed')).toBeGreaterThan(0);
+    expect((await shown('last_success_timestamp_seconds')).work).toBe(succeeded);
   });
 });

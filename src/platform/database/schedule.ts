@@ -1,9 +1,11 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { logger } from '../process/logger.js';
-import { showCounter } from '../process/metrics.js';
+import { showCounter, showNumbers } from '../process/metrics.js';
 
 /** A pause is shorter by up to this part, so that processes which were started together do not stay in step. */
 const JITTER = 0.2;
+/** The first run comes within this time however long the pauses are: a service restarted each hour still does its hourly work. */
+const FIRST_WITHIN_MS = 30_000;
 
 interface Options {
   /** The first run comes at once, not after a pause. */
@@ -12,7 +14,15 @@ interface Options {
   rest?: number;
 }
 
-interface Work {
+/** How far recurring work is. */
+export interface Progress {
+  /** The next pause takes this long at most. */
+  pauseMs: number;
+  /** When a run last succeeded; 0 when none has. */
+  succeededMs: number;
+}
+
+interface Work extends Progress {
   ms: number;
   name: string;
   run: () => Promise<unknown>;
@@ -30,12 +40,30 @@ interface Work {
 export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly stopping = new AbortController();
   private readonly works: Work[] = [];
-  private loops: Promise<void>[] = [];
+  private readonly loops: Promise<void>[] = [];
+  /** Work that other processes repeat. */
+  private readonly others = new Map<string, () => Promise<Progress | null>>();
+  private isStarted = false;
   private readonly runs = showCounter(
     'skein_background_runs_total',
     'Runs of what the service does in the background, by what it is and how they ended.',
     ['work', 'outcome'],
   );
+
+  constructor() {
+    this.show(
+      'skein_background_last_success_timestamp_seconds',
+      'When each background task last succeeded, of the worker where that is longest ago; 0: never since the start.',
+      'min',
+      ({ succeededMs }) => succeededMs,
+    );
+    this.show(
+      'skein_background_interval_seconds',
+      'The longest pause before the next run of each background task.',
+      'max',
+      ({ pauseMs }) => pauseMs,
+    );
+  }
 
   /** Aborted when the process stops: runs that may take long end then. */
   get signal(): AbortSignal {
@@ -43,20 +71,30 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Does the work every `ms` milliseconds at most, from the start of the application on. Answers a function that asks for
-   * another run soon: now, or right after the one under way. To be called by constructors.
+   * Does the work every `ms` milliseconds at most, from the start of the application on, or from now on when it has started.
+   * Answers a function that asks for another run soon: now, or right after the one under way.
    */
   every(ms: number, name: string, run: () => Promise<unknown>, options: Options = {}): () => void {
-    const work: Work = { ms, name, run, options, isAsked: false, wake: () => {} };
+    if (this.works.some((work) => work.name === name))
+      throw new Error(`the schedule has work of the name "${name}" already`);
+    const state = { pauseMs: ms, succeededMs: 0, isAsked: false, wake: () => {} };
+    const work: Work = { ms, name, run, options, ...state };
     this.works.push(work);
+    if (this.isStarted) this.loops.push(this.repeat(work));
     return () => {
       work.isAsked = true;
       work.wake();
     };
   }
 
+  /** Shows work that another process may repeat among that of this one; null: none does. */
+  showOther(name: string, progress: () => Promise<Progress | null>): void {
+    this.others.set(name, progress);
+  }
+
   onApplicationBootstrap(): void {
-    this.loops = this.works.map((work) => this.repeat(work));
+    this.isStarted = true;
+    for (const work of this.works) this.loops.push(this.repeat(work));
   }
 
   onModuleDestroy(): Promise<void> {
@@ -66,13 +104,16 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   /** Begins no further run, and resolves when those under way have ended. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    for (const { wake } of this.works) wake();
+    for (const work of this.works) {
+      work.isAsked = true; // one that runs makes no pause before it sees the stop
+      work.wake();
+    }
     await Promise.all(this.loops);
   }
 
   private async repeat(work: Work): Promise<void> {
     const { ms, name, options } = work;
-    let pauseMs = options.isEager ? 0 : ms;
+    let pauseMs = options.isEager ? 0 : Math.min(ms, FIRST_WITHIN_MS);
     let problem: string | null = null;
     for (;;) {
       if (!work.isAsked) await pause(work, pauseMs * (1 - JITTER * Math.random()));
@@ -82,14 +123,33 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       const error = await failureOf(work);
       if (error && this.signal.aborted) return;
       this.runs.inc({ work: name, outcome: error ? 'failed' : 'done' });
-      if (error && error.message !== problem)
+      if (!error) work.succeededMs = Date.now();
+      else if (error.message !== problem)
         logger.warn(
           { work: name, err: error },
           'work in the background has failed; it is tried again',
         );
       problem = error && error.message;
-      pauseMs = Math.max(ms, (options.rest ?? 0) * (performance.now() - started));
+      pauseMs = work.pauseMs = Math.max(ms, (options.rest ?? 0) * (performance.now() - started));
     }
+  }
+
+  /** A number of every work, from its registration on; `aggregator` says which of the workers' is shown. */
+  private show(
+    metric: string,
+    help: string,
+    aggregator: 'min' | 'max',
+    ms: (progress: Progress) => number,
+  ): void {
+    showNumbers(metric, help, { label: 'work', aggregator }, async () => {
+      const seconds: Record<string, number> = {};
+      for (const work of this.works) seconds[work.name] = ms(work) / 1000;
+      for (const [name, read] of this.others) {
+        const progress = await read();
+        if (progress) seconds[name] = ms(progress) / 1000;
+      }
+      return seconds;
+    });
   }
 }
 

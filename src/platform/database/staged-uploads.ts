@@ -5,6 +5,7 @@ import { identifier, join, sql, type Sql } from '../query/sql.js';
 import { Busy } from '../refusals.js';
 import { Database } from './database.js';
 import { STATEMENT_MS } from './limits.js';
+import { projectTables } from './project-table.js';
 import { Schedule } from './schedule.js';
 
 /** No project has this id: an upload is staged under it, unseen by others, while its project is not known. */
@@ -13,9 +14,6 @@ const NO_PROJECT = '';
 /** An upload that was not touched for this long has lost its process. */
 const STALE = sql`interval '1 hour'`;
 const SWEEP_EVERY_MS = 60_000;
-
-/** Where uploads are staged, and the column that names the upload. */
-const STAGED = { file_chunks: 'upload_id', body_chunks: 'batch_id', trajectories: 'batch_id' };
 
 interface Place {
   table: Sql;
@@ -149,12 +147,13 @@ export class StagedUpload {
 }
 
 /** The tables take every column along, whatever is added to them. */
-const placesIn = (dataSource: DataSource): Place[] =>
-  Object.entries(STAGED).map(([table, upload]) => {
-    const names = dataSource.getMetadata(table).columns.map(({ databaseName }) => databaseName);
+const placesIn = ({ entityMetadatas }: DataSource): Place[] =>
+  projectTables(entityMetadatas).flatMap(({ entity, facts }) => {
+    if (facts.rows !== 'data' || !facts.upload) return [];
+    const names = entity.columns.map(({ databaseName }) => databaseName);
     return {
-      table: identifier(table),
-      upload: identifier(upload),
+      table: identifier(entity.tableName),
+      upload: identifier(facts.upload),
       columns: join(names.filter((name) => name !== 'project_id').map(identifier)),
     };
   });

@@ -1,10 +1,11 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../database/project-table.js';
 
 /**
  * An erasing that is under way, or has ended within the last day. What it is to erase is kept only while it is under
  * way: once it has ended, nothing of what is gone stands in it. For the migration check only.
  */
-@Entity('erasings')
+@ProjectTable('erasings', { rows: 'kept' })
 @Index('erasings_open_idx', ['touchedAt'], { where: 'ended_at IS NULL' })
 @Index('erasings_ended_idx', ['endedAt'], { where: 'ended_at IS NOT NULL' })
 export class Erasing {

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsProjectId } from '../http/dto.js';
+import { IsStoredProjectId } from '../http/dto.js';
 
 export class ProjectDeleteDto {
-  @IsProjectId() project_id!: string;
+  @IsStoredProjectId() project_id!: string;
 }
 
 /** How far an erasing is. */

@@ -126,7 +126,7 @@ export class ErasingsService {
 
   /** Counts what was erased, in `/metrics` too. */
   count(by: 'request' | 'retention', counts: Counts): void {
-    this.vacuum.noteErased(counts['calls'] ?? 0);
+    this.vacuum.noteErased(counts);
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 
@@ -149,30 +149,39 @@ export class ErasingsService {
    * left is done in the background. All of it goes on while the disk is nearly full.
    */
   run(projectId: string, begin: () => Promise<string>): Promise<ErasedDto> {
-    return this.database.urgently(async () => this.erase(projectId, await begin()));
+    return this.database.urgently(async () => {
+      await this.pace.makeRoom();
+      return this.erase(projectId, await begin());
+    });
   }
 
   private async erase(projectId: string, id: string): Promise<ErasedDto> {
     const deadline = performance.now() + ANSWER_AFTER_MS;
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
-    if (!isDone) void this.goOn(projectId, id);
+    if (!isDone) void this.goOn(projectId, id).catch(() => {}); // it is logged, and taken over
     const [state] = await this.database.query(erasingState(projectId, id));
     return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
   }
 
-  /** Takes over erasings that nobody has in hand, and forgets those that ended a day ago. */
-  takeOver(): Promise<void> {
+  /**
+   * Takes over erasings that nobody has in hand, and forgets those that ended a day ago.
+   * @throws what the first erasing to fail met, after the others had their turn
+   */
+  private takeOver(): Promise<void> {
     return this.database.urgently(() => this.takeLeft());
   }
 
   private async takeLeft(): Promise<void> {
     const left = await this.database.query(leftErasings());
-    for (const { project_id, id } of left) await this.goOn(project_id, id);
+    const failures: unknown[] = [];
+    for (const { project_id, id } of left)
+      await this.goOn(project_id, id).catch((error: unknown) => failures.push(error));
     await this.database.transaction(() => this.database.query(endedErasingsDelete()));
+    if (failures.length > 0) throw failures[0];
   }
 
-  /** Erases to the end, or until the process ends. One that fails is tried again later. */
+  /** Erases to the end, or until the process ends. @throws what an erasing has failed with; it is tried again later */
   private async goOn(projectId: string, id: string): Promise<void> {
     try {
       while (!(await this.batch(projectId, id)));
@@ -181,6 +190,7 @@ export class ErasingsService {
       logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
       const putOff = () => this.database.query(erasingPutOff(projectId, id));
       await this.database.transaction(putOff).catch(() => {});
+      throw error;
     }
   }
 

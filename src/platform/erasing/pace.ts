@@ -1,7 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { unavailable } from '../errors.js';
+import { ask } from '../process/primary.js';
 import { Database } from '../database/database.js';
+import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
+import { sql } from '../query/sql.js';
 
 /** Others are looked after first, but not for ever: then one more batch is done. */
 const MAX_YIELD_MS = 1000;
@@ -35,12 +39,28 @@ export class Pace implements OnModuleDestroy {
   async run<T>(batch: () => Promise<T>): Promise<T> {
     const turn = this.lane.then(async () => {
       this.signal.throwIfAborted();
+      await this.makeRoom();
       const started = performance.now();
       const result = await batch();
       return { result, ms: performance.now() - started };
     });
     this.lane = turn.then(({ ms }) => this.rest(ms)).catch(() => {});
     return (await turn).result;
+  }
+
+  /**
+   * A batch writes the log as fast as the disk takes it, which a checkpoint alone makes shorter: on a nearly full disk of the
+   * embedded database each batch waits for one.
+   * @throws ApiError when there is not even room for that
+   */
+  async makeRoom(): Promise<void> {
+    const erasing = await ask('erasing');
+    if (erasing === 'impossible')
+      throw unavailable(
+        'the disk of the database is full: it needs room before anything is erased',
+      );
+    if (erasing === 'in steps')
+      await this.database.long(() => this.database.query(sql`CHECKPOINT`), STATEMENT_MS.bulk);
   }
 
   async onModuleDestroy(): Promise<void> {

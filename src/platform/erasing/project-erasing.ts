@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
+import { projectTables } from '../database/project-table.js';
 import type { Counts, ErasingRow } from './erasings.query.js';
 import { ErasingsService, type Step } from './erasings.service.js';
 import {
@@ -12,18 +13,6 @@ import {
   uploadsDelete,
 } from './project.query.js';
 
-/** The audit outlives what it records, and the row of the erasing is needed to finish it. */
-const KEPT = ['audit_events', 'erasings'];
-/** They follow from the other rows: the refreshers take them away, exactly (docs/adr/0030-thread-statistics.md). */
-const DERIVED = [
-  'threads',
-  'thread_marks',
-  'call_slots',
-  'call_slot_models',
-  'call_slot_marks',
-  'projects',
-  'project_marks',
-];
 /** Nothing is added to an upload without its row, so these go first. */
 const UPLOADS = 'uploads';
 
@@ -88,13 +77,9 @@ export class ProjectErasing {
 }
 
 function tablesOf({ entityMetadatas }: DataSource): ProjectTable[] {
-  return entityMetadatas
-    .filter(
-      ({ tableName, primaryColumns }) =>
-        primaryColumns[0]?.databaseName === 'project_id' &&
-        ![...KEPT, ...DERIVED, UPLOADS].includes(tableName),
-    )
-    .map(({ tableName, primaryColumns, columns }) => ({
+  return projectTables(entityMetadatas)
+    .filter(({ facts }) => facts.rows === 'data')
+    .map(({ entity: { tableName, primaryColumns, columns } }) => ({
       name: tableName,
       key: primaryColumns
         .slice(1)
@@ -102,6 +87,5 @@ function tablesOf({ entityMetadatas }: DataSource): ProjectTable[] {
       documents: columns
         .filter(({ type }) => ['json', 'jsonb', 'bytea'].includes(String(type)))
         .map(({ databaseName }) => databaseName),
-    }))
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    }));
 }

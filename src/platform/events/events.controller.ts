@@ -1,11 +1,11 @@
 import { Get, Query, Res } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Allow, EitherAuth, Resource } from '../auth/access.js';
 import { Caller, CallerParam } from '../auth/caller.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { EVENT_STREAM } from './event-stream.js';
-import { EventsQueryDto } from './events.dto.js';
+import { EventsQueryDto, TickDto } from './events.dto.js';
 import { EventsService } from './events.service.js';
 
 @Resource('events', EitherAuth(), 'events')
@@ -18,7 +18,7 @@ export class EventsController {
    */
   @Get()
   @Allow('reader')
-  @ApiProduces(EVENT_STREAM)
+  @ApiExtraModels(TickDto)
   @ApiOkResponse({
     content: {
       [EVENT_STREAM]: {

@@ -22,8 +22,10 @@ import { PROJECT_RULE } from './validation.js';
 /** Largest value of `limit`, `offset` and other counts: PostgreSQL's `int4`. */
 export const MAX_INT = 2_147_483_647;
 
-/** The entity, or the project, of `<entity>/<project>`. */
-export const PROJECT_PART = '[A-Za-z0-9_.-]{1,128}';
+const PART = '[A-Za-z0-9_.-]{1,128}';
+
+/** The entity, or the project, of `<entity>/<project>`. Not `.` or `..`: no URL can name these. */
+export const PROJECT_PART = `(?!\\.{1,2}(?:/|$))${PART}`;
 
 const PROJECT_ID = new RegExp(`^${PROJECT_PART}/${PROJECT_PART}$`);
 
@@ -40,16 +42,27 @@ export function rule(
   );
 }
 
-/** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */
-export const IsProjectId = () =>
+/** What the names of an entity and a project must be. */
+export const PROJECT_PART_RULE =
+  'be 1 to 128 letters, digits, "_", "." or "-", and not "." or ".."';
+
+export const PROJECT_ID_RULE = `must have the shape <entity>/<project>; each must ${PROJECT_PART_RULE}`;
+
+const isProject = (pattern: RegExp) =>
   applyDecorators(
     rule(
       PROJECT_RULE,
-      'must have the shape <entity>/<project>, each 1 to 128 letters, digits, "_", "." or "-"',
-      isProjectId,
+      PROJECT_ID_RULE,
+      (value) => typeof value === 'string' && pattern.test(value),
     ),
-    ApiProperty({ example: 'acme/demo', pattern: PROJECT_ID.source }),
+    ApiProperty({ example: 'acme/demo', pattern: pattern.source }),
   );
+
+/** `<entity>/<project>`. The field names the project the request is about: the key's scopes are checked against it. */
+export const IsProjectId = () => isProject(PROJECT_ID);
+
+/** The same, for what erases a project: earlier versions let `.` and `..` be parts of its name. */
+export const IsStoredProjectId = () => isProject(new RegExp(`^${PART}/${PART}$`));
 
 export const isProjectId = (value: unknown): value is string =>
   typeof value === 'string' && PROJECT_ID.test(value);
@@ -62,12 +75,7 @@ export const IsText = (max: number, { each = false, min = 0 } = {}) =>
       min > 0
         ? `must be a string of ${min} to ${max} characters without \\u0000`
         : `must be a string of at most ${max} characters without \\u0000`,
-      (value) =>
-        typeof value === 'string' &&
-        value.length >= min &&
-        fits(value, max) &&
-        !value.includes('\0') &&
-        isWellFormed(value),
+      (value) => isStorable(value) && value.length >= min && fits(value, max),
       each,
     ),
     ApiProperty({
@@ -77,12 +85,20 @@ export const IsText = (max: number, { each = false, min = 0 } = {}) =>
     }),
   );
 
+/** The same of any length, for what is cut where it is stored. */
+export const IsLongText = () =>
+  applyDecorators(
+    rule('isLongText', 'must be a string without \\u0000', isStorable),
+    ApiProperty({ type: 'string' }),
+  );
+
 /** Characters are code points; most texts are settled by their length in UTF-16 units. */
-const fits = (text: string, max: number) =>
+export const fits = (text: string, max: number) =>
   text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
 
 /** `\p{Cs}` in a Unicode pattern matches lone surrogates only. */
-const isWellFormed = (text: string) => !/\p{Cs}/u.test(text);
+const isStorable = (value: unknown): value is string =>
+  typeof value === 'string' && !/[\0\p{Cs}]/u.test(value);
 
 const ID_LENGTH = 256;
 
@@ -117,16 +133,22 @@ const IsList = (maxItems: number) =>
     ApiProperty({ type: 'string', isArray: true, maxItems }),
   );
 
-/** An id of another thing, or an empty text for none: `thread_id`, `turn_id`. */
-export const IsOptionalId = () =>
+/**
+ * Bytes of a `thread_id`: with the longest project and the longest id of a call it fits into one entry of an index of
+ * PostgreSQL, 2,704 bytes.
+ */
+export const MAX_THREAD_BYTES = 1280;
+
+/** A text that users choose, such as a subject or an address; empty for none: `thread_id`, `turn_id`. */
+export const IsThreadId = () =>
   applyDecorators(
     IsOptional(),
     rule(
-      'isOptionalId',
-      `must be a string of at most ${ID_LENGTH} characters without control characters`,
-      (value) => value === '' || isId(value),
+      'isThreadId',
+      `must be a string of at most ${MAX_THREAD_BYTES} bytes without \\u0000`,
+      (value) => isStorable(value) && Buffer.byteLength(value) <= MAX_THREAD_BYTES,
     ),
-    ApiPropertyOptional({ type: 'string', maxLength: ID_LENGTH }),
+    ApiPropertyOptional({ type: 'string', maxLength: MAX_THREAD_BYTES }),
   );
 
 export const isId = (value: unknown): value is string =>
@@ -185,6 +207,18 @@ export const MaxItems = (max: number) =>
 
 /** Any JSON value: no rule, on purpose. */
 export const AnyJson = Allow;
+
+/** The same as a schema, which the member that has it describes. */
+export const ANY_JSON = {
+  nullable: true,
+  oneOf: [
+    { type: 'object', additionalProperties: true },
+    { type: 'array', items: {} },
+    { type: 'string' },
+    { type: 'number' },
+    { type: 'boolean' },
+  ],
+};
 
 /** Free-form JSON object: kept as the text it was sent as, never copied. */
 export const IsJsonObject = () =>

@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { callerOf } from './caller-of.js';
 
 export const JSON_LINES = 'application/jsonl';
-const NDJSON = 'application/x-ndjson';
+export const NDJSON = 'application/x-ndjson';
 
 /** JSON texts: as strings, or as bytes with one byte left behind each, at `ends`. */
 type Batch = string[] | { bytes: Buffer; ends: number[] };

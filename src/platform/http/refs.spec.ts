@@ -33,6 +33,20 @@ it.each([
       path: [],
     },
   ],
+  [
+    'svc:///acme/demo/agent_turn/0af7651916cd43dd8448eb211c80319c',
+    {
+      projectId: 'acme/demo',
+      kind: 'agent_turn',
+      name: '0af7651916cd43dd8448eb211c80319c',
+      digest: null,
+      path: [],
+    },
+  ],
+  [
+    'svc:///acme/demo/agent_conversation/a%2Fb',
+    { projectId: 'acme/demo', kind: 'agent_conversation', name: 'a%2Fb', digest: null, path: [] },
+  ],
 ])('reads %s', (text, ref) => expect(parseRef(text)).toEqual(ref));
 
 it.each([
@@ -45,6 +59,9 @@ it.each([
   'svc:///acme/demo/call/',
   'svc:///acme/demo/op/run:v0 ',
   'svc:///acme/demo/op/:v0',
+  'svc:///acme/../op/run:v0',
+  'svc:///./demo/op/run:v0',
+  'svc:///acme/demo/agent_turn/',
   5,
   null,
 ])('refuses %j', (text) => expect(parseRef(text)).toBeNull());

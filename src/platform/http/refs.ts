@@ -2,22 +2,22 @@ import { WIRE_DIALECTS } from '../config/config.js';
 import { PROJECT_PART } from './dto.js';
 import { WIRE } from './wire.js';
 
-export type RefKind = 'object' | 'op' | 'call' | 'agent_span';
+export type RefKind = 'object' | 'op' | 'call' | 'agent_span' | 'agent_turn' | 'agent_conversation';
 
-/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]` `…/call/<id>`, or `…/agent_span/<id>`. */
+/** The parts of `<scheme>:///<entity>/<project>/<kind>/<name>:<digest>[/<path>]`, or `…/<kind>/<id>` of the other kinds. */
 export interface Ref {
   projectId: string;
   kind: RefKind;
-  /** Name of the object or op, or the id of the call or span. */
+  /** Name of the object or op, or the id of what is neither. */
   name: string;
-  /** A digest, `latest`, `v<n>`, or an alias, which may contain single spaces. Null for a call or span. */
+  /** A digest, `latest`, `v<n>`, or an alias, which may contain single spaces. Null for an id. */
   digest: string | null;
   /** What follows the digest: steps into the value, `/`-separated pairs such as `attr/model/index/0`. */
   path: string[];
 }
 
 const REF = new RegExp(
-  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span)/([^/\\p{Cc}\\p{Cs}]{1,256})((?:/[^/]+)*))$`,
+  `^${WIRE.scheme}:///(${PROJECT_PART}/${PROJECT_PART})/(?:(object|op)/([^/:\\s]{1,256}):([^/:\\s](?:[^/:\\s]| (?=[^/:\\s])){0,127})((?:/[^/]+)*)|(call|agent_span|agent_turn|agent_conversation)/([^/\\p{Cc}\\p{Cs}]+)((?:/[^/]+)*))$`,
   'u',
 );
 

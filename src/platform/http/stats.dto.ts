@@ -55,6 +55,24 @@ export class StatsWindowDto {
   @IsOptional() @IsZone() timezone?: string | null;
 }
 
+type Members = Record<string, { type: string; nullable?: boolean }>;
+
+/**
+ * A bucket: members that each has, or that some have, and the values that were asked for, by their names. Those are numbers, null
+ * where there is nothing to make one of. Generated types want all members of other names to be of one type, so it says texts too.
+ */
+export const bucketSchema = (members: Members = {}, optional: Members = {}) => ({
+  type: 'object',
+  required: ['timestamp', 'count', ...Object.keys(members)],
+  properties: {
+    timestamp: { type: 'string', format: 'date-time' },
+    count: { type: 'integer' },
+    ...members,
+    ...optional,
+  },
+  additionalProperties: { nullable: true, oneOf: [{ type: 'number' }, { type: 'string' }] },
+});
+
 export class StatsAnswerDto {
   /** As it was understood, in UTC. */
   start!: string;

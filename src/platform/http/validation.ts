@@ -218,7 +218,7 @@ const RULES = [NESTED, CUSTOM, 'whitelistValidation'];
 
 const cannotRun = (dto: Dto, property: string, why: string) =>
   new Error(
-    `${dto.name}.${property} has a rule that cannot run, ${why}; rules answer at once, whatever the value: see common/dto.ts`,
+    `${dto.name}.${property} has a rule that cannot run, ${why}; rules answer at once, whatever the value: see platform/http/dto.ts`,
   );
 
 /** The type of a value is judged before its size, and a list as a whole before its items. */

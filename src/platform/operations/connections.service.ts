@@ -20,7 +20,7 @@ interface Connection {
 
 /**
  * The connections of this process, so that neither a stop nor a replacement cuts a request. Three ways lead to the end of one: its answer said
- * so (`common/edge.ts`), it was idle for a second, or its request outlasted all patience.
+ * so (`platform/http/edge.ts`), it was idle for a second, or its request outlasted all patience.
  */
 @Injectable()
 export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdown {

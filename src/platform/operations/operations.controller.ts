@@ -1,40 +1,40 @@
 import { Get, Header } from '@nestjs/common';
-import { ApiExcludeEndpoint, ApiOkResponse } from '@nestjs/swagger';
+import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { Public, Resource } from '../auth/access.js';
 import { metrics } from '../process/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../errors.js';
 import { WIRE } from '../http/wire.js';
 import { allMetrics } from './all-metrics.js';
-import { VERSION } from '../config/version.js';
-import { type Readiness, ReadinessService } from './readiness.service.js';
+import { BuildService } from './build.service.js';
+import { HealthDto, ReadinessDto, ServerInfoDto } from './operations.dto.js';
+import { ReadinessService } from './readiness.service.js';
 
 @Resource('operations', Public())
 export class OperationsController {
-  constructor(private readonly readinessService: ReadinessService) {}
+  constructor(
+    private readonly readinessService: ReadinessService,
+    private readonly buildService: BuildService,
+  ) {}
 
   /** The process is up; says nothing of the database. */
   @Get('health')
-  @ApiOkResponse({ schema: { example: { status: 'ok' } } })
-  health() {
+  health(): HealthDto {
     return { status: 'ok' };
   }
 
   /**
-   * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. While writes
-   * are refused it is 200 too, since reads go on: `writes` tells. So it is while a node of a cluster is away, since the
-   * projects of the others go on: `unreachable_nodes` names it.
+   * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. It is 200 too
+   * on a schema that a newer build has migrated, since migrations expand before they contract: `migrations` is `newer`;
+   * while writes are refused, since reads go on: `writes` tells; and while a node of a cluster is away, since the projects
+   * of the others go on: `unreachable_nodes` names it.
    */
   @Get('ready')
-  @ApiOkResponse({
-    schema: {
-      example: { database: 'reachable', migrations: 'at_head', writes: 'taken', draining: false },
-    },
-  })
-  async ready(): Promise<Readiness> {
+  async ready(): Promise<ReadinessDto> {
     const readiness = await this.readinessService.readiness();
-    if (readiness.migrations !== 'at_head' || readiness.draining)
+    const fits = ['at_head', 'newer'].includes(readiness.migrations);
+    if (!fits || readiness.draining)
       throw new ApiError('unavailable', 'the service is not ready', {
-        extra: { ...readiness },
+        extra: Object.fromEntries(Object.entries(readiness)),
         headers: { 'Retry-After': '1' },
       });
     return readiness;
@@ -57,21 +57,15 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start, and the dialect of the names on the wire. */
+  /** The versions that SDKs look at before they start, what the service was built of, and the dialect of the names on the wire. */
   @Get('server_info')
-  @ApiOkResponse({
-    schema: {
-      example: {
-        min_required_weave_python_version: '0.0.1',
-        trace_server_version: VERSION,
-        wire_dialect: 'svc',
-      },
-    },
-  })
-  serverInfo() {
+  serverInfo(): ServerInfoDto {
+    const { version, commit, schema } = this.buildService.build;
     return {
       min_required_weave_python_version: '0.0.1',
-      trace_server_version: VERSION,
+      trace_server_version: version,
+      commit,
+      schema,
       wire_dialect: WIRE.scheme,
     };
   }

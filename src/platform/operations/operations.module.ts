@@ -1,13 +1,21 @@
 import { Module } from '@nestjs/common';
+import { BuildService } from './build.service.js';
 import { ConnectionsService } from './connections.service.js';
 import { DatabaseMetrics } from './database.metrics.js';
+import { DiskWatchMetrics } from './disk-watch.metrics.js';
 import { OperationsController } from './operations.controller.js';
 import { ReadinessService } from './readiness.service.js';
 
 /** Endpoints for operators and probes. */
 @Module({
   controllers: [OperationsController],
-  providers: [ReadinessService, ConnectionsService, DatabaseMetrics],
+  providers: [
+    ReadinessService,
+    BuildService,
+    ConnectionsService,
+    DatabaseMetrics,
+    DiskWatchMetrics,
+  ],
   exports: [ReadinessService, ConnectionsService],
 })
 export class OperationsModule {}

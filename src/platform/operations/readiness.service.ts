@@ -4,19 +4,11 @@ import { wasRefusedLately } from '../http/disk-refusals.js';
 import { closeWithAnswers } from '../http/edge.js';
 import { showNumbers } from '../process/metrics.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
+import { schemaState } from '../database/schema-state.js';
+import type { ReadinessDto } from './operations.dto.js';
 
 /** A database that does not answer within this time is not reachable. */
 const PROBE_TIMEOUT_MS = 2000;
-
-export interface Readiness {
-  database: 'reachable' | 'unreachable';
-  migrations: 'at_head' | 'pending' | 'unknown';
-  /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
-  writes: 'taken' | 'refused' | 'unknown';
-  draining: boolean;
-  /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
-  unreachable_nodes?: string[] | null;
-}
 
 /** Whether the process should be sent requests. */
 @Injectable()
@@ -40,12 +32,11 @@ export class ReadinessService {
     closeWithAnswers();
   }
 
-  async readiness(): Promise<Readiness> {
+  async readiness(): Promise<ReadinessDto> {
     const draining = this.isDraining;
     try {
-      const [hasPending, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
+      const [migrations, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
       const writes = takesWrites ? 'taken' : 'refused';
-      const migrations = hasPending ? 'pending' : 'at_head';
       return {
         database: 'reachable',
         migrations,
@@ -68,13 +59,15 @@ export class ReadinessService {
     };
   }
 
-  private async probe(): Promise<[boolean, boolean]> {
-    const hasPending = await this.dataSource.showMigrations();
+  private async probe(): Promise<[ReadinessDto['migrations'], boolean]> {
+    const { pending, unknown } = await schemaState(this.dataSource);
+    const ahead = unknown.length > 0 ? 'newer' : 'at_head';
     const [row] = await this.dataSource.query<{ transaction_read_only: string }[]>(
       'SHOW transaction_read_only',
     );
     this.isCluster ??= await isDistributed(this.dataSource);
-    return [hasPending, row!.transaction_read_only === 'off' && !wasRefusedLately()];
+    const migrations = pending.length > 0 ? 'pending' : ahead;
+    return [migrations, row!.transaction_read_only === 'off' && !wasRefusedLately()];
   }
 
   private async unreachableNodes(): Promise<string[] | null> {

@@ -1,23 +1,35 @@
-import { closeSync, constants, openSync, statfsSync, writeSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
 
 const MIB = 1024 * 1024;
-const LOOK_EVERY_MS = 250;
+const LOOK_EVERY_MS = 100;
 /** Below this much free room, or this part of a small disk, nothing is written but what makes room. */
 const RESERVE_BYTES = 256 * MIB;
 const RESERVE_PART = 1 / 20;
+/** The reserve is never less than these segments of the log: PostgreSQL ends when it cannot make the next one. */
+const RESERVE_SEGMENTS = 6;
 /** Writes are accepted again when this many times the reserve is free. */
-const ENOUGH = 2;
+const ENOUGH = 1.5;
+/**
+ * While rows take the room of erased ones, indexes may still grow and take some of the reserve, down to so many segments.
+ * The log's own are counted with the free room, up to four, so that a segment more or less of it decides nothing.
+ */
+const REUSING_SEGMENTS = 7;
+/** The log has three or four segments while a checkpoint runs, and erasing may need one more. */
+const LEAST_SEGMENTS = 5;
+const LOG_SEGMENTS = 4;
+/** By this part of a segment the disk may fill up further each time that rows were erased. */
+const GROWTH_PART = 1 / 2;
 /** The file has a fixed size, so that it can be rewritten on a full disk. */
 const FILE_BYTES = 8192;
-
-/** Settings while the disk is nearly full: small logs free room, which is left for erasing. */
-const NEARLY_FULL: Record<string, string> = {
-  default_transaction_read_only: 'on',
-  min_wal_size: '32MB',
-  max_wal_size: '64MB',
-  checkpoint_timeout: '30s',
-};
 
 export interface Disk {
   sizeBytes: number;
@@ -27,19 +39,62 @@ export interface Disk {
 
 /** Of the disk that holds a path. */
 export function diskOf(path: string): Disk {
-  return asDisk(statfsSync(path));
+  const { blocks, bavail, bsize } = statfsSync(path);
+  return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
 
-const asDisk = ({ blocks, bavail, bsize }: { blocks: number; bavail: number; bsize: number }) => ({
-  sizeBytes: blocks * bsize,
-  freeBytes: bavail * bsize,
+/** The segments of the log, all of the size that the cluster was made with. */
+function segmentsOf(pgdata: string): string[] {
+  return readdirSync(join(pgdata, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
+}
+
+/**
+ * `roomy`: all is as usual. `full`: writes are refused. `reusing`: writes are taken although no more is free, because rows
+ * were erased, whose room in the files new rows take; or because the service has just started, which tries it.
+ */
+type State = 'roomy' | 'reusing' | 'full';
+
+/** What there is of room. */
+export interface Room extends Disk {
+  segmentBytes: number;
+  /** Of the log. */
+  segments: number;
+}
+
+/** `least` is the room that has to be left while new rows take the room of erased ones. */
+export function stateOf(room: Room, before: State, least: number): State {
+  const { sizeBytes, freeBytes, segmentBytes } = room;
+  const part = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
+  const reserve = Math.max(part, RESERVE_SEGMENTS * segmentBytes);
+  if (freeBytes >= (before === 'roomy' ? reserve : ENOUGH * reserve)) return 'roomy';
+  return before === 'reusing' && withLog(room) >= least ? 'reusing' : 'full';
+}
+
+const withLog = ({ freeBytes, segmentBytes, segments }: Room) =>
+  freeBytes + Math.min(LOG_SEGMENTS, segments) * segmentBytes;
+
+/** The room that has to be left once rows were erased: less than there is now, within bounds. */
+export function leastAfterErasing(room: Room): number {
+  const { segmentBytes } = room;
+  const least = Math.min(
+    REUSING_SEGMENTS * segmentBytes,
+    withLog(room) - GROWTH_PART * segmentBytes,
+  );
+  return Math.max(LEAST_SEGMENTS * segmentBytes, least);
+}
+
+/**
+ * Settings while the disk is nearly full. A small log leaves its room to erasing: a checkpoint is due at each segment,
+ * takes no longer than it must, and keeps none for later. Vacuum, which nothing else holds back, writes at most 16 MB/s.
+ */
+const smallLog = (segmentBytes: number): Record<string, string> => ({
+  min_wal_size: `${(2 * segmentBytes) / MIB}MB`,
+  max_wal_size: `${(2 * segmentBytes) / MIB}MB`,
+  checkpoint_completion_target: '0',
+  checkpoint_timeout: '30s',
+  autovacuum_vacuum_cost_limit: '200',
+  autovacuum_vacuum_cost_delay: '5ms',
 });
-
-/** Whether to refuse writes, given whether they are refused now. */
-function isNearlyFull({ sizeBytes, freeBytes }: Disk, isNow: boolean): boolean {
-  const reserve = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
-  return freeBytes < (isNow ? ENOUGH * reserve : reserve);
-}
 
 /**
  * Keeps PostgreSQL from filling its disk, on which it could not even start again: near the end of the room it is told to
@@ -49,8 +104,14 @@ function isNearlyFull({ sizeBytes, freeBytes }: Disk, isNow: boolean): boolean {
  * The server reads its settings from a file outside of the data folder; `reload` makes a running one read it anew.
  */
 export class DiskWatch {
-  private isFull: boolean;
+  private state: State;
+  private least: number;
+  private readonly segmentBytes: number;
   private timer: NodeJS.Timeout | undefined;
+  /** What kept the last look from succeeding. */
+  private problem: string | undefined;
+  /** For the metrics. */
+  readonly progress = { pauseMs: LOOK_EVERY_MS, succeededMs: 0 };
 
   constructor(
     private readonly pgdata: string,
@@ -58,44 +119,79 @@ export class DiskWatch {
     private readonly settings: Record<string, string>,
     private readonly told: { reload: () => void; warn: (line: string) => void },
   ) {
-    this.isFull = isNearlyFull(diskOf(pgdata), false);
-    this.write();
-    if (this.isFull) this.tell();
+    const [segment] = segmentsOf(pgdata);
+    if (!segment) throw new Error(`${pgdata} has no log (pg_wal): restore a backup`);
+    this.segmentBytes = statSync(join(pgdata, 'pg_wal', segment)).size;
+    this.least = REUSING_SEGMENTS * this.segmentBytes;
+    const isRoomy = stateOf(this.room, 'roomy', 0) === 'roomy';
+    this.state = isRoomy ? 'roomy' : stateOf(this.room, 'reusing', this.least);
+    this.write(this.state);
+    if (!isRoomy) this.tell();
   }
 
   start(): void {
-    this.timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref();
+    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref();
   }
 
   stop(): void {
     clearInterval(this.timer);
   }
 
-  private async look(): Promise<void> {
+  /** How much may be erased now: as much as one likes, a batch between two checkpoints, or nothing. */
+  get erasing(): 'free' | 'in steps' | 'impossible' {
+    if (this.state === 'roomy') return 'free';
+    return diskOf(this.pgdata).freeBytes < this.segmentBytes ? 'impossible' : 'in steps';
+  }
+
+  /** To be called when rows have been erased and vacuumed: new rows have room in the files, however full the disk is. */
+  reuse(): void {
+    this.least = leastAfterErasing(this.room);
+    if (this.state === 'full') this.enter(stateOf(this.room, 'reusing', this.least));
+  }
+
+  private get room(): Room {
+    const segments = segmentsOf(this.pgdata).length;
+    return { ...diskOf(this.pgdata), segments, segmentBytes: this.segmentBytes };
+  }
+
+  private look(): void {
     try {
-      const isFull = isNearlyFull(asDisk(await statfs(this.pgdata)), this.isFull);
-      if (isFull === this.isFull) return;
-      this.isFull = isFull;
-      this.write();
-      this.told.reload();
-      this.tell();
+      this.enter(stateOf(this.room, this.state, this.least));
+      this.progress.succeededMs = Date.now();
+      this.problem = undefined;
     } catch (error) {
       const { message }: Error = Object(error);
-      this.told.warn(`cannot watch the room on the disk of ${this.pgdata}: ${message}`);
-      this.stop();
+      if (message === this.problem) return;
+      this.problem = message;
+      this.told.warn(
+        `cannot watch the room on the disk of ${this.pgdata}, and tries again: ${message}`,
+      );
     }
   }
 
-  private tell(): void {
-    this.told.warn(
-      this.isFull
-        ? `the disk of ${this.pgdata} is nearly full: writes are refused until there is room, reads and erasing go on`
-        : `the disk of ${this.pgdata} has room again: writes are taken`,
-    );
+  private enter(state: State): void {
+    if (state === this.state) return;
+    this.write(state);
+    this.told.reload();
+    this.state = state;
+    this.tell();
   }
 
-  private write(): void {
-    const settings = { ...this.settings, ...(this.isFull && NEARLY_FULL) };
+  private tell(): void {
+    const told: Record<State, string> = {
+      full: 'is nearly full: writes are refused until there is room, reads and erasing go on',
+      reusing: 'is nearly full: writes are taken while they fit into the room of erased rows',
+      roomy: 'has room again: writes are taken',
+    };
+    this.told.warn(`the disk of ${this.pgdata} ${told[this.state]}`);
+  }
+
+  private write(state: State): void {
+    const settings = {
+      ...this.settings,
+      ...(state !== 'roomy' && smallLog(this.segmentBytes)),
+      ...(state === 'full' && { default_transaction_read_only: 'on' }),
+    };
     const lines = [`include ${quoted(`${this.pgdata}/postgresql.conf`)}`];
     for (const [name, value] of Object.entries(settings)) lines.push(`${name} = ${quoted(value)}`);
     const { O_WRONLY, O_CREAT } = constants;

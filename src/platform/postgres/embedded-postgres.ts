@@ -42,6 +42,8 @@ import { commandLine, waitForEnd, isPostmaster, serverProcesses, signal } from '
 export interface EmbeddedPostgresOptions {
   /** Made when missing. One process at a time may have it. */
   dataDir: string;
+  /** Refuses a folder without a database, and makes nothing then. */
+  mustExist?: boolean;
   /** More arguments of `postgres`, after ours and stronger: `['-c', 'fsync=off']`. */
   flags?: string[];
   /** Receives what the server writes, and what an operator should know although the start goes on. */
@@ -55,6 +57,8 @@ export interface EmbeddedPostgres {
   url: string;
   /** Where the database is: in DATA_DIR, or elsewhere when the account PostgreSQL runs as cannot enter that. */
   folder: string;
+  /** Of the disk that the database is on. */
+  disk: DiskWatch;
   /** Resolves when the server has ended for good: one that ends by itself is started again. */
   exited: Promise<void>;
   /** Ends open sessions, writes a checkpoint, gives the data folder back. May be called again. */
@@ -93,6 +97,7 @@ export async function openEmbeddedPostgres(
   const { log: report = () => {}, signal } = options;
   const log = (line: string) => report(line, 'debug');
   const warn = (line: string) => report(line, 'warn');
+  if (options.mustExist) assertDatabase(options.dataDir);
   const dataDir = usableFolder(options.dataDir);
   assertLocal(dataDir, warn);
   const releases: (() => void)[] = [];
@@ -130,7 +135,7 @@ export async function openEmbeddedPostgres(
     releases.push(() => disk.stop());
     let stopped: Promise<void> | undefined;
     const stop = () => (stopped ??= stopServer(server, pgdata, tools).finally(release));
-    return { url: serverUrl(pgdata)!, folder: pgdata, exited: server.exited, stop };
+    return { url: serverUrl(pgdata)!, folder: pgdata, disk, exited: server.exited, stop };
   } catch (error) {
     release();
     throw error;
@@ -160,6 +165,20 @@ function isListening({ port, socketFolder }: Postmaster): Promise<boolean> {
   return new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
   }).finally(() => socket.destroy());
+}
+
+/** @throws Error when the folder holds no database. One that we may not look into passes: its use says why. */
+function assertDatabase(dataDir: string): void {
+  const path = absolute(dataDir);
+  try {
+    if (statSync(join(path, 'pgdata', 'PG_VERSION'), { throwIfNoEntry: false })) return;
+  } catch {
+    return;
+  }
+  throw new Error(
+    `there is no database in ${path} (DATA_DIR): set DATA_DIR, or DATABASE_URL, as for the service; ` +
+      'only npm start and npm run restore make a database',
+  );
 }
 
 function usableFolder(dataDir: string): string {

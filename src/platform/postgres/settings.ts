@@ -26,6 +26,8 @@ const FIXED = {
   max_connections: '200',
   // vacuum keeps up with ingest: the default pace is meant for disks of 2005
   autovacuum_vacuum_cost_limit: '2000',
+  // a checkpoint would write a file for them, and PostgreSQL ends when the disk has no room for that file
+  max_active_replication_origins: '0',
   password_encryption: 'scram-sha-256',
   unix_socket_permissions: '0700',
   timezone: 'UTC',

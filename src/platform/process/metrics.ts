@@ -41,3 +41,10 @@ export const showNumbers = (
         this.set({ [label]: value }, number);
     },
   });
+
+/** What does not change while the process runs, as labels. Of workers that are the same, one is shown. */
+export const showInfo = (name: string, help: string, labels: Record<string, string>) =>
+  new Gauge({ ...shown(name, help), labelNames: Object.keys(labels), aggregator: 'max' }).set(
+    labels,
+    1,
+  );

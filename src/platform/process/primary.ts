@@ -26,9 +26,12 @@ export function answer(about: string, by: Answer): void {
   answers.set(about, by);
 }
 
-/** Asks the process that keeps the state for all workers. A worker ends with its primary, and its questions with it. */
+/**
+ * Asks the process that keeps the state for all workers. Undefined when it has no answer registered. A worker ends with its
+ * primary, and its questions with it.
+ */
 export async function ask<T>(about: string, value?: unknown): Promise<T> {
-  if (!cluster.isWorker) return (await answers.get(about)!(value as never)) as T;
+  if (!cluster.isWorker) return (await answers.get(about)?.(value as never)) as T;
   return new Promise((resolve) => {
     const id = ++questions;
     waiting.set(id, resolve as (value: unknown) => void);
@@ -41,7 +44,7 @@ export function answerWorkers(): void {
   cluster.on('message', (worker, message: Message) => {
     if (message?.skein !== 'question') return;
     const { id, about, value: asked } = message;
-    void Promise.resolve(answers.get(about)!(asked as never)).then((value) => {
+    void Promise.resolve(answers.get(about)?.(asked as never)).then((value) => {
       if (worker.isConnected())
         worker.send({ skein: 'answer', id, about, value } satisfies Message);
     });

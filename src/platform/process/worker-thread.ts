@@ -215,7 +215,7 @@ function replyTo(answer: () => unknown): Reply<unknown> {
 
 /** The compiled file beside the module at `url`. Tests run the sources, and their threads the build. */
 export const threadFile = (name: string, url: string): URL =>
-  new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?=[^/]+\/[^/]+$)/, '/dist/src/') : url);
+  new URL(name, url.endsWith('.ts') ? url.replace(/\/src\/(?!.*\/src\/)/, '/dist/src/') : url);
 
 /** Time of keys, which comes back as it passes. */
 export class Budgets {

@@ -1,6 +1,8 @@
 import 'reflect-metadata';
 import { stat } from 'node:fs/promises';
 import { command, withDatabase } from './command.js';
+import { assertSchemaKnown } from '../../platform/database/schema-state.js';
+import { config } from '../../platform/config/process-config.js';
 import { backup } from '../../platform/backup/backup.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
@@ -18,6 +20,7 @@ await command(async () => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => interrupted.abort(new Error(`${signal}: no backup was made`)));
   await withDatabase(async (dataSource) => {
+    await assertSchemaKnown(dataSource, config);
     const progress = new Progress('backup');
     const header = await withClient(dataSource, (client) =>
       backup(client, file, { progress, signal: interrupted.signal }),

@@ -1,6 +1,9 @@
+import { resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
+import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { InvalidSetting } from '../../platform/config/config.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
+import { schemaState } from '../../platform/database/schema-state.js';
 import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
 import { config } from '../../platform/config/process-config.js';
@@ -20,19 +23,26 @@ export async function command(work: () => Promise<void>): Promise<void> {
 export function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isExplained =
-    error.constructor === Error || error instanceof InvalidSetting || error instanceof FolderInUse;
+    error.constructor === Error ||
+    [InvalidSetting, FolderInUse, DamagedBackup].some((known) => error instanceof known);
   return isExplained ? error.message : error.stack!;
 }
 
 /**
  * Runs a command on the database the settings name: an external one, the embedded one opened for the command alone, or
- * the embedded one of a service that runs.
+ * the embedded one of a service that runs. What is not there it makes only as far as the command is meant to: a mistyped
+ * setting must not lead to a new, empty database.
  */
-export async function withDatabase(work: (dataSource: DataSource) => Promise<void>): Promise<void> {
-  const postgres = await openPostgres(config).catch(reachRunning);
+export async function withDatabase(
+  work: (dataSource: DataSource) => Promise<void>,
+  { makes = 'nothing' }: { makes?: 'nothing' | 'tables' | 'database' } = {},
+): Promise<void> {
+  const mustExist = makes !== 'database';
+  const postgres = await openPostgres(config, { mustExist }).catch(reachRunning);
   try {
     const dataSource = await connect(postgres.url, UNLIMITED_SESSION);
     try {
+      if (makes === 'nothing' && !(await schemaState(dataSource)).hasTables) throw noTables();
       await work(dataSource);
     } finally {
       await dataSource.destroy();
@@ -40,6 +50,15 @@ export async function withDatabase(work: (dataSource: DataSource) => Promise<voi
   } finally {
     await postgres.stop();
   }
+}
+
+function noTables(): Error {
+  const [where, name] = config.databaseUrl
+    ? ['the database that DATABASE_URL names', 'DATABASE_URL']
+    : [`the database in ${resolve(config.dataDir)} (DATA_DIR)`, 'DATA_DIR'];
+  return new Error(
+    `${where} has no tables of Skein: set ${name} as for the service; npm start and npm run migrate make the tables`,
+  );
 }
 
 /** The data folder is never opened twice: while another process has it, its server is used. */
@@ -59,7 +78,7 @@ export function askForReload(): number {
   const pid = config.databaseUrl ? undefined : folderHolder(config.dataDir, 'main.js');
   if (pid === undefined || process.platform === 'win32')
     throw new Error(
-      'no service with an embedded database can be seen here on this DATA_DIR: ' +
+      `no service with an embedded database can be seen here on ${resolve(config.dataDir)} (DATA_DIR): ` +
         'send SIGHUP to the process of the service (kill -HUP, docker kill --signal HUP, systemctl reload)',
     );
   process.kill(pid, 'SIGHUP');

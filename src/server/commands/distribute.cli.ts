@@ -1,15 +1,19 @@
 import 'reflect-metadata';
 import { command, withDatabase } from './command.js';
+import { config } from '../../platform/config/process-config.js';
 import { distribute } from '../../platform/database/distribute.js';
 import { changingSchema, migrate } from '../../platform/database/migrate.js';
 
 // npm run distribute: spreads the tables over the nodes of a Citus cluster, by project.
 await command(() =>
-  withDatabase(async (dataSource) => {
-    await migrate(dataSource);
-    const tables = await changingSchema(dataSource, distribute);
-    const what =
-      tables.length > 0 ? `distributed: ${tables.join(', ')}` : 'every table is distributed';
-    process.stdout.write(`${what}\n`);
-  }),
+  withDatabase(
+    async (dataSource) => {
+      await migrate(dataSource, config);
+      const tables = await changingSchema(dataSource, distribute);
+      const what =
+        tables.length > 0 ? `distributed: ${tables.join(', ')}` : 'every table is distributed';
+      process.stdout.write(`${what}\n`);
+    },
+    { makes: 'tables' },
+  ),
 );

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { command } from './command.js';
-import { isProjectId } from '../../platform/http/dto.js';
+import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { addressOf } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { type Format, FORMATS, importFile } from '../../doors/import/import.js';
@@ -27,7 +27,7 @@ await command(async () => {
   const [format = '', file, ...others] = positionals;
   if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);
   const { project, url = addressOf(config) } = values;
-  if (!isProjectId(project)) throw new Error('--project must be <entity>/<project>');
+  if (!isProjectId(project)) throw new Error(`--project ${PROJECT_ID_RULE}`);
   if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
   const service = new Service(url, config.apiKey, project);
   const began = performance.now();

@@ -143,7 +143,7 @@ async function run(): Promise<void> {
     command !== undefined && Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (!chosen) throw new Error(USAGE);
   await withDatabase(async (dataSource) => {
-    await migrate(dataSource);
+    await migrate(dataSource, config);
     const database = new Database(dataSource, config);
     await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)), database);
   });

@@ -1,12 +1,16 @@
 import 'reflect-metadata';
 import { command, withDatabase } from './command.js';
+import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 
 // npm run migrate: brings the schema to the newest migration, as a start does too.
 await command(() =>
-  withDatabase(async (dataSource) => {
-    const done = await migrate(dataSource);
-    const what = done.length > 0 ? `migrated: ${done.join(', ')}` : 'the schema is up to date';
-    process.stdout.write(`${what}\n`);
-  }),
+  withDatabase(
+    async (dataSource) => {
+      const done = await migrate(dataSource, config);
+      const what = done.length > 0 ? `migrated: ${done.join(', ')}` : 'the schema is up to date';
+      process.stdout.write(`${what}\n`);
+    },
+    { makes: 'tables' },
+  ),
 );

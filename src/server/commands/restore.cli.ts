@@ -1,10 +1,11 @@
 import 'reflect-metadata';
+import { dataSourceOptions } from '../../../ormconfig.js';
 import { command, withDatabase } from './command.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
 import { openBackup, restore } from '../../platform/backup/restore.js';
-import { prepareSchema } from '../../platform/backup/schema.js';
+import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 
 const USAGE = `npm run restore -- FILE
 
@@ -14,15 +15,19 @@ await command(async () => {
   const [file, ...others] = process.argv.slice(2);
   if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
   const backup = await openBackup(file);
-  await withDatabase(async (dataSource) => {
-    await prepareSchema(dataSource, backup.header.schema);
-    const progress = new Progress('restore');
-    await withClient(dataSource, (client) => restore(client, backup, progress));
-    await migrate(dataSource);
-    const rows = backup.header.tables.reduce((sum, table) => sum + table.rows, 0);
-    process.stdout.write(
-      `restored ${rows} rows of ${backup.header.tables.length} tables, ${progress.summary()}, ` +
-        `as they were on ${backup.header.created_at}\n`,
-    );
-  });
+  assertRestorable(backup.header.schema, { options: dataSourceOptions('') }); // before a database is made for it
+  await withDatabase(
+    async (dataSource) => {
+      await prepareSchema(dataSource, backup.header.schema);
+      const progress = new Progress('restore');
+      await withClient(dataSource, (client) => restore(client, backup, progress));
+      await migrate(dataSource);
+      const rows = backup.header.tables.reduce((sum, table) => sum + table.rows, 0);
+      process.stdout.write(
+        `restored ${rows} rows of ${backup.header.tables.length} tables, ${progress.summary()}, ` +
+          `as they were on ${backup.header.created_at}\n`,
+      );
+    },
+    { makes: 'database' },
+  );
 });

@@ -1,4 +1,5 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
 const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;
@@ -10,7 +11,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
  * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
  * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent. For the migration check only.
  */
-@Entity('calls')
+@ProjectTable('calls', { rows: 'data', counted: null })
 @Index('calls_started_idx', ['projectId', 'startedAt', 'id'])
 @Index('calls_trace_idx', ['projectId', 'traceId'])
 @Index('calls_parent_idx', ['projectId', 'parentId'], { where: 'parent_id IS NOT NULL' })
@@ -27,6 +28,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 })
 @Index('calls_running_idx', ['projectId', 'startedAt', 'id'], { where: 'ended_at IS NULL' })
 @Index('calls_root_latency_idx', { synchronize: false })
+@Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -61,6 +63,9 @@ export class Call {
   @Column('json', { name: 'otel_dump', nullable: true }) otelDump!: unknown;
   /** Messages that came in log records; then what the span itself says is in the columns behind. */
   @Column('jsonb', { nullable: true }) logged!: unknown;
+  /** The provider's id of the response that the call tells of, read when the end was stored. */
+  @Column({ type: 'text', name: 'response_id', nullable: true, collation: 'C' }) responseId!:
+    string | null;
   /** When the last of them came that waited for the span. */
   @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;
   @Column('json', { name: 'own_inputs', nullable: true }) ownInputs!: unknown;

@@ -1,14 +1,19 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
-import { ApiProduces } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import {
+  ApiEmptyResponse,
+  ApiJsonLines,
+  ApiJsonResponse,
+} from '../../platform/http/api-answers.js';
 import { heldAnswer } from '../../platform/http/body-budget.js';
 import { BodyText, bodyTextOf } from '../../platform/http/body.guard.js';
 import { callerOf } from '../../platform/http/caller-of.js';
-import { JSON_LINES, jsonArray, jsonLines } from '../../platform/http/json-rows.js';
+import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
+import { CallAnswerDto, CallDto, CallsAnswerDto } from './call.dto.js';
 import {
   CallEndBodyDto,
   CallReadDto,
@@ -40,6 +45,7 @@ export class CallsController {
 
   /** Records the end of a call. May be repeated and may come before the start. */
   @Operation('call/end', 'writer')
+  @ApiEmptyResponse()
   async end(
     @Body() { end }: CallEndBodyDto,
     @BodyText() text: string,
@@ -65,14 +71,14 @@ export class CallsController {
 
   /** One call by its id; `{"call": null}` when there is none. */
   @Operation('call/read', 'reader')
-  @ApiJsonResponse({ schema: { example: { call: null } } })
+  @ApiJsonResponse({ type: CallAnswerDto })
   async read(@Body() query: CallReadDto, @Req() request: Request): Promise<string> {
     return heldAnswer(request, `{"call":${(await this.calls.read(query)) ?? 'null'}}`);
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */
   @Operation('calls/stream_query', 'reader')
-  @ApiProduces(JSON_LINES)
+  @ApiJsonLines(CallDto)
   async streamQuery(
     @Body() query: CallsQueryDto,
     @Req() request: Request,
@@ -82,6 +88,7 @@ export class CallsController {
 
   /** The same calls as one JSON object. */
   @Operation('calls/query', 'reader')
+  @ApiOkResponse({ type: CallsAnswerDto })
   async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.calls.stream(query), request, 'calls');
   }
@@ -89,6 +96,7 @@ export class CallsController {
   /** Sets the display name of a call, also of one whose start is still on its way. */
   @Operation('call/update', 'writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async update(@Body() body: CallUpdateDto): Promise<object> {
     await this.calls.update(body);
     return {};

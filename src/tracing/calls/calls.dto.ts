@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayNotEmpty,
@@ -13,27 +13,30 @@ import {
   ValidateNested,
 } from 'class-validator';
 import {
+  ANY_JSON,
   AnyJson,
   IsAfter,
   IsDateTime,
   IsId,
   IsIdList,
   IsJsonObject,
-  IsOptionalId,
+  IsLongText,
   IsOptionalWire,
   IsProjectId,
   IsText,
   IsTextList,
+  IsThreadId,
   MAX_INT,
+  MAX_THREAD_BYTES,
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
+import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { Position } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
 
-const MAX_NAME = 1024;
-const MAX_EXCEPTION = 1024 * 1024;
+export const MAX_NAME = 1024;
 const MAX_LISTED = 1000;
 /** Items of one `/call/upsert_batch`. */
 export const MAX_BATCH = 10_000;
@@ -67,14 +70,14 @@ export class CallStartDto {
   /** When absent: the trace of the stored parent, else a new one. */
   @IsOptional() @IsId() trace_id?: string | null;
   @IsOptional() @IsId() parent_id?: string | null;
-  @IsOptionalId() thread_id?: string | null;
+  @IsThreadId() thread_id?: string | null;
   /** Equal to `id` for a turn call. */
-  @IsOptionalId() turn_id?: string | null;
+  @IsThreadId() turn_id?: string | null;
   /** An OpenTelemetry span, kept as sent; reads show it as `attributes.otel_span`. */
   @IsOptional() @IsJsonObject() otel_dump?: object | null;
   /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
-  @IsOptionalWire() @IsText(256) [WIRE.runId]?: string | null;
+  @IsOptionalWire() @IsText(MAX_NAME) [WIRE.runId]?: string | null;
   @IsOptionalWire()
   @IsInt()
   @Min(0)
@@ -102,9 +105,10 @@ export class CallEndDto {
   /** Any JSON value. */
   @IsOptional()
   @AnyJson()
-  @ApiProperty({ nullable: true, type: 'object', additionalProperties: true })
+  @ApiProperty(ANY_JSON)
   output?: unknown;
-  @IsOptional() @IsText(MAX_EXCEPTION) exception?: string | null;
+  /** Over 1,048,576 characters it is cut, and says so at its end. */
+  @IsOptional() @IsLongText() exception?: string | null;
   @IsOptionalWire()
   @IsInt()
   @Min(0)
@@ -128,23 +132,27 @@ export class UpsertBatchDto {
   batch!: unknown[];
 }
 
+@ApiExtraModels(CallStartedDto, RefusalDto)
 export class UpsertBatchAnswerDto {
   /** In the order of the batch: `{id, trace_id}` of a start, `{}` of an end, `{error:{code,detail}}` of a bad item. */
-  @ApiProperty({ type: 'array', items: { type: 'object' } })
+  @ApiProperty({
+    type: 'array',
+    items: {
+      oneOf: [
+        { $ref: getSchemaPath(CallStartedDto) },
+        { type: 'object', maxProperties: 0, additionalProperties: false },
+        { $ref: getSchemaPath(RefusalDto) },
+      ],
+    },
+  })
   res!: object[];
 }
 
-/** Whole calls: the fields of a start and of an end in one object each. Each is judged by itself. */
+/** Whole calls: the fields of a start and of an end in one object each. */
 export class CallsCompleteDto {
   @IsArray()
   @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
   batch!: unknown[];
-}
-
-export class CallsCompleteAnswerDto {
-  /** The calls that were refused, by their place in the batch; absent when there are none. */
-  @ApiPropertyOptional({ type: 'array', items: { type: 'object' } })
-  errors?: object[];
 }
 
 export class CallReadDto {
@@ -161,7 +169,7 @@ export class CallReadDto {
 export class CallUpdateDto {
   @IsProjectId() project_id!: string;
   @IsId() call_id!: string;
-  /** Null takes the name away. */
+  /** Null or `""` takes the name away. */
   @IsOptional() @IsText(MAX_NAME) display_name?: string | null;
 }
 
@@ -183,11 +191,11 @@ export class CallsFilterDto {
   @IsOptionalList(256) parent_ids?: string[] | null;
   @IsOptionalList(256) trace_ids?: string[] | null;
   @IsOptionalList(256) call_ids?: string[] | null;
-  @IsOptionalList(256) thread_ids?: string[] | null;
-  @IsOptionalList(256) turn_ids?: string[] | null;
+  @IsOptionalList(MAX_THREAD_BYTES) thread_ids?: string[] | null;
+  @IsOptionalList(MAX_THREAD_BYTES) turn_ids?: string[] | null;
   @IsOptional() @IsBoolean() trace_roots_only?: boolean | null;
   @IsOptionalList(256) [WIRE.userIds]?: string[] | null;
-  @IsOptionalList(256) [WIRE.runIds]?: string[] | null;
+  @IsOptionalList(MAX_NAME) [WIRE.runIds]?: string[] | null;
 }
 
 export class CallsQueryDto extends PageDto {

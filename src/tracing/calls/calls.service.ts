@@ -3,7 +3,15 @@ import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { ApiError, assertNone, invalidRequest, refusal } from '../../platform/errors.js';
+import {
+  ApiError,
+  assertNone,
+  assertNoneRefused,
+  invalidRequest,
+  type Refusal,
+  refusal,
+} from '../../platform/errors.js';
+import { isObject } from '../../platform/json/is-object.js';
 import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { assertValid, unknownMembers } from '../../platform/http/validation.js';
@@ -16,7 +24,6 @@ import type { Sql } from '../../platform/query/sql.js';
 import {
   CallEndDto,
   type CallReadDto,
-  type CallsCompleteAnswerDto,
   type CallsDeleteDto,
   type CallsDeletedDto,
   CallsFilterDto,
@@ -48,6 +55,7 @@ import {
   keyOf,
   mergedByCall,
 } from './ingest/calls.writer.js';
+import { cutException, mend } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
 
 /** The answer to one item of a batch. */
@@ -95,28 +103,20 @@ export class CallsService {
     return this.storeItems(items, caller);
   }
 
-  /** Stores what is good of calls of one project that have ended. */
-  async complete(
-    batch: unknown[],
-    text: string,
-    projectId: string,
-    caller: Caller,
-  ): Promise<CallsCompleteAnswerDto> {
+  /** Stores what is good of calls of one project that have ended. @throws ApiError of those that were refused */
+  async complete(batch: unknown[], text: string, projectId: string, caller: Caller): Promise<void> {
     assertBatchSize(batch);
     const found = textsIn(text, { batch: [CALL_SHAPE] })!.batch!;
     const items = await inTurns(batch, (call, i) => checkedCall(call, found[i], caller, projectId));
-    const answers = await this.storeItems(items, caller);
-    const errors = answers.flatMap((answer, i) =>
-      'error' in answer ? [{ index: i, ...answer.error }] : [],
-    );
-    return errors.length > 0 ? { errors } : {};
+    assertNoneRefused(batch, await this.storeItems(items, caller));
   }
 
   /** Stores what is good of whole calls, which run when they have no `ended_at`, and answers each in its place. */
   async storeCalls(calls: readonly WholeCall[], caller: Caller): Promise<ItemAnswer[]> {
-    const items = await inTurns(calls, ({ call, documents }) =>
-      checkedCall(call, documents, caller),
-    );
+    const items = await inTurns(calls, ({ call, documents, responseId }) => {
+      const item = checkedCall(call, documents, caller);
+      return 'error' in item ? item : { ...item, responseId: responseId ?? null };
+    });
     return this.storeItems(items, caller);
   }
 
@@ -228,7 +228,7 @@ export class CallsService {
   async update({ project_id, call_id, display_name }: CallUpdateDto): Promise<void> {
     // It may wait for a lock on the call, and writes of many calls must not wait for it.
     await this.database.long(
-      () => this.database.query(updateQuery(project_id, call_id, display_name ?? null)),
+      () => this.database.query(updateQuery(project_id, call_id, display_name || null)),
       STATEMENT_MS.write,
     );
     this.database.note(project_id, 'calls');
@@ -262,12 +262,15 @@ interface Item {
   start?: CallStartDto;
   end?: CallEndDto;
   documents: Documents | undefined;
+  responseId?: string | null;
 }
 
 /** A call of another feature. Its documents are JSON no deeper than `MAX_DEPTH`, and no summary with `status_counts`. */
 export interface WholeCall {
   call: object;
   documents: Documents;
+  /** The provider's id of the response whose usage the summary tells. */
+  responseId?: string | null;
 }
 
 /** A stored call. Missing values are null; those of the end are absent while the call runs. */
@@ -283,8 +286,6 @@ const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const
 const END_SHAPE = { summary: true, output: true } as const;
 const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
-
-type Refusal = ReturnType<typeof refusal>;
 
 function assertBatchSize({ length }: unknown[]): void {
   if (length > MAX_BATCH)
@@ -302,6 +303,7 @@ function checkedItem(
     if (mode !== 'start' && mode !== 'end')
       throw invalidRequest([{ path: 'mode', message: 'must be "start" or "end"' }]);
     const body = req?.[mode];
+    mend(body);
     assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
     caller.assertReaches((body as CallEndDto).project_id);
     if (found instanceof TooDeep) throw found;
@@ -320,6 +322,7 @@ function checkedCall(
   projectId?: string,
 ): Item | Refusal {
   try {
+    mend(call);
     assertValid(CallStartDto, call);
     const start = call as CallStartDto;
     const hasEnded = projectId !== undefined || Object.hasOwn(start, 'ended_at');
@@ -337,10 +340,10 @@ function checkedCall(
 /** The write of an item, null for a refused one. */
 function writeOf(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
-  const { start, end, documents } = item;
+  const { start, end, documents, responseId } = item;
   if (!start) return endWrite(end!, documents);
   const first = startWrite(start, documents, caller, traces);
-  return end ? joined(first, endWrite(end, documents)) : first;
+  return end ? joined(first, endWrite(end, documents, responseId)) : first;
 }
 
 /** The trace of a start that names none. */
@@ -413,7 +416,11 @@ function startWrite(
   };
 }
 
-function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite {
+function endWrite(
+  end: CallEndDto,
+  documents: Documents | undefined,
+  responseId = responseOf(end),
+): CallWrite {
   const summary = storable(documents?.summary);
   const output = storable(documents?.output);
   return {
@@ -421,11 +428,12 @@ function endWrite(end: CallEndDto, documents: Documents | undefined): CallWrite 
     id: end.id,
     end: {
       ended_at: end.ended_at,
-      exception: end.exception,
+      exception: end.exception && cutException(end.exception),
       run_step_end: end[WIRE.runStepEnd]?.toString(),
       end_started_at: end.started_at,
       end_trace_id: end.trace_id,
       has_descendant_error: String(hasDescendantError(end.summary)),
+      response_id: responseId && IS_RESPONSE_ID.test(responseId) ? responseId : null,
       summary,
       output,
     },
@@ -438,6 +446,16 @@ const storable = (document: string | undefined) => (document === 'null' ? null :
 
 const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
   documents.some((document) => document && hasOpaqueEscapes(document));
+
+/** Ids of all providers; others are not looked up. */
+const IS_RESPONSE_ID = /^[!-~]{1,256}$/;
+
+/** The provider's id of an output that is its response, where the summary tells its usage. */
+function responseOf({ output, summary }: CallEndDto): string | null {
+  const { usage } = (summary ?? {}) as { usage?: unknown };
+  if (!isObject(usage) || !isObject(output) || !isObject(output['usage'])) return null;
+  return typeof output['id'] === 'string' ? output['id'] : null;
+}
 
 /** `summary.status_counts.error > 0`. */
 function hasDescendantError(summary: CallEndDto['summary']): boolean {

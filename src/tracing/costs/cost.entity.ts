@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** What a project pays for one token of a model, from a date on. `numeric` is exact: the driver hands it out as text. For the migration check only. */
-@Entity('costs')
+@ProjectTable('costs', { rows: 'data', counted: {} })
 @Index('costs_llm_idx', ['projectId', 'llmId', 'effectiveDate', 'id'])
 export class Cost {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

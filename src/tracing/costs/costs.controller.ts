@@ -3,7 +3,7 @@ import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { BodyText } from '../../platform/http/body.guard.js';
 import { callerOf } from '../../platform/http/caller-of.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
@@ -11,6 +11,7 @@ import {
   CostExplainDto,
   CostsCreatedDto,
   CostsCreateDto,
+  CostsExplainedDto,
   CostsFoundDto,
   CostsPurgeDto,
   CostsQueryDto,
@@ -38,6 +39,7 @@ export class CostsController {
   /** Deletes the price records of a project that a query holds for. */
   @Operation('purge', 'writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
     await this.costs.purge(body, callerOf(request));
     return {};
@@ -45,9 +47,7 @@ export class CostsController {
 
   /** Explains what calls cost: tokens × unit price = total by call and model, the record that was used, and why it won. */
   @Operation('explain', 'reader')
-  @ApiJsonResponse({
-    description: 'One entry a call, in the order asked for, with one entry a model.',
-  })
+  @ApiJsonResponse({ type: CostsExplainedDto })
   explain(@Body() body: CostExplainDto): Promise<string> {
     return this.costs.explain(body);
   }

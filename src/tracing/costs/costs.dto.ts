@@ -1,4 +1,4 @@
-import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { ArrayNotEmpty, IsNumber, IsOptional, Max, Min } from 'class-validator';
 import {
   IsDateTime,
@@ -66,16 +66,17 @@ export class CostsQueryDto extends PageDto {
 
 /** A stored record. With `fields`, only those. */
 export class CostRecordDto {
-  id!: string;
-  llm_id!: string;
-  prompt_token_cost!: number;
-  completion_token_cost!: number;
-  prompt_token_cost_unit!: string;
-  completion_token_cost_unit!: string;
-  @IsDateTime() effective_date!: string;
-  provider_id!: string;
-  cache_read_input_token_cost!: number | null;
-  cache_creation_input_token_cost!: number | null;
+  id?: string;
+  llm_id?: string;
+  prompt_token_cost?: number;
+  completion_token_cost?: number;
+  prompt_token_cost_unit?: string;
+  completion_token_cost_unit?: string;
+  @ApiPropertyOptional({ type: 'string', format: 'date-time' })
+  effective_date?: string;
+  provider_id?: string;
+  cache_read_input_token_cost?: number | null;
+  cache_creation_input_token_cost?: number | null;
 }
 
 export class CostsFoundDto {
@@ -93,4 +94,75 @@ export class CostExplainDto {
   @ArrayNotEmpty()
   @IsIdList(MAX_EXPLAINED)
   call_ids!: string[];
+}
+
+/** Which record was used; null where none was: what the tokens cost is unknown then, not 0. */
+export class PriceUsedDto {
+  id!: string | null;
+  pricing_level!: 'project' | 'builtin' | 'unpriced';
+  /** When the record came into force; null where a built-in one does not say. */
+  effective_date!: string | null;
+  provider_id!: string | null;
+}
+
+/** What a model cost in a call. Null is what is unknown: a price, a total, a number of requests. */
+export class CallCostDto extends PriceUsedDto {
+  prompt_tokens!: number;
+  completion_tokens!: number;
+  cache_read_input_tokens!: number;
+  cache_creation_input_tokens!: number;
+  requests!: number | null;
+  /** Of one token. */
+  prompt_token_cost!: number | null;
+  completion_token_cost!: number | null;
+  cache_read_input_token_cost!: number | null;
+  cache_creation_input_token_cost!: number | null;
+  prompt_token_cost_unit!: string | null;
+  completion_token_cost_unit!: string | null;
+  prompt_tokens_total_cost!: number | null;
+  completion_tokens_total_cost!: number | null;
+  cache_read_input_tokens_total_cost!: number | null;
+  cache_creation_input_tokens_total_cost!: number | null;
+  /** Null where a part is unknown, and where the units differ. */
+  total_cost!: number | null;
+}
+
+/** The tokens of one kind. Null is what is unknown. */
+export class CostTermDto {
+  kind!:
+    | 'prompt_tokens'
+    | 'completion_tokens'
+    | 'cache_read_input_tokens'
+    | 'cache_creation_input_tokens';
+  tokens!: number;
+  unit_price!: number | null;
+  unit!: string | null;
+  total!: number | null;
+  /** The same in words. */
+  text!: string;
+}
+
+export class ModelExplainedDto {
+  llm_id!: string;
+  terms!: CostTermDto[];
+  total_cost!: number | null;
+  unit!: string | null;
+  record!: PriceUsedDto | null;
+  pricing_level!: 'project' | 'builtin' | 'unpriced';
+  /** Why this record was used. */
+  why!: string;
+}
+
+export class CallExplainedDto {
+  id!: string;
+  op_name!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) started_at!: string;
+  models!: ModelExplainedDto[];
+}
+
+export class CostsExplainedDto {
+  /** In the order asked for. */
+  calls!: CallExplainedDto[];
+  /** The ids of calls that are not there. */
+  not_found!: string[];
 }

@@ -1,4 +1,11 @@
-import { column, type Columns, orderBy, page, select, wireTime } from '../../platform/query/columns.js';
+import {
+  column,
+  type Columns,
+  orderBy,
+  page,
+  select,
+  wireTime,
+} from '../../platform/query/columns.js';
 import { compile } from '../../platform/query/expression.js';
 import { allOf, isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../visible-calls.js';
@@ -68,7 +75,7 @@ export const purgeQuery = (request: CostsPurgeDto) =>
 export const usageQuery = (projectId: string, callIds: readonly string[]) => sql`
   SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
-    ${pricesOfCall(projectId)} AS records
+    skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, ${pricesOfCall(projectId)} AS records
   FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 

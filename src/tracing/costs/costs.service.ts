@@ -32,10 +32,12 @@ import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import {
   KINDS,
+  modelsOf,
+  type ModelUsage,
+  pricedAs,
   type PricedUsage,
-  pricedUsage,
+  type Pricing,
   type PriceName,
-  type PriceRecord,
   PRICES,
   totalOf,
 } from './price.js';
@@ -43,6 +45,7 @@ import { PriceBook } from './price-book.js';
 import type { Tokens } from '../usage.js';
 
 /** For the calls, which are answered with their costs. */
+export { CallCostDto } from './costs.dto.js';
 export { costsOfSummary } from './price.js';
 export { pricesOfCall } from './prices.query.js';
 
@@ -54,16 +57,21 @@ const MAX_SCALE = 40;
 /** Characters of a price; a number of millions of them takes minutes to read. */
 const MAX_SPELLING = 100;
 
-/** The usage of a call as it was sent, and the project's records that price it, as `pricesOfCall` answers them. */
-export interface Priceable {
-  started_at: string;
+/** The usage of a call as it was sent, how it is to be read, and how it is priced. */
+export interface Priceable extends Pricing {
   usage: unknown;
-  records: Record<string, PriceRecord | null> | null;
+  /** `skein_counts_gross` */
+  is_gross: boolean;
 }
 
 interface CallUsage extends Priceable {
   id: string;
   op_name: string;
+}
+
+/** What a call says of a model, with a number of requests. */
+export interface CountedUsage extends ModelUsage {
+  requests: number;
 }
 
 /** What a call spent on a model. A cost is null where it is unknown. */
@@ -151,16 +159,22 @@ export class CostsService {
     return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
-  /** What a call spent, by model. An entry that does not count its requests is one. */
-  spendings({ usage, records, started_at }: Priceable): Map<string, Spending> {
-    const models = pricedUsage(usage, records ?? {}, new Date(started_at));
+  /** What a call says that it spent, by model. An entry that does not count its requests is one. */
+  usage({ usage, is_gross }: Priceable): Map<string, CountedUsage> {
     return new Map(
-      models.map((model) => {
-        const costs = KINDS.map((kind) => [kind[0], costOf(model, kind)]);
-        const { llmId, requests, tokens } = model;
-        return [llmId, { requests: requests ?? 1, tokens, costs: Object.fromEntries(costs) }];
-      }),
+      modelsOf(usage, is_gross).map((model) => [
+        model.llmId,
+        { ...model, requests: model.requests ?? 1 },
+      ]),
     );
+  }
+
+  /** What a call spent on a model. */
+  spending(model: CountedUsage, pricing: Pricing): Spending {
+    const priced = pricedAs(model, pricing);
+    const costs = KINDS.map((kind) => [kind[0], costOf(priced, kind)]);
+    const { requests, tokens } = model;
+    return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
   }
 }
 
@@ -168,9 +182,11 @@ export class CostsService {
 const costOf = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
   model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0]) ? Decimal.zero : totalOf(model, kind);
 
-function explained({ id, op_name, started_at, usage, records }: CallUsage): string {
-  const priced = pricedUsage(usage, records ?? {}, new Date(started_at));
-  const models = priced.map((model) => explanation(model, started_at));
+function explained(call: CallUsage): string {
+  const { id, op_name, started_at } = call;
+  const models = modelsOf(call.usage, call.is_gross).map((model) =>
+    explanation(pricedAs(model, call), started_at),
+  );
   return printed({ id, op_name, started_at, models });
 }
 

@@ -25,11 +25,22 @@ export interface PriceRecord extends Record<PriceName, string | null> {
   completion_token_cost_unit: string;
 }
 
-/** One model of one call. `price` is null for a model that neither the project nor the library has a price for. */
-export interface PricedUsage extends UsageRead {
+/** What a call says of one model. */
+export interface ModelUsage extends UsageRead {
   llmId: string;
   requests: number | null;
+}
+
+/** `price` is null for a model that neither the project nor the library has a price for. */
+export interface PricedUsage extends ModelUsage {
   price: Price | null;
+}
+
+/** How the usage of a call is to be read and priced; `records` has its keys as PostgreSQL can hold them. */
+export interface Pricing {
+  /** The project's records in force when the call started, which PostgreSQL has picked. */
+  records: Readonly<Record<string, PriceRecord | null>> | null;
+  started_at: string;
 }
 
 /** The kinds of tokens, each with its price and its total. */
@@ -54,25 +65,23 @@ const MAX_MODELS = 1000;
 /** Characters; no record has a longer name, and the library takes long to compare one. */
 const MAX_NAME = 256;
 
-/**
- * The models of a call's usage, the first 1000 of them, with the price in force when the call started: the project's
- * record, which PostgreSQL has picked, or else the built-in one. `records` has its keys as PostgreSQL can hold them.
- */
-export function pricedUsage(
-  usage: unknown,
-  records: Readonly<Record<string, PriceRecord | null>>,
-  startedAt: Date,
-): PricedUsage[] {
+/** The models of a call's usage, the first 1000 of them. `isGross` as `readUsage` takes it. */
+export function modelsOf(usage: unknown, isGross: boolean): ModelUsage[] {
   if (!isObject(usage)) return [];
   const models = Object.entries(usage).slice(0, MAX_MODELS);
-  return models.flatMap(([llmId, entry]) => {
-    if (!isObject(entry)) return [];
-    const read = readUsage(entry);
-    const key = storable(llmId);
-    const record = Object.hasOwn(records, key) ? records[key] : null;
-    const price = record ? recordPrice(record) : libraryPrice(llmId, startedAt, read.tokens);
-    return [{ llmId, ...read, requests: requestsOf(entry), price }];
-  });
+  return models.flatMap(([llmId, entry]) =>
+    isObject(entry) ? [{ llmId, ...readUsage(entry, isGross), requests: requestsOf(entry) }] : [],
+  );
+}
+
+/** With the price in force when the call started: the project's record, or else the built-in one. */
+export function pricedAs(model: ModelUsage, { records, started_at }: Pricing): PricedUsage {
+  const key = storable(model.llmId);
+  const record = records && Object.hasOwn(records, key) ? records[key] : null;
+  const price = record
+    ? recordPrice(record)
+    : libraryPrice(model.llmId, new Date(started_at), model.tokens);
+  return { ...model, price };
 }
 
 const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
@@ -119,14 +128,20 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   return total;
 }
 
-/** `costsJson` of a call by its summary, the project's records that price it (as `pricesOfCall` answers them) and its start. */
+/**
+ * `costsJson` of a call by its summary, the project's records that price it (as `pricesOfCall` answers them), its start and
+ * `skein_counts_gross`.
+ */
 export function costsOfSummary(
   summary: string | null,
-  [records, startedAt]: readonly (string | null)[],
+  [records, startedAt, isGross]: readonly (string | null)[],
 ): string {
   const { usage } = JSON.parse(summary ?? '{}') as { usage?: unknown };
-  const priced = JSON.parse(records ?? '{}') as Record<string, PriceRecord>;
-  return costsJson(pricedUsage(usage, priced, new Date(startedAt!)));
+  const pricing = {
+    records: JSON.parse(records ?? '{}') as Record<string, PriceRecord>,
+    started_at: startedAt!,
+  };
+  return costsJson(modelsOf(usage, isGross === 'true').map((model) => pricedAs(model, pricing)));
 }
 
 /**

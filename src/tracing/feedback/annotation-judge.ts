@@ -1,5 +1,10 @@
 import { ApiError } from '../../platform/errors.js';
-import { OverBudget, threadFile, TimeUp, WorkerThread } from '../../platform/process/worker-thread.js';
+import {
+  OverBudget,
+  threadFile,
+  TimeUp,
+  WorkerThread,
+} from '../../platform/process/worker-thread.js';
 import type { Judged, Problem } from './annotation-schema.js';
 
 /** For compiling and running all schemas of a request. */

@@ -4,6 +4,7 @@ import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-v
 import { IsText } from '../../platform/http/dto.js';
 import {
   type Aggregation,
+  bucketSchema,
   IsAggregations,
   IsPercentiles,
   StatsAnswerDto,
@@ -42,9 +43,15 @@ export class FeedbackStatsDto extends StatsWindowDto {
 
 export class FeedbackStatsAnswerDto extends StatsAnswerDto {
   /** `timestamp`, `count`, and `<aggregation>_<path with _>` for what was asked; those without feedback too. */
-  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  @ApiProperty({ type: 'array', items: bucketSchema() })
   buckets!: object[];
   /** The same of the whole window, by path, without its name: `{"output_score": {"avg": 0.5}}`. */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'object' } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: { type: 'number', nullable: true },
+    },
+  })
   window_stats!: object;
 }

@@ -4,12 +4,14 @@ import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { heldAnswer } from '../../platform/http/body-budget.js';
 import { BodyText } from '../../platform/http/body.guard.js';
 import { callerOf } from '../../platform/http/caller-of.js';
+import { assertNoneRefused } from '../../platform/errors.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { elementSpans, valueAt } from '../../platform/json/json-text.js';
+import { WIRE } from '../../platform/http/wire.js';
 import {
   FeedbackBatchCreatedDto,
   FeedbackBatchDto,
@@ -43,7 +45,10 @@ export class FeedbackController {
     return this.feedback.create(body, text, caller);
   }
 
-  /** Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. */
+  /**
+   * Attaches up to 1000 pieces of feedback. A bad one is refused in its place, the rest is stored. In the dialect `weave`, if all
+   * have ids of their own, the answer is then 422 with their places in `errors`: the published clients read nothing of a 200.
+   */
   @Operation('batch/create', 'writer')
   @NoProjectField('each item names its own, which FeedbackService checks')
   @Idempotent({ unless: ({ batch }: FeedbackBatchDto) => batch.every(hasOwnId) })
@@ -55,8 +60,12 @@ export class FeedbackController {
   ): Promise<string> {
     const list = valueAt(text, 'batch');
     const texts = elementSpans(list, 0).map((span) => list.slice(...span));
-    const created = await this.feedback.createAll(batch, texts, caller);
-    return `{"res":[${created.join(',')}]}`;
+    const answers = await this.feedback.createAll(batch, texts, caller);
+    if (WIRE.scheme === 'weave' && batch.every(hasOwnId)) assertNoneRefused(batch, answers);
+    const res = answers.map((answer) =>
+      typeof answer === 'string' ? answer : JSON.stringify(answer),
+    );
+    return `{"res":[${res.join(',')}]}`;
   }
 
   /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
@@ -77,6 +86,7 @@ export class FeedbackController {
   /** Deletes the feedback of a project that a query holds for. */
   @Operation('purge', 'writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
     await this.feedback.purge(body, callerOf(request));
     return {};

@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
+import { IsArray, IsOptional } from 'class-validator';
 import {
   AnyJson,
   IsDateTime,
@@ -10,11 +10,13 @@ import {
   IsProjectId,
   IsText,
   IsTextList,
+  MaxItems,
   PageDto,
   rule,
   SortBy,
 } from '../../platform/http/dto.js';
 import { parseRef, type RefKind } from '../../platform/http/refs.js';
+import { RefusalDto } from '../../platform/http/refusal.dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { Sort } from '../../platform/query/columns.js';
 
@@ -27,6 +29,8 @@ const SHAPES: Record<RefKind, string> = {
   op: 'op/<name>:<digest>',
   call: 'call/<id>',
   agent_span: 'agent_span/<id>',
+  agent_turn: 'agent_turn/<id>',
+  agent_conversation: 'agent_conversation/<id>',
 };
 
 /** A ref of one of the kinds; whether it leads to something is not asked. */
@@ -56,7 +60,8 @@ function isRef(value: unknown, kinds: RefKind[]): boolean {
 export class FeedbackCreateDto {
   @IsProjectId() project_id!: string;
   /** The item the feedback belongs to. */
-  @IsRef('object', 'op', 'call', 'agent_span') [WIRE.ref]!: string;
+  @IsRef('object', 'op', 'call', 'agent_span', 'agent_turn', 'agent_conversation')
+  [WIRE.ref]!: string;
   /** Any name. The types of docs/adr/0011-feedback.md that begin with the service's prefix have rules of their own. */
   @IsText(255, { min: 1 }) feedback_type!: string;
   /** Free-form, at most 1 MiB. Kept as sent. */
@@ -76,6 +81,7 @@ export class FeedbackCreatedDto {
   id!: string;
   @IsDateTime() created_at!: string;
   @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  /** Free-form, as it was sent. */
   @IsJsonObject() payload!: object;
 }
 
@@ -86,16 +92,22 @@ export class FeedbackReplaceDto extends FeedbackCreateDto {
 
 /** Each element is a `FeedbackCreateDto`, and judged by itself. */
 export class FeedbackBatchDto {
+  @MaxItems(MAX_BATCH)
   @IsArray()
-  @ArrayMaxSize(MAX_BATCH)
   @ApiProperty({ type: 'array', maxItems: MAX_BATCH, items: { type: 'object' } })
   batch!: unknown[];
 }
 
+@ApiExtraModels(FeedbackCreatedDto, RefusalDto)
 export class FeedbackBatchCreatedDto {
   /** In the order of the batch: the stored row, `{error:{code,detail}}` of a bad element. */
-  @ApiProperty({ type: () => [FeedbackCreatedDto] })
-  res!: FeedbackCreatedDto[];
+  @ApiProperty({
+    type: 'array',
+    items: {
+      oneOf: [{ $ref: getSchemaPath(FeedbackCreatedDto) }, { $ref: getSchemaPath(RefusalDto) }],
+    },
+  })
+  res!: (FeedbackCreatedDto | RefusalDto)[];
 }
 
 export class FeedbackQueryDto extends PageDto {
@@ -110,13 +122,14 @@ export class FeedbackQueryDto extends PageDto {
   @SortBy() sort_by?: Sort[] | null;
 }
 
-/** A stored row. With `fields`, only those. */
-export class FeedbackDto {
+/** A stored row. */
+class FeedbackDto {
   id!: string;
   project_id!: string;
   @IsDateTime() created_at!: string;
   @ApiProperty({ type: 'string' }) [WIRE.ref]!: string;
   feedback_type!: string;
+  /** Free-form, as it was sent. */
   @IsJsonObject() payload!: object;
   creator!: string | null;
   annotation_ref!: string | null;
@@ -126,8 +139,22 @@ export class FeedbackDto {
   @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
 }
 
+@ApiExtraModels(FeedbackDto)
 export class FeedbackFoundDto {
-  result!: FeedbackDto[];
+  @ApiProperty({
+    type: 'array',
+    items: {
+      anyOf: [
+        { $ref: getSchemaPath(FeedbackDto) },
+        {
+          type: 'object',
+          description: 'With `fields`: only those, by their names.',
+          additionalProperties: true,
+        },
+      ],
+    },
+  })
+  result!: object[];
   /** On all pages. */
   total_count!: number;
 }

@@ -1,7 +1,11 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** What somebody says about the item behind a ref. The item need not exist. */
-@Entity('feedback')
+@ProjectTable('feedback', {
+  rows: 'data',
+  counted: { bytes: 'octet_length(payload::text)', isEdited: true },
+})
 @Index('feedback_ref_idx', ['projectId', 'ref'])
 @Index('feedback_created_idx', ['projectId', 'createdAt', 'id'])
 export class Feedback {

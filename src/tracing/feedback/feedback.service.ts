@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
-import { ApiError, invalidRequest, refusal } from '../../platform/errors.js';
+import { ApiError, invalidRequest, type Refusal, refusal } from '../../platform/errors.js';
 import {
   hasOpaqueEscapes,
   MAX_DEPTH,
@@ -66,10 +66,14 @@ export class FeedbackService {
    * Stores the valid elements, and answers each element in its place. Rows are stored in the order of their ids, so
    * that concurrent batches wait for each other instead of deadlocking. `texts` are the elements as they were sent.
    */
-  async createAll(batch: unknown[], texts: string[], caller: Caller): Promise<string[]> {
-    const answers: string[] = [];
+  async createAll(
+    batch: unknown[],
+    texts: string[],
+    caller: Caller,
+  ): Promise<(string | Refusal)[]> {
+    const answers: (string | Refusal)[] = [];
     const refuse = (i: number, error: unknown) => {
-      answers[i] = JSON.stringify(refusal(error));
+      answers[i] = refusal(error);
     };
     const rows = new Map<Sent, FeedbackRow>();
     const places = new Map<Sent, number>();

@@ -1,7 +1,13 @@
 import { byCodePoint } from '../../platform/json/by-code-point.js';
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
-import { decoded, MAX_DEPTH, skipSpace, skipValue, TooDeep } from '../../platform/json/json-text.js';
+import {
+  decoded,
+  MAX_DEPTH,
+  skipSpace,
+  skipValue,
+  TooDeep,
+} from '../../platform/json/json-text.js';
 
 /*
  * The digests by which clients know objects, table rows, tables and files. They are computed on both sides, so each is

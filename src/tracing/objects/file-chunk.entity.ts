@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A piece of a file: all but the last have the same length. */
-@Entity('file_chunks')
+@ProjectTable('file_chunks', { rows: 'data', counted: null, upload: 'upload_id' })
 export class FileChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'upload_id' }) uploadId!: string;

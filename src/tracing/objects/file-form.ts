@@ -4,7 +4,12 @@ import busboy from 'busboy';
 import type { Request } from 'express';
 import { holdOf } from '../../platform/http/body-budget.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../platform/http/inflated.js';
+import {
+  encodingOf,
+  inflaterBytes,
+  readInflated,
+  STREAMED_RATE,
+} from '../../platform/http/inflated.js';
 
 /** Only names and digests are read from fields; what is longer or comes in greater number is cut. */
 const LIMITS = { fieldNameSize: 100, fieldSize: 1024, fields: 32, files: 8, headerPairs: 32 };

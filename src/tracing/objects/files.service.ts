@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
-import { isProjectId } from '../../platform/http/dto.js';
+import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
@@ -177,9 +177,7 @@ function projectOf({ fields }: Form, caller: Caller): string {
   if (projectId === undefined)
     throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
   if (!isProjectId(projectId))
-    throw invalidRequest([
-      { path: 'project_id', message: 'must have the shape <entity>/<project>' },
-    ]);
+    throw invalidRequest([{ path: 'project_id', message: PROJECT_ID_RULE }]);
   caller.assertReaches(projectId);
   return projectId;
 }

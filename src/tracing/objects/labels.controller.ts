@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import { Allow, BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
+import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import {
@@ -26,6 +27,7 @@ export class LabelsController {
   @Put('objs/:object_id/versions/:digest/tags')
   @Allow('writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async addTags(
     @Param(QueryPipe) path: VersionPathDto,
     @Body() body: TagsDto,
@@ -38,6 +40,7 @@ export class LabelsController {
   /** Takes tags from a version; those that it does not have are no error. */
   @Operation('objs/:object_id/versions/:digest/tags/remove', 'writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async removeTags(
     @Param(QueryPipe) path: VersionPathDto,
     @Body() body: TagsDto,
@@ -51,6 +54,7 @@ export class LabelsController {
   @Put('objs/:object_id/aliases')
   @Allow('writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async setAliases(
     @Param(QueryPipe) path: ObjectPathDto,
     @Body() body: AliasesSetDto,
@@ -63,6 +67,7 @@ export class LabelsController {
   /** Takes aliases from an object, whichever versions have them; those that none has are no error. */
   @Operation('objs/:object_id/aliases/remove', 'writer')
   @Idempotent()
+  @ApiEmptyResponse()
   async removeAliases(
     @Param(QueryPipe) path: ObjectPathDto,
     @Body() body: AliasesRemoveDto,

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A name for one live version of an object. Of an object it means one version at a time. For the migration check only. */
-@Entity('object_aliases')
+@ProjectTable('object_aliases', { rows: 'data', counted: null })
 @Index('object_aliases_alias_idx', ['projectId', 'alias'])
 export class ObjectAlias {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -1,7 +1,8 @@
-import { Entity, Index, PrimaryColumn } from 'typeorm';
+import { Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A tag of a live version. For the migration check only. */
-@Entity('object_tags')
+@ProjectTable('object_tags', { rows: 'data', counted: null })
 @Index('object_tags_tag_idx', ['projectId', 'tag'])
 export class ObjectTag {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { heldAnswer } from '../../platform/http/body-budget.js';
 import { BodyText } from '../../platform/http/body.guard.js';
 import { jsonArray } from '../../platform/http/json-rows.js';

@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsBoolean, IsOptional, IsString, Matches, ValidateNested } from 'class-validator';
 import {
+  ANY_JSON,
   AnyJson,
   IsAfter,
   IsProjectId,
@@ -19,17 +20,6 @@ const MAX_DELETED = 100;
 const MAX_REFS = 1000;
 
 const OBJECT_ID = /^[\w.-]{1,128}$/;
-
-const ANY_JSON = {
-  nullable: true,
-  oneOf: [
-    { type: 'object', additionalProperties: true },
-    { type: 'array', items: {} },
-    { type: 'string' },
-    { type: 'number' },
-    { type: 'boolean' },
-  ],
-};
 
 const IsTexts = () => IsTextList(MAX_LISTED, 256);
 
@@ -126,6 +116,7 @@ export class ObjectVersionDto {
   @ApiProperty({ enum: ['object', 'op'] }) kind!: string;
   @ApiProperty({ type: 'string', nullable: true }) base_object_class!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) leaf_object_class!: string | null;
+  /** Any JSON value, as it was sent. */
   @ApiProperty(ANY_JSON) val!: unknown;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) deleted_at!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
@@ -149,5 +140,6 @@ export class RefsReadDto {
 
 export class RefsAnswerDto {
   /** In the order of the refs; null for a deleted version, and for a path that leads nowhere. */
-  @ApiProperty({ type: 'array', items: ANY_JSON }) vals!: unknown[];
+  @ApiProperty({ type: 'array', items: { ...ANY_JSON, description: 'Any JSON value.' } })
+  vals!: unknown[];
 }

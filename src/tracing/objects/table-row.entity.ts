@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A row of tables of a project, stored once however many tables hold it. For the migration check only. */
-@Entity('table_rows')
+@ProjectTable('table_rows', { rows: 'data', counted: { bytes: 'octet_length(val::text)' } })
 export class TableRow {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { collation: 'C' }) digest!: string;

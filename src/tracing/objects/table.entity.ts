@@ -1,10 +1,11 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /**
  * The digests of a table's rows in order, 43 ASCII characters each, in one value that PostgreSQL stores in pieces and
  * without compression: a page is a slice, read as fast at the end as at the start (docs/adr/0021-tables.md). For the migration check only.
  */
-@Entity('tables')
+@ProjectTable('tables', { rows: 'data', counted: { bytes: 'octet_length(row_digests)' } })
 export class Table {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   /** Hex SHA-256 of `rowDigests`. */

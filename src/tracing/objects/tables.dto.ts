@@ -119,6 +119,7 @@ export class TableQueryDto extends PageDto {
 
 export class TableRowDto {
   digest!: string;
+  /** Free-form, as it was sent. */
   @ApiProperty({ type: 'object', additionalProperties: true }) val!: object;
   @ApiProperty({ type: 'integer' }) original_index!: number;
 }

@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** What one statement has added to a project, or taken from it. Only ever inserted and deleted. For the migration check only. */
-@Entity('project_marks')
+@ProjectTable('project_marks', { rows: 'count marks' })
 export class ProjectMark {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' }) id!: string;

@@ -1,7 +1,13 @@
 import { Body } from '@nestjs/common';
-import { BasicAuth, EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  EitherAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import {
   ProjectsAnswerDto,
   ProjectsQueryDto,

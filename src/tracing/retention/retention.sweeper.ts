@@ -20,8 +20,8 @@ import { type Due, duePolicies, walkMove, walksRestart } from './retention.query
 const TAKEN = Symbol('taken');
 
 /**
- * Erases what projects no longer keep, and log records that wait for a span in vain, batch by batch. Every process of every replica runs one; one of them at a time
- * erases, and the others leave it to that one.
+ * Erases what projects no longer keep, and log records that wait for a span in vain, batch by batch. Every process of
+ * every replica runs one; one of them at a time erases, and the others leave it to that one.
  */
 @Injectable()
 export class RetentionSweeper implements OnApplicationBootstrap {
@@ -43,15 +43,13 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     void this.clock.isAhead().catch(() => {}); // from here on it is watched, or from the first round on
   }
 
-  /** Applies every policy once; none while the clock of the database cannot be right. */
-  async sweep(): Promise<void> {
-    if (await this.clock.isAhead()) {
-      logger.error(
+  /** Applies every policy once. @throws Error while the clock of the database cannot be right: none is applied */
+  private async sweep(): Promise<void> {
+    if (await this.clock.isAhead())
+      throw new Error(
         'the clock of the database has jumped ahead by a day or more: retention erases nothing until it is right, or until ' +
           'the service is started anew',
       );
-      return;
-    }
     return this.database.urgently(() => this.applyAll());
   }
 

@@ -1,9 +1,9 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
-import { ApiProduces } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
-import { JSON_LINES, jsonLines } from '../../platform/http/json-rows.js';
-import { ThreadsQueryDto } from './threads.dto.js';
+import { ApiJsonLines } from '../../platform/http/api-answers.js';
+import { jsonLines } from '../../platform/http/json-rows.js';
+import { ThreadDto, ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
 
 @Resource('threads', BasicAuth())
@@ -12,7 +12,7 @@ export class ThreadsController {
 
   /** Streams the statistics of threads over their turn calls, one JSON object per line, by default the newest first. */
   @Operation('threads/stream_query', 'reader')
-  @ApiProduces(JSON_LINES)
+  @ApiJsonLines(ThreadDto)
   async streamQuery(
     @Body() query: ThreadsQueryDto,
     @Req() request: Request,

@@ -1,6 +1,15 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsOptional, ValidateNested } from 'class-validator';
-import { IsAfter, IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../../platform/http/dto.js';
+import {
+  IsAfter,
+  IsDateTime,
+  IsProjectId,
+  IsTextList,
+  MAX_THREAD_BYTES,
+  PageDto,
+  SortBy,
+} from '../../platform/http/dto.js';
 import type { Position } from '../../platform/query/after.js';
 import type { Sort } from '../../platform/query/columns.js';
 
@@ -21,7 +30,7 @@ export class ThreadsFilterDto {
   @IsOptional() @IsDateTime() after_datetime?: string | null;
   @IsOptional() @IsDateTime() before_datetime?: string | null;
   @IsOptional()
-  @IsTextList(MAX_LISTED, 256)
+  @IsTextList(MAX_LISTED, MAX_THREAD_BYTES)
   thread_ids?: string[] | null;
 }
 
@@ -35,4 +44,17 @@ export class ThreadsQueryDto extends PageDto {
    * `last_updated`), and its `thread_id`.
    */
   @IsAfter() after?: Position | null;
+}
+
+/** A thread, by its turns. Durations are null while no turn has ended. */
+export class ThreadDto {
+  thread_id!: string;
+  @ApiProperty({ type: 'integer' }) turn_count!: number;
+  @ApiProperty({ type: 'string', format: 'date-time' }) start_time!: string;
+  /** The latest start or end of a turn. */
+  @ApiProperty({ type: 'string', format: 'date-time' }) last_updated!: string;
+  first_turn_id!: string;
+  last_turn_id!: string;
+  p50_turn_duration_ms!: number | null;
+  p99_turn_duration_ms!: number | null;
 }

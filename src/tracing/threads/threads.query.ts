@@ -1,7 +1,14 @@
 import { LOCKS } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { isAfter, partsAfter } from '../../platform/query/after.js';
-import { column, type Columns, orderBy, page, pageLimit, select } from '../../platform/query/columns.js';
+import {
+  column,
+  type Columns,
+  orderBy,
+  page,
+  pageLimit,
+  select,
+} from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A call or a piece of feedback that went into a build: a line of its manifest. For the migration check only. */
-@Entity('build_inputs')
+@ProjectTable('build_inputs', { rows: 'data', counted: null })
 @Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
 export class BuildInput {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

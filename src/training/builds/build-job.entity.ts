@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A training job that a build was submitted to. For the migration check only. */
-@Entity('build_jobs')
+@ProjectTable('build_jobs', { rows: 'data', counted: null })
 @Index('build_jobs_job_idx', ['projectId', 'jobId'])
 export class BuildJob {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -23,7 +23,8 @@ import {
 } from './builds.query.js';
 import { type ExportOptions, exportRows } from './exports.js';
 import type { Split } from './groups.js';
-import { type Lint, lintFailed, Lints } from './lints.js';
+import type { LintDto } from './build-facts.dto.js';
+import { lintFailed, Lints } from './lints.js';
 import { recipeOf } from './recipe.js';
 
 /** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
@@ -92,7 +93,7 @@ export class BuildOutputsService {
    * An export in pieces, and the lints of its format.
    * @throws ApiError when one of these is an error by the recipe, Busy when too many builds are handed on
    */
-  async export(body: BuildExportDto): Promise<{ pieces: Readable; lints: Lint[] }> {
+  async export(body: BuildExportDto): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const { project_id: projectId, build_id, format, split, min_reward, min_margin } = body;
     const build = await this.find(projectId, build_id);
     const options = { minReward: min_reward ?? null, minMargin: min_margin ?? 0 };
@@ -132,7 +133,7 @@ export class BuildOutputsService {
     { id, recipe }: BuildRow,
     { project_id: projectId, format, split: side }: BuildExportDto,
     { minReward, minMargin: margin }: ExportOptions,
-  ): Promise<Lint[]> {
+  ): Promise<LintDto[]> {
     const lints = new Lints(recipeOf(JSON.parse(recipe), 'recipe').lints);
     const split = side ?? 'all';
     if (format === 'openai-dpo' || format === 'trl-dpo') {

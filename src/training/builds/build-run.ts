@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
-import type { Built, BuiltGroup, BuildPlan, Counts, Input, Labelled } from './builder.js';
+import type { BuildCountsDto } from './build-facts.dto.js';
+import type { Built, BuiltGroup, BuildPlan, Input, Labelled } from './builder.js';
 import { Census } from './census.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';
 import type { History } from './histories.js';
@@ -27,7 +28,7 @@ interface Group {
 
 /** One build under way: what was counted and found so far, and the group at hand. */
 export class BuildRun {
-  readonly counts: Counts = {
+  readonly counts: BuildCountsDto = {
     units: 0,
     waiting: 0,
     unlabelled: 0,

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** Where a trajectory of a build came from, and its reward. For the migration check only. */
-@Entity('build_units')
+@ProjectTable('build_units', { rows: 'data', counted: null })
 @Index('build_units_unit_idx', ['projectId', 'unitId'])
 export class BuildUnit {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

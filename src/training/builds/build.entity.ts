@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** What a recipe made of the data at one moment. For the migration check only. */
-@Entity('builds')
+@ProjectTable('builds', { rows: 'data', counted: {} })
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -3,9 +3,8 @@ import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { BuildRun } from './build-run.js';
-import type { Facts } from './census.js';
+import type { BuildCountsDto, BuildFactsDto, LintDto } from './build-facts.dto.js';
 import { dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
-import type { Lint } from './lints.js';
 import type { Recipe } from './recipe.js';
 import { promptOf } from './rollout.js';
 import { asOfQuery, latestStepQuery, type RootRow, type Selection } from './units.query.js';
@@ -55,30 +54,10 @@ export interface BuildPlan {
 
 export interface Built {
   as_of: string;
-  counts: Counts;
-  lints: Lint[];
-  facts: Facts;
+  counts: BuildCountsDto;
+  lints: LintDto[];
+  facts: BuildFactsDto;
   digest: string;
-}
-
-export interface Counts {
-  units: number;
-  /** Still running, or not settled. */
-  waiting: number;
-  /** No feedback yet. */
-  unlabelled: number;
-  /** Failed, and the recipe skips those. */
-  failed: number;
-  /** Without a call of the policy. */
-  empty: number;
-  /** In a group that is too small. */
-  ungrouped: number;
-  /** Left out for a lint. */
-  dropped: number;
-  trajectories: number;
-  groups: number;
-  eval_groups: number;
-  trained_tokens: number;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { heldAnswer } from '../../platform/http/body-budget.js';
 import { callerOf } from '../../platform/http/caller-of.js';
-import { JSON_LINES, jsonArray, jsonLines } from '../../platform/http/json-rows.js';
+import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
 import { BuildOutputsService } from './build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
 import {
@@ -15,12 +15,20 @@ import {
   BuildExportDto,
   BuildPreviewDto,
   BuildPreviewedDto,
+  BuildsAnswerDto,
   BuildsQueryDto,
   BuildSubmitDto,
   BuildSubmittedDto,
   LineageAnswerDto,
   LineageQueryDto,
 } from './builds.dto.js';
+import {
+  DpoExportDto,
+  KtoExportDto,
+  OpenAiDpoExportDto,
+  PromptExportDto,
+  SftExportDto,
+} from './exports.dto.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
 
@@ -61,7 +69,14 @@ export class BuildsController {
    * format.
    */
   @Operation('build/export', 'reader')
-  @ApiProduces(JSON_LINES)
+  @ApiJsonLines(
+    'TrajectoryGroupDto',
+    SftExportDto,
+    OpenAiDpoExportDto,
+    DpoExportDto,
+    KtoExportDto,
+    PromptExportDto,
+  )
   async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
     const { pieces, lints } = await this.outputs.export(body);
     request.res!.setHeader('x-build-lints', asciiJson(lints));
@@ -70,7 +85,7 @@ export class BuildsController {
 
   /** Lists builds, by default the oldest first. */
   @Operation('builds/query', 'reader')
-  @ApiOkResponse({ schema: { example: { builds: [] } } })
+  @ApiOkResponse({ type: BuildsAnswerDto })
   async query(@Body() body: BuildsQueryDto, @Req() request: Request): Promise<StreamableFile> {
     return jsonArray(await this.builds.query(body), request, 'builds');
   }

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -25,11 +25,19 @@ import {
   PageDto,
   SortBy,
 } from '../../platform/http/dto.js';
+import { WIRE } from '../../platform/http/wire.js';
 import type { Sort } from '../../platform/query/columns.js';
-import type { Counts } from './builder.js';
-import type { Facts } from './census.js';
+import {
+  BuildCountsDto,
+  BuildFactsDto,
+  LintDto,
+  PreviewFactsDto,
+  RewardFactsDto,
+} from './build-facts.dto.js';
 import { FORMATS, type Format } from './exports.js';
-import { type Lint, LINT_CODES, type LintCode } from './lints.js';
+import { STATUSES as JOB_STATUSES } from '../jobs/training-job.entity.js';
+import { refTo } from '../trajectory-rules.js';
+import { LINT_CODES, type LintCode } from './lints.js';
 
 const MAX_REF = 1024;
 const MAX_LISTED = 1000;
@@ -66,17 +74,14 @@ export class BuildCreateDto {
   @IsOptional() @IsText(64) expected_digest?: string | null;
 }
 
-const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
-
 export class BuildPreviewedDto {
   as_of!: string;
-  @ApiProperty(ANY_OBJECT) counts!: Counts;
-  @ApiProperty(ANY_OBJECT) rewards!: Facts['rewards'];
-  /** Tokens, turns, group sizes, models, dialects, finish reasons. */
-  @ApiProperty(ANY_OBJECT) facts!: object;
-  /** `{code, level, count, examples}` each. */
-  @ApiProperty({ type: 'array', items: ANY_OBJECT }) lints!: Lint[];
-  @ApiProperty({ type: 'array', items: ANY_OBJECT }) samples!: object[];
+  counts!: BuildCountsDto;
+  rewards!: RewardFactsDto;
+  facts!: PreviewFactsDto;
+  lints!: LintDto[];
+  /** Groups, as they would be trained. */
+  @ApiProperty({ type: 'array', items: refTo('TrajectoryGroupDto') }) samples!: object[];
   /** SHA-256 of the groups, in hex. */
   digest!: string;
 }
@@ -87,8 +92,8 @@ export class BuildCreatedDto {
   digest!: string;
   /** SHA-256 over the calls and the feedback that went in. */
   manifest_digest!: string;
-  @ApiProperty(ANY_OBJECT) counts!: Counts;
-  @ApiProperty({ type: 'array', items: ANY_OBJECT }) lints!: Lint[];
+  counts!: BuildCountsDto;
+  lints!: LintDto[];
 }
 
 export class BuildSubmitDto {
@@ -126,6 +131,42 @@ export class BuildsQueryDto extends PageDto {
   @SortBy(['id', 'created_at', 'as_of', 'recipe_name', 'digest']) sort_by?: Sort[] | null;
 }
 
+/** A training job that was made of a build. */
+export class BuildJobDto {
+  job_id!: string;
+  /** These are null when the model of the job was deleted. */
+  model_id!: string | null;
+  @ApiProperty({ enum: JOB_STATUSES, nullable: true }) status!: string | null;
+  /** Of the checkpoint that it made. */
+  step!: number | null;
+  /** When the groups were erased with their calls. */
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;
+}
+
+export class BuildDto {
+  id!: string;
+  project_id!: string;
+  recipe_name!: string;
+  recipe_digest!: string;
+  mode!: 'all' | 'new';
+  builder_version!: number;
+  @ApiProperty({ type: 'string', format: 'date-time' }) as_of!: string;
+  digest!: string;
+  manifest_digest!: string;
+  counts!: BuildCountsDto;
+  lints!: LintDto[];
+  facts!: BuildFactsDto;
+  jobs!: BuildJobDto[];
+  @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
+  /** When the groups were erased with their calls. */
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) erased_at!: string | null;
+}
+
+export class BuildsAnswerDto {
+  builds!: BuildDto[];
+}
+
 /** Exactly one of `call_ids`, `feedback_ids`, `build_id`, `job_id`, and `model_id` with `step`. */
 export class LineageQueryDto {
   @IsProjectId() project_id!: string;
@@ -143,9 +184,33 @@ export class LineageQueryDto {
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) step?: number | null;
 }
 
+/** Something with an id. */
+export class LineageNodeDto {
+  type!: 'call' | 'feedback' | 'build' | 'job';
+  id!: string;
+}
+
+export class LineageCheckpointDto {
+  type!: 'checkpoint';
+  model_id!: string;
+  /** Its name; null when it was deleted. */
+  model!: string | null;
+  step!: number;
+}
+
+const NODE = {
+  oneOf: [{ $ref: getSchemaPath(LineageNodeDto) }, { $ref: getSchemaPath(LineageCheckpointDto) }],
+};
+
+/** What the first became, or made. */
+@ApiExtraModels(LineageNodeDto, LineageCheckpointDto)
+export class LineageEdgeDto {
+  @ApiProperty(NODE) from!: LineageNodeDto | LineageCheckpointDto;
+  @ApiProperty(NODE) to!: LineageNodeDto | LineageCheckpointDto;
+}
+
 export class LineageAnswerDto {
-  /** `{from: {type, …}, to: {type, …}}` each; the types are `call`, `feedback`, `build`, `job` and `checkpoint`. */
-  @ApiProperty({ type: 'array', items: ANY_OBJECT }) edges!: object[];
+  edges!: LineageEdgeDto[];
   /** True where there are more calls than are answered. */
   has_more!: boolean;
 }

@@ -1,38 +1,5 @@
+import type { BinDto, BuildFactsDto, RewardFactsDto, SpreadDto } from './build-facts.dto.js';
 import type { Split, Trajectory } from './groups.js';
-
-/** The facts to look at before training. */
-export interface Facts {
-  rewards: Rewards;
-  /** Means of the single terms of the reward. */
-  metrics: Record<string, number>;
-  tokens: Spread;
-  turns: Spread;
-  group_sizes: Record<string, number>;
-  /** Trajectories by what they hold. */
-  models: Record<string, number>;
-  dialects: Record<string, number>;
-  finish_reasons: Record<string, number>;
-  /** Trajectories with more than one history. */
-  several_histories: number;
-}
-
-export interface Rewards {
-  mean: number | null;
-  std_dev: number | null;
-  min: number | null;
-  max: number | null;
-  /** The mean of the evaluation side; the others are of both. */
-  eval_mean: number | null;
-  /** Groups in which all rewards are equal: nothing is learnt from them. */
-  equal_groups: number;
-  histogram: { from: number; to: number; count: number }[];
-}
-
-interface Spread {
-  min: number;
-  median: number;
-  max: number;
-}
 
 const BINS = 10;
 
@@ -72,7 +39,7 @@ export class Census {
     for (const reason of rollout.finishReasons) this.reasons.add(reason);
   }
 
-  get facts(): Facts {
+  get facts(): BuildFactsDto {
     return {
       rewards: this.rewardFacts(),
       metrics: Object.fromEntries(
@@ -88,7 +55,7 @@ export class Census {
     };
   }
 
-  private rewardFacts(): Rewards {
+  private rewardFacts(): RewardFactsDto {
     const { rewards } = this;
     const sorted = rewards.toSorted((a, b) => a - b);
     const mean = meanOf(rewards);
@@ -123,7 +90,7 @@ class Tally {
 const meanOf = (numbers: readonly number[]): number | null =>
   numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 
-function spread(numbers: number[]): Spread {
+function spread(numbers: number[]): SpreadDto {
   const sorted = numbers.toSorted((a, b) => a - b);
   return {
     min: sorted[0] ?? 0,
@@ -133,7 +100,7 @@ function spread(numbers: number[]): Spread {
 }
 
 /** Bins of equal width from the lowest to the highest; one bin when they are the same. */
-function histogramOf(sorted: readonly number[]): Rewards['histogram'] {
+function histogramOf(sorted: readonly number[]): BinDto[] {
   const [min, max] = [sorted[0], sorted.at(-1)];
   if (min === undefined || max === undefined) return [];
   if (min === max) return [{ from: min, to: max, count: sorted.length }];

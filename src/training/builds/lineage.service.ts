@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import type { LineageAnswerDto, LineageQueryDto } from './builds.dto.js';
+import type {
+  LineageAnswerDto,
+  LineageCheckpointDto,
+  LineageEdgeDto,
+  LineageQueryDto,
+} from './builds.dto.js';
 import {
   buildsOfInputs,
   callsOfModel,
@@ -17,8 +22,7 @@ import {
   modelName,
 } from './lineage.query.js';
 
-type Node = { type: 'call' | 'feedback' | 'build' | 'job'; id: string } | CheckpointNode;
-type CheckpointNode = { type: 'checkpoint' } & Checkpoint;
+type Node = LineageEdgeDto['from'];
 
 /** Answers the lineage. Every request is about one project and finds nothing of another one. */
 @Injectable()
@@ -93,9 +97,9 @@ export class LineageService {
 /** Edges, each once. */
 class Edges {
   hasMore = false;
-  private readonly found = new Map<string, { from: Node; to: Node }>();
+  private readonly found = new Map<string, LineageEdgeDto>();
 
-  get list(): { from: Node; to: Node }[] {
+  get list(): LineageEdgeDto[] {
     return [...this.found.values()];
   }
 
@@ -122,7 +126,7 @@ class Edges {
   }
 }
 
-const checkpointNode = ({ model_id, model, step }: Checkpoint): CheckpointNode => ({
+const checkpointNode = ({ model_id, model, step }: Checkpoint): LineageCheckpointDto => ({
   type: 'checkpoint',
   model_id,
   model,

@@ -1,4 +1,5 @@
 import { ApiError } from '../../platform/errors.js';
+import type { LintDto } from './build-facts.dto.js';
 
 /** What a recipe may have done about a lint. */
 export const LINT_DOES = ['error', 'warn', 'drop', 'ignore'] as const;
@@ -36,17 +37,6 @@ export const LINT_CODES = Object.keys(LINTS) as LintCode[];
 /** How many examples of a lint are named. */
 const MAX_EXAMPLES = 5;
 
-/** A lint as it is answered. */
-export interface Lint {
-  code: LintCode;
-  level: 'error' | 'warning';
-  count: number;
-  /** Ids of calls. */
-  examples: string[];
-  /** What was found is left out of the build. */
-  is_dropped?: true;
-}
-
 export type LintRules = Readonly<Record<LintCode, LintDoes>>;
 
 /** The rules of a recipe, with the defaults. */
@@ -76,8 +66,8 @@ export class Lints {
   }
 
   /** In the order of the catalogue. */
-  get list(): Lint[] {
-    return LINT_CODES.flatMap((code): Lint[] => {
+  get list(): LintDto[] {
+    return LINT_CODES.flatMap((code): LintDto[] => {
       const found = this.found.get(code);
       if (!found) return [];
       const does = this.rules[code];
@@ -87,7 +77,7 @@ export class Lints {
   }
 }
 
-export const lintFailed = (lints: Lint[], errors: Lint[]) =>
+export const lintFailed = (lints: LintDto[], errors: LintDto[]) =>
   new ApiError(
     'lint_failed',
     `the build has ${errors.map(({ code, count }) => `${code} (${count})`).join(', ')}`,

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { afterComma, skipSpace, skipString, skipValue, type Span } from '../../platform/json/json-text.js';
+import {
+  afterComma,
+  skipSpace,
+  skipString,
+  skipValue,
+  type Span,
+} from '../../platform/json/json-text.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { isObject } from '../../platform/json/is-object.js';
 

@@ -1,5 +1,12 @@
 import { refsOf } from '../../platform/http/refs.js';
-import { column, jsonAt, jsonValueAt, nameBytes, stepsOf, wireTime } from '../../platform/query/columns.js';
+import {
+  column,
+  jsonAt,
+  jsonValueAt,
+  nameBytes,
+  stepsOf,
+  wireTime,
+} from '../../platform/query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
 import type { Recipe } from './recipe.js';

@@ -9,9 +9,16 @@ import {
   Res,
   StreamableFile,
 } from '@nestjs/common';
-import { ApiHeader, ApiNoContentResponse, ApiOkResponse, ApiProduces } from '@nestjs/swagger';
+import { ApiHeader, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  Allow,
+  BearerAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
+import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
@@ -54,7 +61,7 @@ export class TrainerController {
   @Get('jobs/:id/payload')
   @Allow('trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
-  @ApiProduces(GZIP)
+  @ApiOkResponse({ content: { [GZIP]: { schema: { type: 'string', format: 'binary' } } } })
   async payload(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
@@ -78,7 +85,7 @@ export class TrainerController {
   /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
   @Operation('jobs/:id/events', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
-  @ApiOkResponse({ schema: { example: {} } })
+  @ApiEmptyResponse()
   async addEvents(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,

@@ -47,6 +47,7 @@ export class ClaimedDto {
   base_model!: string;
   /** Step of the checkpoint to start from. */
   parent_step!: number;
+  /** Free-form, as it was sent with the job. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
   /** 1 for the first claim of the job. */

@@ -1,7 +1,8 @@
-import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** What a client learns of a training job. For the migration check only. */
-@Entity('training_job_events')
+@ProjectTable('training_job_events', { rows: 'data', counted: null })
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
   unique: true,
 })

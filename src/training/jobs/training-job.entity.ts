@@ -1,4 +1,5 @@
-import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 export const STATUSES = [
   'queued',
@@ -11,7 +12,7 @@ export const STATUSES = [
 export type Status = (typeof STATUSES)[number];
 
 /** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. For the migration check only. */
-@Entity('training_jobs')
+@ProjectTable('training_jobs', { rows: 'data', counted: null })
 @Index('training_jobs_id_idx', ['id'])
 @Index('training_jobs_queue_idx', ['createdAt', 'id'], { where: `status = 'queued'` })
 @Index('training_jobs_model_idx', ['projectId', 'modelId', 'id'])

@@ -1,16 +1,23 @@
 import { Body, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
-import { ApiBody, ApiProduces } from '@nestjs/swagger';
+import { ApiBody } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  Allow,
+  BearerAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
-import { JSON_LINES, jsonLines } from '../../platform/http/json-rows.js';
-import { EMPTY_PAGE } from '../pages.js';
+import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { jsonLines } from '../../platform/http/json-rows.js';
+import { ApiPage } from '../pages.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import {
   TrainingJobCreatedDto,
   TrainingJobDto,
+  TrainingJobEventDto,
   TrainingJobsQueryDto,
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
@@ -34,7 +41,7 @@ export class TrainingJobsController {
   /** The training jobs that the key reaches, by default the oldest first. */
   @Get('training-jobs')
   @Allow('reader')
-  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiPage(TrainingJobDto)
   list(
     @Query(QueryPipe) query: TrainingJobsQueryDto,
     @CallerParam() caller: Caller,
@@ -61,7 +68,7 @@ export class TrainingJobsController {
   /** What has happened in a training job, the oldest first; `training_ended` or `training_failed` comes last. */
   @Get('training-jobs/:id/events')
   @Allow('reader')
-  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiPage(TrainingJobEventDto)
   events(
     @Param('id') id: string,
     @Query(QueryPipe) query: PageQueryDto,
@@ -72,7 +79,7 @@ export class TrainingJobsController {
 
   /** Streams the trajectories of a model without their logprobs, one JSON object per line, the oldest first. */
   @Operation('trajectories/query', 'reader')
-  @ApiProduces(JSON_LINES)
+  @ApiJsonLines('StoredTrajectoryDto')
   async trajectories(
     @Body() query: TrajectoriesQueryDto,
     @Req() request: Request,

@@ -17,6 +17,15 @@ export class TrainingJobCreatedDto {
   id!: string;
 }
 
+/** A checkpoint as the trainer reported it. */
+export class JobCheckpointDto {
+  step!: number;
+  /** Where the trainer put it. */
+  uri!: string | null;
+  sha256!: string | null;
+  size_bytes!: number | null;
+}
+
 export class TrainingJobDto {
   id!: string;
   model_id!: string;
@@ -28,13 +37,22 @@ export class TrainingJobDto {
   /** How often a trainer has claimed it. */
   attempt!: number;
   cancel_requested!: boolean;
-  num_groups!: number;
-  num_trajectories!: number;
+  /** Null when its groups were deleted. */
+  num_groups!: number | null;
+  num_trajectories!: number | null;
+  /** Free-form, as it was sent. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
-  /** The checkpoint it made: `{step, uri, sha256, size_bytes}`. */
-  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
-  checkpoint!: object | null;
+  /** The checkpoint that it made. */
+  checkpoint!: JobCheckpointDto | null;
+}
+
+export class TrainingJobEventDto {
+  id!: string;
+  type!: 'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
+  /** Free-form, by type; of a `gradient_step` a flat map of numbers. */
+  @ApiProperty({ type: 'object', additionalProperties: true }) data!: object;
+  @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
 }
 
 export class TrajectoriesQueryDto extends PageDto {

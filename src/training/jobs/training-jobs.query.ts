@@ -1,5 +1,12 @@
 import type { Caller } from '../../platform/auth/caller.js';
-import { column, type Columns, jsonAt, orderBy, page, wireTime } from '../../platform/query/columns.js';
+import {
+  column,
+  type Columns,
+  jsonAt,
+  orderBy,
+  page,
+  wireTime,
+} from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { type Item, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';

@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A state of a model: step 0 is the base model, each training job that succeeds adds the next. */
-@Entity('checkpoints')
+@ProjectTable('checkpoints', { rows: 'data', counted: null })
 export class Checkpoint {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'model_id' }) modelId!: string;

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A model under training, of a project. For the migration check only. */
-@Entity('models')
+@ProjectTable('models', { rows: 'data', counted: {} })
 @Index('models_id_idx', ['id'])
 @Index('models_name_idx', ['projectId', 'name'], { unique: true, where: 'deleted_at IS NULL' })
 export class Model {

@@ -1,22 +1,29 @@
 import { Body, Delete, Get, Param, Query, Req } from '@nestjs/common';
-import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
+import { ApiBody } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { Allow, BearerAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  Allow,
+  BearerAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
   CheckpointsQueryDto,
+  ModelCheckpointDto,
   ModelCreateDto,
   ModelDeletedDto,
   ModelDto,
   ModelsQueryDto,
 } from './models.dto.js';
 import { ModelsService } from './models.service.js';
-import { EMPTY_PAGE } from '../pages.js';
+import { ApiPage } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
-import { ApiJsonResponse } from '../../platform/http/api-json-response.js';
+import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 
 @NoProjectField('a model belongs to one, which ModelsService checks')
@@ -34,7 +41,7 @@ export class ModelsController {
   /** The models that the key reaches, the oldest first. */
   @Get()
   @Allow('reader')
-  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiPage(ModelDto)
   list(@Query(QueryPipe) query: ModelsQueryDto, @CallerParam() caller: Caller): Promise<string> {
     return this.models.list(query, caller);
   }
@@ -50,7 +57,7 @@ export class ModelsController {
   /** The checkpoints of a model, by step. */
   @Get(':id/checkpoints')
   @Allow('reader')
-  @ApiJsonResponse({ schema: { example: EMPTY_PAGE } })
+  @ApiPage(ModelCheckpointDto)
   checkpoints(
     @Param('id') id: string,
     @Query(QueryPipe) query: CheckpointsQueryDto,
@@ -75,7 +82,7 @@ export class ModelsController {
   @Operation(':model_id/log', 'writer')
   @IdempotentItself()
   @ApiBody({ schema: refTo('LogDto') })
-  @ApiOkResponse({ schema: { example: {} } })
+  @ApiEmptyResponse()
   log(
     @Param('model_id') id: string,
     @Req() request: Request,

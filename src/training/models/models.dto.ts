@@ -1,4 +1,4 @@
-import { ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   IsArray,
@@ -39,6 +39,15 @@ export class ModelsQueryDto extends ProjectPageQueryDto {
 export class CheckpointsQueryDto extends PageQueryDto {
   /** By step, by default ascending. */
   @IsOptional() @IsIn(['asc', 'desc']) order?: 'asc' | 'desc';
+}
+
+/** A checkpoint of a model. */
+export class ModelCheckpointDto {
+  id!: string;
+  step!: number;
+  /** What the trainer and `log` reported, by name; null stands for NaN. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
+  metrics!: Record<string, number | null>;
 }
 
 export class ModelDeletedDto {

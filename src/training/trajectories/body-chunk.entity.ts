@@ -1,7 +1,8 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. */
-@Entity('body_chunks')
+@ProjectTable('body_chunks', { rows: 'data', counted: null, upload: 'batch_id' })
 export class BodyChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'batch_id' }) batchId!: string;

@@ -1,7 +1,8 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
 
 /** A trajectory for queries. For the migration check only. */
-@Entity('trajectories')
+@ProjectTable('trajectories', { rows: 'data', counted: null, upload: 'batch_id' })
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

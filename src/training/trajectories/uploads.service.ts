@@ -8,7 +8,12 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { answerOnce, idempotencyKey } from '../../platform/auth/idempotency.js';
 import { holdOf } from '../../platform/http/body-budget.js';
 import { assertJson } from '../../platform/http/body.guard.js';
-import { encodingOf, inflaterBytes, readInflated, STREAMED_RATE } from '../../platform/http/inflated.js';
+import {
+  encodingOf,
+  inflaterBytes,
+  readInflated,
+  STREAMED_RATE,
+} from '../../platform/http/inflated.js';
 import { MAX_PARSED_WEIGHT } from '../../platform/json/json-weight.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';

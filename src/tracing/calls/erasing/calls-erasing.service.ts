@@ -6,7 +6,11 @@ import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import type { Counts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
 import { refsOf } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
-import { ErasingsService, type NewErasure, type Step } from '../../../platform/erasing/erasings.service.js';
+import {
+  ErasingsService,
+  type NewErasure,
+  type Step,
+} from '../../../platform/erasing/erasings.service.js';
 import { Pace } from '../../../platform/erasing/pace.js';
 import {
   callsErase,

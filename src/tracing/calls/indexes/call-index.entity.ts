@@ -1,7 +1,8 @@
-import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. For the migration check only. */
-@Entity('call_indexes')
+@ProjectTable('call_indexes', { rows: 'data', counted: null })
 @Check('call_indexes_kind_check', `kind IN ('text', 'number', 'substring')`)
 export class CallIndex {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

@@ -2,6 +2,7 @@ import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { Idempotent } from '../../../platform/auth/idempotency.js';
+import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { callerOf } from '../../../platform/http/caller-of.js';
 import {
   CallIndexAnswerDto,
@@ -31,6 +32,7 @@ export class CallIndexesController {
   /** Drops an index, in the background. */
   @Operation('delete', 'admin')
   @Idempotent()
+  @ApiEmptyResponse()
   async delete(@Body() body: CallIndexDto, @Req() request: Request): Promise<object> {
     await this.indexes.delete(body, callerOf(request));
     return {};

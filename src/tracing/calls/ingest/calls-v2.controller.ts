@@ -4,11 +4,11 @@ import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation } from '../../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../../platform/auth/caller.js';
 import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
+import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { BodyText, bodyTextOf } from '../../../platform/http/body.guard.js';
 import { callerOf } from '../../../platform/http/caller-of.js';
 import {
   CallEndBodyDto,
-  CallsCompleteAnswerDto,
   CallsCompleteDto,
   CallStartBodyDto,
   CallStartedDto,
@@ -29,16 +29,21 @@ export class CallsV2Controller {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** Records up to 10,000 calls that have ended. A bad one is listed in the answer, the rest is stored. */
+  /**
+   * Records up to 10,000 calls that have ended. When calls are refused, the answer is 422 with their places in `errors`, and the
+   * others are stored: the published clients read nothing of a 200.
+   */
   @Operation('calls/complete', 'writer')
   @NoProjectField('ProjectPathGuard checks the project of the path')
-  complete(
+  @ApiEmptyResponse()
+  async complete(
     @Body() { batch }: CallsCompleteDto,
     @BodyText() text: string,
     @Param() { entity, project }: ProjectPath,
     @CallerParam() caller: Caller,
-  ): Promise<CallsCompleteAnswerDto> {
-    return this.calls.complete(batch, text, `${entity}/${project}`, caller);
+  ): Promise<object> {
+    await this.calls.complete(batch, text, `${entity}/${project}`, caller);
+    return {};
   }
 
   /** Records the start of a call, as `/call/start` does. */
@@ -51,6 +56,7 @@ export class CallsV2Controller {
 
   /** Records the end of a call that has started; 404 when it has not. */
   @Operation('call/end', 'writer')
+  @ApiEmptyResponse()
   async end(
     @Body() { end }: CallEndBodyDto,
     @BodyText() text: string,

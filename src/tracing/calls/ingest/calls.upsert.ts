@@ -1,5 +1,12 @@
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
-import { identifier, join, prepared, type Prepared, type Sql, sql } from '../../../platform/query/sql.js';
+import {
+  identifier,
+  join,
+  prepared,
+  type Prepared,
+  type Sql,
+  sql,
+} from '../../../platform/query/sql.js';
 import type { CallWrite } from './calls.writer.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
@@ -24,6 +31,7 @@ const END_TEXTS = [
   'end_started_at',
   'end_trace_id',
   'has_descendant_error',
+  'response_id',
 ] as const;
 const START_DOCUMENTS = ['attributes', 'inputs', 'otel_dump'] as const;
 const END_DOCUMENTS = ['summary', 'output'] as const;
@@ -77,22 +85,23 @@ interface Merged {
 const UPSERT = sql<Merged>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-    run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, ${list(DOCUMENTS)})
+    run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, ${list(DOCUMENTS)})
   SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
       trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-    coalesce(has_descendant_error::boolean, false), ${list(DOCUMENTS)}
+    coalesce(has_descendant_error::boolean, false), response_id, ${list(DOCUMENTS)}
   FROM unnest(
     ${join(TEXTS.map(() => sql`${null}::text[]`))},
     ${join(DOCUMENTS.map(() => sql`${null}::json[]`))}) AS w (${list([...TEXTS, ...DOCUMENTS])})
   ORDER BY project_id COLLATE "C", id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
     op_name = coalesce(excluded.op_name, c.op_name),
-    display_name = coalesce(excluded.display_name, c.display_name),
+    display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+      ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
     ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump')},
-    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'summary')},
+    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque`;
 
@@ -106,7 +115,8 @@ const ANSWERING = prepared(
  * Merges starts and ends into `calls`, one statement for all of them, prepared once a connection; each column travels
  * as one array (the figures: docs/adr/0004-write-path.md). Each call is there at most once. What a start or an end
  * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. A
- * `display_name` that a start leaves out stays, since `/call/update` may have set it. Rows are locked in the order of
+ * `display_name` that a start leaves out stays, since `/call/update` may have set it, and so does one that came before the
+ * start: `updateQuery`. Rows are locked in the order of
  * their key, so that concurrent statements wait for each other instead of deadlocking. Answers the traces of the calls
  * when a start leaves its own to be found.
  */

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { callerOf } from '../../../platform/http/caller-of.js';
-import { isProjectId } from '../../../platform/http/dto.js';
+import { isProjectId, PROJECT_PART_RULE } from '../../../platform/http/dto.js';
 import { invalidRequest } from '../../../platform/errors.js';
 
 export interface ProjectPath {
@@ -18,10 +18,9 @@ export class ProjectPathGuard implements CanActivate {
       .getRequest<Request<ProjectPath & { [name: string]: string }>>();
     const { entity, project } = request.params;
     const path = `${entity}/${project}`;
+    const field = isProjectId(`${entity}/x`) ? 'project' : 'entity';
     if (!isProjectId(path))
-      throw invalidRequest([
-        { path: '', message: 'the path must name a project as <entity>/<project>' },
-      ]);
+      throw invalidRequest([{ path: field, message: `in the path must ${PROJECT_PART_RULE}` }]);
     callerOf(request).assertReaches(path);
     if (request.projects?.some((named) => named !== path))
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);

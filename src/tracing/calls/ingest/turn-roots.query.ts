@@ -18,7 +18,7 @@ const IS_OPEN_ROOT = sql`num_nulls(c.parent_id, c.thread_id) = 2 AND c.otel_dump
  * thread that began first. There is at least one trace. Only calls that came as spans are touched. Rows are locked in the order of their ids, as by the upsert.
  * Each trace and each root is looked up by itself: a join may compare every trace with every root of the project. `num_nulls` keeps
  * the partial indexes of roots and threads out: of a table that was never analysed PostgreSQL expects so little in them that it
- * would read those of the whole project.
+ * would read those of the whole project. The UPDATE joins nothing, for the same reason.
  */
 export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) => sql`
   WITH threads AS (
@@ -35,5 +35,5 @@ export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) =
   roots AS MATERIALIZED (
     SELECT c.id, f.thread_id FROM found f CROSS JOIN LATERAL (
       SELECT id FROM calls c WHERE project_id = ${projectId} AND id = f.id AND ${IS_OPEN_ROOT} FOR UPDATE) c)
-  UPDATE calls c SET thread_id = roots.thread_id, turn_id = c.id FROM roots
-  WHERE c.project_id = ${projectId} AND c.id = roots.id`;
+  UPDATE calls c SET thread_id = (SELECT jsonb_object_agg(r.id, r.thread_id) FROM roots r) ->> c.id, turn_id = c.id
+  WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM roots))`;

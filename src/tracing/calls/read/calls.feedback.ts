@@ -1,5 +1,11 @@
 import { WIRE } from '../../../platform/http/wire.js';
-import { column, jsonAt, type Prefix, storable, wireTime } from '../../../platform/query/columns.js';
+import {
+  column,
+  jsonAt,
+  type Prefix,
+  storable,
+  wireTime,
+} from '../../../platform/query/columns.js';
 import { identifier, sql } from '../../../platform/query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */

@@ -16,7 +16,15 @@ import {
   wireTime,
 } from '../../../platform/query/columns.js';
 import { compile } from '../../../platform/query/expression.js';
-import { allOf, identifier, isListed, isOneOf, join, sql, type Sql } from '../../../platform/query/sql.js';
+import {
+  allOf,
+  identifier,
+  isListed,
+  isOneOf,
+  join,
+  sql,
+  type Sql,
+} from '../../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import type {
   CallReadDto,
@@ -69,8 +77,12 @@ const derived = ({ project_id, include_costs, include_feedback }: Extras): Deriv
 ];
 
 const costsOf = (projectId: string): Derived => ({
-  piece: { name: 'costs', kind: 'computed', values: 2, by: costsOfSummary },
-  values: [pricesOfCall(projectId), wireTime(sql`c.started_at`)],
+  piece: { name: 'costs', kind: 'computed', values: 3, by: costsOfSummary },
+  values: [
+    pricesOfCall(projectId),
+    wireTime(sql`c.started_at`),
+    sql`skein_counts_gross(c.attributes, c.is_opaque)::text`,
+  ],
 });
 
 const FIELDS: Columns = {
@@ -350,10 +362,14 @@ export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
   SELECT id, trace_id FROM calls
   WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} AND trace_id IS NOT NULL`;
 
-/** Sets the name also of a call whose start is still on its way. */
+/**
+ * Sets the name also of a call whose start is still on its way, whatever name that brings. A name that is taken away before
+ * the start is an empty text until then.
+ */
 export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
-  INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName})
-  ON CONFLICT (project_id, id) DO UPDATE SET display_name = excluded.display_name`;
+  INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName ?? ''})
+  ON CONFLICT (project_id, id) DO UPDATE SET
+    display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END`;
 
 /**
  * The recursive part of a statement: calls, and their descendants in the same trace, as `family`. Children are looked up

@@ -1,10 +1,11 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /**
  * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
  * tokens, and which kinds of tokens its usage does not say. For the migration check only.
  */
-@Entity('call_slot_models')
+@ProjectTable('call_slot_models', { rows: 'derived' })
 export class CallSlotModel {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('timestamptz') slot!: Date;

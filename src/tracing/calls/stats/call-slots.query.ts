@@ -3,6 +3,7 @@ import type { Marked } from '../../../platform/database/marks-refresher.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
 import { visibleIn } from '../../visible-calls.js';
+import { countedUsage, saysUsage } from '../usage/counted-usage.query.js';
 
 /** Zones of today differ from UTC by multiples of a quarter of an hour, so that their hours and days are whole slots. */
 export const SLOT_MS = 300_000;
@@ -36,14 +37,42 @@ export const USAGE_TOTALS = sql`count(*) AS call_count, sum(u.prompt_tokens) AS 
   sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
   min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input`;
 
-/** A slot whose marks were taken: by how many calls it has grown, and when. */
+/** A slot whose marks were taken: by how many calls it has grown, and when, and what the calls that changed name. */
 export interface MarkedSlot {
   slot: string;
   calls: string;
   made_at: string;
+  names: { parents: string[][]; responses: string[][] };
   /** It is not over. */
   is_open: boolean;
 }
+
+/** The parents and the responses of calls that changed. */
+export interface Names {
+  parents: readonly string[];
+  responses: readonly string[];
+}
+
+/** Slots of calls that may count other usage than before, as calls changed below them or beside them. */
+export const namedSlots = (projectId: string, { parents, responses }: Names) => sql<{
+  slot: string;
+  is_open: boolean;
+  ms: number;
+}>`
+  WITH RECURSIVE up AS (
+    SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
+    WHERE ${visibleIn(projectId)} AND c.id = ANY(${parents}::text[])
+    UNION
+    SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
+    WHERE ${visibleIn(projectId)} AND c.response_id = ANY(${responses}::text[])
+    UNION
+    SELECT c.* FROM up CROSS JOIN LATERAL (
+      SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
+      WHERE ${visibleIn(projectId)} AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) c
+    WHERE NOT up.is_last
+  )
+  SELECT DISTINCT s.slot::text, s.slot >= now() - ${SLOT} AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
+  FROM (SELECT date_bin(${SLOT}, up.started_at, 'epoch') AS slot FROM up) s`;
 
 /** Takes all marks of some slots away, and answers these slots. */
 export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
@@ -54,15 +83,20 @@ export const marksTake = (projectId: string, limit: number) => sql<MarkedSlot>`
       UNION ALL
       (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = ${projectId} AND m.slot >= now() - ${SLOT}
         GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
-    RETURNING slot, call_count, made_at)
-  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - ${SLOT} AS is_open
+    RETURNING slot, call_count, made_at, parent_ids, response_ids)
+  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - ${SLOT} AS is_open,
+    json_build_object('parents', coalesce(json_agg(parent_ids) FILTER (WHERE parent_ids IS NOT NULL), '[]'),
+      'responses', coalesce(json_agg(response_ids) FILTER (WHERE response_ids IS NOT NULL), '[]')) AS names
   FROM taken GROUP BY taken.slot ORDER BY taken.slot`;
 
 /**
  * Marks of slots that are not over, which count nothing: each write would mark such a slot anew, and it costs all of its
- * calls.
+ * calls. And of others that are to be computed anew.
  */
-export const marksKeep = (projectId: string, slots: readonly MarkedSlot[]) => sql`
+export const marksKeep = (
+  projectId: string,
+  slots: readonly Pick<MarkedSlot, 'slot' | 'made_at'>[],
+) => sql`
   INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
   SELECT ${projectId}, slot, 0, made_at
   FROM unnest(${slots.map(({ slot }) => slot)}::timestamptz[], ${slots.map(({ made_at }) => made_at)}::timestamptz[])
@@ -92,13 +126,22 @@ export const slotsInsert = (projectId: string, slots: readonly string[]) => sql<
     )}) t
   WHERE t.call_count > 0 RETURNING bytes::text`;
 
-export const slotModelsInsert = (projectId: string, slots: readonly string[]) => sql`
+/** What the calls of each slot add to the usage of models. */
+export const slotModels = (projectId: string, slots: readonly string[]) => sql<{ row: string }>`
+  SELECT row_to_json(t)::text AS row FROM (
+    SELECT u.slot, u.llm_id, width_bucket(u.input_tokens, ${TIERS}::bigint[]) AS tier, u.unknown_kinds, ${USAGE_TOTALS}
+    FROM (${countedUsage(
+      projectId,
+      sql`SELECT s.slot, c.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+        ${ofSlot(projectId, sql`c.* FROM calls c`)} OFFSET 0) c`,
+      sql`c.slot`,
+    )}) u GROUP BY 1, 2, 3, 4) t`;
+
+/** Stores what `slotModels` answers. Apart from it: a distributed database inserts nothing that a recursion selects. */
+export const slotModelsInsert = (projectId: string, rows: readonly string[]) => sql`
   INSERT INTO call_slot_models (project_id, slot, llm_id, tier, unknown_kinds, call_count, prompt_tokens, completion_tokens,
     cache_read_input_tokens, cache_creation_input_tokens, min_input, max_input)
-  SELECT ${projectId}, s.slot, t.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-    ${ofSlot(
-      projectId,
-      sql`u.llm_id, width_bucket(u.input_tokens, ${TIERS}::bigint[]) AS tier, u.unknown_kinds, ${USAGE_TOTALS}
-        FROM calls c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`,
-    )}
-    GROUP BY 1, 2, 3) t`;
+  SELECT ${projectId}, t.* FROM unnest(${rows}::json[]) AS r (json) CROSS JOIN LATERAL json_to_record(r.json) AS t (
+    slot timestamptz, llm_id text, tier smallint, unknown_kinds smallint, call_count bigint, prompt_tokens numeric,
+    completion_tokens numeric, cache_read_input_tokens numeric, cache_creation_input_tokens numeric, min_input bigint,
+    max_input bigint)`;

@@ -5,8 +5,11 @@ import { Schedule } from '../../../platform/database/schedule.js';
 import { ProjectsService } from '../../projects/projects.service.js';
 import {
   MARKED_SLOTS,
+  type MarkedSlot,
   marksKeep,
   marksTake,
+  namedSlots,
+  slotModels,
   slotModelsInsert,
   slotsDelete,
   slotsInsert,
@@ -32,11 +35,14 @@ export class CallSlotsRefresher extends MarksRefresher {
     const open = marked.filter(({ is_open }) => is_open);
     if (open.length > 0) await this.database.query(marksKeep(projectId, open));
     const slots = marked.filter(({ is_open }) => !is_open).map(({ slot }) => slot);
+    const isMore = await this.markNamed(projectId, marked, new Set(slots));
     let bytes = 0n;
     if (slots.length > 0) {
       const gone = await this.database.query(slotsDelete(projectId, slots));
       const made = await this.database.query(slotsInsert(projectId, slots));
-      await this.database.query(slotModelsInsert(projectId, slots));
+      const models = await this.database.query(slotModels(projectId, slots));
+      const rows = models.map(({ row }) => row);
+      if (rows.length > 0) await this.database.query(slotModelsInsert(projectId, rows));
       bytes = sumOf(made, ({ bytes: of }) => of) - sumOf(gone, ({ bytes: of }) => of);
     }
     await this.projects.add(projectId, {
@@ -44,7 +50,34 @@ export class CallSlotsRefresher extends MarksRefresher {
       bytes: bytes.toString(),
       at: marked.map(({ made_at }) => made_at).reduce((a, b) => (a > b ? a : b)),
     });
-    return slots.length;
+    return isMore ? MARKED_SLOTS.atOnce : slots.length;
+  }
+
+  /**
+   * Marks the slots of calls above and beside those that changed, if they are over: others have a mark. Answers whether
+   * there are any.
+   */
+  private async markNamed(
+    projectId: string,
+    marked: readonly MarkedSlot[],
+    taken: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const named = (of: keyof MarkedSlot['names']) => [
+      ...new Set(marked.flatMap(({ names }) => names[of].flat())),
+    ];
+    const names = { parents: named('parents'), responses: named('responses') };
+    if (names.parents.length + names.responses.length === 0) return false;
+    const found = await this.database.query(namedSlots(projectId, names));
+    const more = found.filter(({ slot, is_open }) => !is_open && !taken.has(slot));
+    const made_at = marked[0]!.made_at;
+    if (more.length > 0)
+      await this.database.query(
+        marksKeep(
+          projectId,
+          more.map(({ slot }) => ({ slot, made_at })),
+        ),
+      );
+    return more.length > 0;
   }
 }
 

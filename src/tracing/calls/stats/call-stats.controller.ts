@@ -1,7 +1,7 @@
 import { Body, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
-import { ApiJsonResponse } from '../../../platform/http/api-json-response.js';
+import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
 import { heldAnswer } from '../../../platform/http/body-budget.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { CallCountsService } from './call-counts.service.js';

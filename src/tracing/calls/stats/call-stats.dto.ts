@@ -11,6 +11,7 @@ import {
 import { IsJsonObject } from '../../../platform/http/dto.js';
 import {
   type Aggregation,
+  bucketSchema,
   IsAggregations,
   IsPercentiles,
   StatsAnswerDto,
@@ -31,6 +32,9 @@ const USAGE_METRICS = [
   'total_cost',
 ] as const;
 const GROUPS = ['op_name', WIRE.userId, 'status'];
+const GROUP_MEMBERS = Object.fromEntries(
+  GROUPS.map((name) => [name, { type: 'string', nullable: true }]),
+);
 
 export type CallMetric = (typeof CALL_METRICS)[number];
 export type UsageMetric = (typeof USAGE_METRICS)[number];
@@ -80,12 +84,23 @@ export class CallStatsDto extends StatsWindowDto {
 
 export class CallStatsAnswerDto extends StatsAnswerDto {
   /** `timestamp`, `count`, and `<aggregation>_<metric>` for what was asked. */
-  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  @ApiProperty({ type: 'array', items: bucketSchema({}, GROUP_MEMBERS) })
   call_buckets!: object[];
   /**
    * The same by `model`, for the models that were used in a bucket. With costs also `unpriced_tokens`, `unknown_calls`
    * and `cost_unit`.
    */
-  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  @ApiProperty({
+    type: 'array',
+    items: bucketSchema(
+      { model: { type: 'string' } },
+      {
+        ...GROUP_MEMBERS,
+        unpriced_tokens: { type: 'integer' },
+        unknown_calls: { type: 'integer' },
+        cost_unit: { type: 'string', nullable: true },
+      },
+    ),
+  })
   usage_buckets!: object[];
 }

@@ -2,6 +2,7 @@ import { identifier, join, Parameter, sql, type Sql } from '../../../platform/qu
 import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';
 import { WIRE } from '../../../platform/http/wire.js';
+import { countedUsage } from '../usage/counted-usage.query.js';
 import { CALL_TOTALS, LATENCY_US, USAGE_TOTALS } from './call-slots.query.js';
 import type { UsageMetric } from './call-stats.dto.js';
 import type { Sorted } from './latencies.js';
@@ -63,6 +64,14 @@ export const markedSlots = (projectId: string, { since, until }: Span, limit: nu
   WHERE m.project_id = ${projectId} AND m.slot >= ${since}::timestamptz AND m.slot < ${until}::timestamptz
   GROUP BY m.slot ORDER BY m.slot LIMIT ${limit}::bigint`;
 
+/** What the marks of a project name, again and again, and at most `limit` of each. */
+export const markedNames = (projectId: string, limit: number) => sql<{
+  parents: string[];
+  responses: string[];
+}>`
+  SELECT ARRAY(SELECT unnest(m.parent_ids) FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) AS parents,
+    ARRAY(SELECT unnest(m.response_ids) FROM call_slot_marks m WHERE m.project_id = ${projectId} LIMIT ${limit}::bigint) AS responses`;
+
 /** The parts of a statement that several statements have in common. */
 class Parts {
   private readonly starts: Parameter;
@@ -99,6 +108,12 @@ class Parts {
     const { projectId, stored } = this.reading;
     return sql`FROM ${spans(stored)} CROSS JOIN LATERAL (
       SELECT s.* FROM ${table} s WHERE s.project_id = ${projectId} AND s.slot >= r.since AND s.slot < r.until) s`;
+  }
+
+  /** What the calls add to the usage of models: rows `u`. */
+  get usage(): Sql {
+    const columns = sql`c.started_at${this.groups}`;
+    return sql`FROM (${countedUsage(this.reading.projectId, sql`SELECT c.* ${this.calls}`, columns)}) u`;
   }
 
   /** Statistics of calls that are read, and stored ones, where there are such parts of the window. */
@@ -190,16 +205,15 @@ export interface UsageRow extends Record<string, unknown> {
   last: number;
 }
 
-const USAGE = sql`CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque) u`;
 const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
 
 export function usageRows(reading: Reading): Ordered<UsageRow> {
   const parts = new Parts(reading);
   const tiers = new Parameter(reading.tiers);
-  const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id,
-    ${parts.segmentOf(sql`c.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
-    u.unknown_kinds${parts.groups}, ${USAGE_TOTALS}, min(c.started_at) AS first, max(c.started_at) AS last
-    ${parts.calls} ${USAGE} GROUP BY ${KEY}${parts.groupNames}`;
+  const ofCalls = sql`SELECT ${parts.bucketOf(sql`u.started_at`)} AS bucket, u.llm_id,
+    ${parts.segmentOf(sql`u.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
+    u.unknown_kinds${parts.groupNames}, ${USAGE_TOTALS}, min(u.started_at) AS first, max(u.started_at) AS last
+    ${parts.usage} GROUP BY ${KEY}${parts.groupNames}`;
   const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentOf(sql`s.slot`)} AS segment,
     s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
     sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
@@ -270,14 +284,14 @@ export function spreadRows(
       percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
   });
   const rows: Sql<SpreadRow> = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns)} FROM (
-    SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket, u.llm_id${parts.groups},
+    SELECT ${parts.bucketOf(sql`u.started_at`)} AS bucket, u.llm_id${parts.groupNames},
       ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
-    ${parts.calls} ${USAGE}
+    ${parts.usage}
     LEFT JOIN unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
       ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],
       ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[])
       AS p (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit)
-      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentOf(sql`c.started_at`)}
+      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentOf(sql`u.started_at`)}
       AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
     GROUP BY bucket, llm_id${parts.groupNames}`;
   return { rows, order: sql`bucket` };

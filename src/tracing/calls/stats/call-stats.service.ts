@@ -9,7 +9,7 @@ import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { isMatch } from '../read/calls.query.js';
-import { SLOT_MS, TIERS } from './call-slots.query.js';
+import { namedSlots, SLOT_MS, TIERS } from './call-slots.query.js';
 import { callBuckets, usageBuckets } from './call-stats.buckets.js';
 import type { CallMetric, CallStatsDto, UsageMetric } from './call-stats.dto.js';
 import {
@@ -17,6 +17,7 @@ import {
   type CallRow,
   callRows,
   latencyLists,
+  markedNames,
   markedSlots,
   MAX_ROWS,
   type Ordered,
@@ -33,6 +34,8 @@ import { partsOf, slotsWithin } from './windows.js';
 
 /** Changed slots of a window; with more of them, all of its calls are read. */
 const MAX_MARKED = 5000;
+/** Parents and responses that marks name; with as many, all calls of the window are read. */
+const MAX_NAMED = 20_000;
 /** Latencies that are held at a time. */
 const MAX_LATENCIES = 2_000_000;
 /** Of a bucket with more, PostgreSQL sorts them. */
@@ -116,15 +119,13 @@ export class CallStatsService {
     };
     const whole = slotsWithin(ceilingOf(window.since), dateOf(window.until));
     if (!whole || !request.isPlain || tiers.length > TIERS.length) return all;
-    const inside = { since: iso(whole.since), until: iso(whole.until) };
-    const marked = await this.database.query(markedSlots(projectId, inside, MAX_MARKED + 1));
-    const slots = new Set(marked.map(({ ms }) => ms));
+    const slots = await this.changedSlots(projectId, whole);
     for (const change of changes) {
       const slot = Math.floor(+dateOf(change) / SLOT_MS) * SLOT_MS;
       const isInside = slot >= whole.since && slot < whole.until;
-      if (isInside && change !== microseconds(new Date(slot))) slots.add(slot);
+      if (isInside && change !== microseconds(new Date(slot))) slots?.add(slot);
     }
-    if (slots.size > MAX_MARKED) return all;
+    if (!slots || slots.size > MAX_MARKED) return all;
     return {
       ...all,
       ...partsOf(
@@ -133,6 +134,23 @@ export class CallStatsService {
         [...slots].toSorted((a, b) => a - b),
       ),
     };
+  }
+
+  /** Slots that marks tell of, and those of calls above and beside the calls that changed; null where these are too many. */
+  private async changedSlots(
+    projectId: string,
+    { since, until }: { since: number; until: number },
+  ): Promise<Set<number> | null> {
+    const inside = { since: iso(since), until: iso(until) };
+    const marked = await this.database.query(markedSlots(projectId, inside, MAX_MARKED + 1));
+    const slots = new Set(marked.map(({ ms }) => ms));
+    const [names] = await this.database.query(markedNames(projectId, MAX_NAMED));
+    const { parents, responses } = names!;
+    if (parents.length >= MAX_NAMED || responses.length >= MAX_NAMED) return null;
+    if (parents.length + responses.length === 0) return slots;
+    for (const { ms } of await this.database.query(namedSlots(projectId, { parents, responses })))
+      if (ms >= since && ms < until) slots.add(ms);
+    return slots;
   }
 
   private async callBuckets(request: Request, reading: Reading): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsBoolean, IsInt, IsOptional, Max, Min, ValidateNested } from 'class-validator';
 import { IsJsonObject, IsProjectId, IsTextList, MAX_INT } from '../../../platform/http/dto.js';
@@ -42,11 +42,30 @@ export class TraceUsageDto {
   @IsCallLimit() limit?: number | null;
 }
 
+/** What a call and its descendants used of a model. Costs are there with `include_costs`, null where one is unknown. */
+class ModelUsageDto {
+  requests!: number;
+  prompt_tokens!: number;
+  completion_tokens!: number;
+  cache_read_input_tokens!: number;
+  cache_creation_input_tokens!: number;
+  /** Of all kinds. */
+  total_tokens!: number;
+  prompt_tokens_total_cost?: number | null;
+  completion_tokens_total_cost?: number | null;
+  cache_read_input_tokens_total_cost?: number | null;
+  cache_creation_input_tokens_total_cost?: number | null;
+}
+
+@ApiExtraModels(ModelUsageDto)
 export class UsageAnswerDto {
-  /** By call, by model: tokens of each kind, their sum, requests, and with `include_costs` totals, null where one is unknown. */
+  /** By call, by model. */
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'object', additionalProperties: { type: 'object' } },
+    additionalProperties: {
+      type: 'object',
+      additionalProperties: { $ref: getSchemaPath(ModelUsageDto) },
+    },
     example: {
       'call id': {
         'gpt-5': {

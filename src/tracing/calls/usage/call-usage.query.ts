@@ -34,7 +34,7 @@ const usageOf = (
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`
   SELECT row_to_json(t)::text FROM (
-    SELECT c.id, c.parent_id, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+    SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
       u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,
       ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records
     FROM (${calls}) c CROSS JOIN LATERAL (

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { printed } from '../../../platform/json/decimal.js';
 import { ApiError } from '../../../platform/errors.js';
-import { CostsService, type Priceable, type Spending } from '../../costs/costs.service.js';
+import {
+  CostsService,
+  type CountedUsage,
+  type Priceable,
+  type Spending,
+} from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
 import type { Sql } from '../../../platform/query/sql.js';
 import {
@@ -22,6 +27,7 @@ interface Row extends Priceable {
   id: string;
   parent_id: string | null;
   trace_id: string;
+  response_id: string | null;
   is_running: boolean;
   is_large: boolean | null;
 }
@@ -77,9 +83,13 @@ export class CallUsageService {
             'too_large',
             `the usage of the call ${row.id} is over the limit of ${MAX_USAGE_BYTES} bytes`,
           );
-        const own = this.costs.spendings(row);
+        const own = this.costs.usage(row);
         entries += own.size;
-        calls.push({ id: row.id, parentId: row.parent_id, traceId: row.trace_id, own });
+        const { id, parent_id: parentId, trace_id: traceId, response_id: responseId } = row;
+        const { records, started_at } = row;
+        const spending = (model: CountedUsage) =>
+          this.costs.spending(model, { records, started_at });
+        calls.push({ id, parentId, traceId, responseId, startedAt: started_at, own, spending });
         if (row.is_running) running.push(row.id);
         if (calls.length > most)
           throw new ApiError(

@@ -1,47 +1,147 @@
 import type { Decimal } from '../../../platform/json/decimal.js';
+import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { Turn } from '../../../platform/time/turn.js';
-import type { Spending } from '../../costs/costs.service.js';
+import type { Tokens } from '../../usage.js';
+import type { CountedUsage, Spending } from '../../costs/costs.service.js';
 
-/** A call, and its own spending by model. */
+/** A call, and what it says of models. */
 export interface Spender {
   id: string;
   parentId: string | null;
   traceId: string;
-  own: Map<string, Spending>;
+  /** The provider's id of the response that it tells of. */
+  responseId: string | null;
+  startedAt: string;
+  own: Map<string, CountedUsage>;
+  /** What it spent, at the prices of its start. */
+  spending(model: CountedUsage): Spending;
 }
 
 /** The answer would hold more than the process should. */
 export class TooManyEntries extends Error {}
 
 /**
- * What each call spent together with its descendants among the calls. A parent often repeats the usage of its
- * descendants: SDKs sum up, frameworks repeat the usage of the request that they made. So for each model the larger
- * counts: the call's own usage, or the sum of its children. @throws TooManyEntries
+ * What each call spent together with its descendants among the calls. Each counts what it says beyond its nearest descendants
+ * that say anything, as in `countedUsage`, since a parent often repeats the usage of its descendants: SDKs sum up,
+ * frameworks repeat the usage of the request that they made. One below that tells of the same response tells all, and
+ * what tells of the same response as an earlier call elsewhere counts only for itself. @throws TooManyEntries
  */
 export async function rolledUp(
   calls: readonly Spender[],
   maxEntries: number,
 ): Promise<Map<string, Map<string, Spending>>> {
-  const below = new Map<string, Map<string, Spending>>();
+  const repeats = repeated(calls);
+  const below = new Map<Spender, Below>();
   const totals = new Map<string, Map<string, Spending>>();
   const turn = new Turn();
   let entries = 0;
   for (const { call, parent } of bottomUp(calls)) {
     if (turn.isOver) await turn.next();
-    const total = larger(call.own, below.get(call.id) ?? new Map());
-    below.delete(call.id);
+    const children = below.get(call) ?? nothing();
+    below.delete(call);
+    const total = totalOf(call, children);
     totals.set(call.id, total);
     entries += total.size;
     if (entries > maxEntries) throw new TooManyEntries();
     if (!parent) continue;
-    const sums = below.get(parent.id) ?? new Map<string, Spending>();
-    below.set(parent.id, sums);
-    for (const [llmId, spending] of total) sums.set(llmId, sum(sums.get(llmId), spending));
+    const sums = below.get(parent) ?? nothing();
+    below.set(parent, sums);
+    const isRepeat = repeats.has(call);
+    add(sums, isRepeat || call.own.size === 0 ? children : saidBy(call), {
+      spent: isRepeat ? children.spent : total,
+    });
   }
   // a circle of parents has no leaf to begin with: its calls are left with what they say themselves
-  for (const { id, own } of calls) if (!totals.has(id)) totals.set(id, own);
+  for (const call of calls) if (!totals.has(call.id)) totals.set(call.id, totalOf(call, nothing()));
   return totals;
 }
+
+/** What the children of a call spent, and what the nearest calls below it that say anything say, of which responses. */
+interface Below {
+  spent: Map<string, Spending>;
+  said: Map<string, CountedUsage>;
+  responses: Set<string>;
+}
+
+const nothing = (): Below => ({ spent: new Map(), said: new Map(), responses: new Set() });
+
+const saidBy = ({ own, responseId }: Spender) => ({
+  said: own,
+  responses: new Set(responseId === null ? [] : [responseId]),
+});
+
+function add(
+  sums: Below,
+  { said, responses }: Pick<Below, 'said' | 'responses'>,
+  { spent }: Pick<Below, 'spent'>,
+): void {
+  for (const [llmId, one] of spent) sums.spent.set(llmId, sum(sums.spent.get(llmId), one));
+  for (const [llmId, one] of said) sums.said.set(llmId, saidTogether(sums.said.get(llmId), one));
+  for (const response of responses) sums.responses.add(response);
+}
+
+/** What a call and its children spent. */
+function totalOf(call: Spender, { spent, said, responses }: Below): Map<string, Spending> {
+  const total = new Map(spent);
+  if (call.responseId !== null && responses.has(call.responseId)) return total;
+  for (const [llmId, own] of call.own) {
+    const beyond = beyondOf(own, said.get(llmId));
+    if (beyond) total.set(llmId, sum(total.get(llmId), call.spending(beyond)));
+  }
+  return total;
+}
+
+/** Calls that tell of a response of which an earlier call tells, in another trace or beside them. */
+function repeated(calls: readonly Spender[]): Set<Spender> {
+  const byResponse = new Map<string, Spender[]>();
+  for (const call of calls)
+    if (call.responseId !== null && call.own.size > 0) {
+      const same = byResponse.get(call.responseId);
+      if (same) same.push(call);
+      else byResponse.set(call.responseId, [call]);
+    }
+  const repeats = new Set<Spender>();
+  for (const same of byResponse.values()) {
+    if (same.length === 1) continue;
+    same.sort((a, b) =>
+      a.startedAt === b.startedAt ? byCodePoint(a.id, b.id) : byCodePoint(a.startedAt, b.startedAt),
+    );
+    const [traces, places] = [new Set<string>(), new Set<string>()];
+    for (const call of same) {
+      const place = JSON.stringify([call.traceId, call.parentId]);
+      const isElsewhere = traces.size > (traces.has(call.traceId) ? 1 : 0);
+      if (isElsewhere || places.has(place)) repeats.add(call);
+      traces.add(call.traceId);
+      places.add(place);
+    }
+  }
+  return repeats;
+}
+
+/** What a call says of a model beyond those below it; undefined when that is nothing. */
+function beyondOf(own: CountedUsage, below: CountedUsage | undefined): CountedUsage | undefined {
+  if (!below) return own;
+  const input = Math.max(inputOf(own.tokens) - inputOf(below.tokens), 0);
+  const more = (kind: keyof Tokens) => Math.max(own.tokens[kind] - below.tokens[kind], 0);
+  const completion_tokens = more('completion_tokens');
+  if (input === 0 && completion_tokens === 0) return undefined;
+  const cache_read_input_tokens = Math.min(more('cache_read_input_tokens'), input);
+  const cache_creation_input_tokens = Math.min(
+    more('cache_creation_input_tokens'),
+    input - cache_read_input_tokens,
+  );
+  const prompt_tokens = input - cache_read_input_tokens - cache_creation_input_tokens;
+  const tokens = {
+    prompt_tokens,
+    completion_tokens,
+    cache_read_input_tokens,
+    cache_creation_input_tokens,
+  };
+  return { ...own, tokens, requests: Math.max(own.requests - below.requests, 0) };
+}
+
+const inputOf = (tokens: Tokens) =>
+  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /** Each call behind all of its children, with its parent among the calls of its trace. */
 function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {
@@ -66,29 +166,31 @@ function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent
   }
 }
 
-function larger(own: Map<string, Spending>, below: Map<string, Spending>): Map<string, Spending> {
-  const total = new Map(below);
-  for (const [llmId, spending] of own) {
-    const ofChildren = below.get(llmId);
-    if (!ofChildren || tokensOf(spending) > tokensOf(ofChildren)) total.set(llmId, spending);
-  }
-  return total;
-}
-
 /** Tokens of all kinds. */
 export const tokensOf = ({ tokens }: Spending): number =>
   Object.values(tokens).reduce((a, b) => a + b, 0);
 
 function sum(a: Spending | undefined, b: Spending): Spending {
   if (!a) return b;
-  const kinds = Object.keys(b.tokens) as (keyof Spending['tokens'])[];
-  const added = <T>(add: (kind: (typeof kinds)[number]) => T) =>
-    Object.fromEntries(kinds.map((kind) => [kind, add(kind)])) as Record<(typeof kinds)[number], T>;
   return {
     requests: a.requests + b.requests,
-    tokens: added((kind) => a.tokens[kind] + b.tokens[kind]),
-    costs: added((kind) => plus(a.costs[kind], b.costs[kind])),
+    tokens: byKind(b, (kind) => a.tokens[kind] + b.tokens[kind]),
+    costs: byKind(b, (kind) => plus(a.costs[kind], b.costs[kind])),
   };
 }
+
+const saidTogether = (a: CountedUsage | undefined, b: CountedUsage): CountedUsage =>
+  a
+    ? {
+        ...a,
+        requests: a.requests + b.requests,
+        tokens: byKind(b, (kind) => a.tokens[kind] + b.tokens[kind]),
+      }
+    : b;
+
+const byKind = <Value>({ tokens }: { tokens: Tokens }, valueOf: (kind: keyof Tokens) => Value) =>
+  Object.fromEntries(
+    (Object.keys(tokens) as (keyof Tokens)[]).map((kind) => [kind, valueOf(kind)]),
+  ) as Record<keyof Tokens, Value>;
 
 const plus = (a: Decimal | null, b: Decimal | null) => (a && b ? a.plus(b) : null);

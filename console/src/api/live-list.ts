@@ -1,0 +1,143 @@
+import {
+  hashKey,
+  type QueryKey,
+  useInfiniteQuery,
+  type UseInfiniteQueryResult,
+  useQueryClient,
+} from '@tanstack/react-query';
+import { useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { useLive } from './live.ts';
+
+/** More rows are not loaded one after the other: a list goes on behind them. */
+const MOST_ROWS = 10_000;
+
+/**
+ * Reads a query again, after what of it is under way: that may have been answered before the change, and a page that is on its
+ * way would never come if every tick cancelled it.
+ */
+export function useReread(queryKey: QueryKey): (before?: () => void) => Promise<void> {
+  const client = useQueryClient();
+  return async (before) => {
+    const query = { queryKey, exact: true };
+    const waiting = { cancelRefetch: false };
+    if (client.isFetching(query) > 0) await client.refetchQueries(query, waiting);
+    before?.();
+    await client.refetchQueries(query, waiting);
+  };
+}
+
+export interface LiveList<Row> {
+  pages: UseInfiniteQueryResult<{ pages: Row[][] }>;
+  rows: Row[];
+  /** One has scrolled away from the top, so the rows stay as they are. */
+  isStill: boolean;
+  /** The rows may have changed since. */
+  hasTicked: boolean;
+  /** The list begins behind a row, because it would be too long. */
+  isLater: boolean;
+  /** Begins behind the last row; there when the most rows are loaded. */
+  goOn: (() => void) | undefined;
+  /** Shows the top as it is now stored. */
+  toTop: () => void;
+  /** For the table that shows the rows. */
+  table: {
+    onEnd: () => void;
+    onScrolledTo: (top: number) => void;
+    onView: (first: number, last: number) => void;
+  };
+}
+
+/**
+ * A list of any length, in pages that each begin behind the last row of the one before, which follows what is stored. While the
+ * top is in sight, a tick drops all pages that are out of sight and reads the others again. So the rows are always the first of
+ * what was stored at the last tick, without a gap, in whatever order they were written, and the others are reached by scrolling. When
+ * one has scrolled away, nothing moves and `onStillTick` is called.
+ */
+export function useLiveList<Row>({
+  queryKey,
+  project,
+  isLive,
+  pageSize,
+  read,
+  onStillTick,
+}: {
+  queryKey: QueryKey;
+  project: string;
+  isLive: boolean;
+  pageSize: number;
+  read: (behind: Row | undefined, signal: AbortSignal) => Promise<Row[]>;
+  onStillTick?: () => unknown;
+}): LiveList<Row> {
+  const client = useQueryClient();
+  const [start, startBehind] = useState<Row>();
+  const [isStill, setStill] = useState(false);
+  const [hasTicked, setTicked] = useState(false);
+  const [of, setOf] = useState(hashKey(queryKey));
+  if (of !== hashKey(queryKey)) {
+    setOf(hashKey(queryKey));
+    startBehind(undefined);
+    setStill(false);
+  }
+  const lastInView = useRef(0);
+  const key = [...queryKey, start];
+  const pages = useInfiniteQuery({
+    queryKey: key,
+    initialPageParam: start,
+    queryFn: ({ pageParam, signal }) => read(pageParam as Row | undefined, signal),
+    getNextPageParam: (page, all) =>
+      page.length < pageSize || all.length * pageSize >= MOST_ROWS ? undefined : page.at(-1),
+    refetchOnWindowFocus: false,
+    staleTime: Infinity,
+  });
+  const reread = useReread(key);
+  const readTop = useEffectEvent(() =>
+    reread(() => {
+      const kept = 1 + Math.floor(lastInView.current / pageSize);
+      client.setQueryData<typeof pages.data>(
+        key,
+        (now) =>
+          now && { pages: now.pages.slice(0, kept), pageParams: now.pageParams.slice(0, kept) },
+      );
+    }),
+  );
+  useLive(isLive ? project : undefined, ['calls'], () => {
+    if (!isStill) return readTop();
+    setTicked(true);
+    return onStillTick?.();
+  });
+  const readIfKnown = useEffectEvent(() => {
+    if (pages.data) void readTop();
+  });
+  // what came while nothing was read
+  useEffect(() => {
+    if (isStill) return;
+    setTicked(false);
+    if (isLive) readIfKnown();
+  }, [isLive, isStill, of]);
+
+  const rows = useMemo(() => pages.data?.pages.flat() ?? [], [pages.data]);
+  const { hasNextPage, isFetching, fetchNextPage } = pages;
+  const isFull = rows.length >= MOST_ROWS;
+  const begin = (behind: Row | undefined) => {
+    if (behind !== start) client.removeQueries({ queryKey: [...queryKey, behind], exact: true });
+    startBehind(behind);
+    setStill(false);
+    lastInView.current = 0;
+  };
+  return {
+    pages,
+    rows,
+    isStill,
+    hasTicked: isStill && hasTicked,
+    isLater: start !== undefined,
+    goOn: isFull ? () => begin(rows.at(-1)) : undefined,
+    toTop: () => begin(undefined),
+    table: {
+      onEnd: () => {
+        if (hasNextPage && !isFetching) void fetchNextPage({ cancelRefetch: false });
+      },
+      onScrolledTo: (top) => setStill(top > 0),
+      onView: (_, last) => void (lastInView.current = last),
+    },
+  };
+}

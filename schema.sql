@@ -1,0 +1,1289 @@
+-- The whole schema, printed by `npm run generate`: nothing reads it but people.
+
+CREATE TABLE api_keys (
+  id uuid NOT NULL,
+  user_name text NOT NULL,
+  role text NOT NULL,
+  scopes text[] NOT NULL,
+  secret_hash bytea NOT NULL,
+  hint text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['reader'::text, 'writer'::text, 'admin'::text, 'trainer'::text])))
+);
+
+CREATE TABLE audit_events (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+  action text COLLATE "C" NOT NULL,
+  key_id uuid,
+  user_name text COLLATE "C" NOT NULL,
+  target text COLLATE "C",
+  scopes text[] COLLATE "C",
+  detail json NOT NULL,
+  CONSTRAINT audit_events_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE body_chunks (
+  project_id text COLLATE "C" NOT NULL,
+  batch_id uuid NOT NULL,
+  seq integer NOT NULL,
+  is_payload boolean NOT NULL,
+  text bytea NOT NULL,
+  edits bytea,
+  CONSTRAINT body_chunks_pkey PRIMARY KEY (project_id, batch_id, seq)
+);
+
+CREATE TABLE build_chunks (
+  project_id text COLLATE "C" NOT NULL,
+  build_id uuid NOT NULL,
+  seq integer NOT NULL,
+  split text COLLATE "C" NOT NULL,
+  text bytea NOT NULL,
+  CONSTRAINT build_chunks_pkey PRIMARY KEY (project_id, build_id, seq)
+);
+
+CREATE TABLE build_inputs (
+  project_id text COLLATE "C" NOT NULL,
+  build_id uuid NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  sha256 text COLLATE "C" NOT NULL,
+  CONSTRAINT build_inputs_pkey PRIMARY KEY (project_id, build_id, kind, id)
+);
+
+CREATE TABLE build_jobs (
+  project_id text COLLATE "C" NOT NULL,
+  build_id uuid NOT NULL,
+  job_id uuid NOT NULL,
+  log_batch_id uuid,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  erased_at timestamp with time zone,
+  CONSTRAINT build_jobs_pkey PRIMARY KEY (project_id, build_id, job_id)
+);
+
+CREATE TABLE build_units (
+  project_id text COLLATE "C" NOT NULL,
+  build_id uuid NOT NULL,
+  group_index integer NOT NULL,
+  trajectory_index integer NOT NULL,
+  split text COLLATE "C" NOT NULL,
+  unit_id text COLLATE "C" NOT NULL,
+  call_id text COLLATE "C" NOT NULL,
+  reward double precision NOT NULL,
+  CONSTRAINT build_units_pkey PRIMARY KEY (project_id, build_id, group_index, trajectory_index)
+);
+
+CREATE TABLE builds (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  recipe_name text COLLATE "C" NOT NULL,
+  recipe_digest text COLLATE "C" NOT NULL,
+  recipe json NOT NULL,
+  mode text COLLATE "C" NOT NULL,
+  builder_version integer NOT NULL,
+  as_of timestamp with time zone NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  manifest_digest text COLLATE "C" NOT NULL,
+  num_chunks integer NOT NULL,
+  counts json NOT NULL,
+  lints json NOT NULL,
+  facts json NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  erased_at timestamp with time zone,
+  CONSTRAINT builds_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE call_indexes (
+  project_id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  field text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  error text COLLATE "C",
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT call_indexes_kind_check CHECK ((kind = ANY (ARRAY['text'::text, 'number'::text, 'substring'::text]))),
+  CONSTRAINT call_indexes_pkey PRIMARY KEY (project_id, name)
+);
+
+CREATE TABLE call_slot_marks (
+  project_id text COLLATE "C" NOT NULL,
+  slot timestamp with time zone NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  call_count bigint NOT NULL,
+  made_at timestamp with time zone NOT NULL DEFAULT now(),
+  parent_ids text[],
+  response_ids text[],
+  CONSTRAINT call_slot_marks_pkey PRIMARY KEY (project_id, slot, id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+
+CREATE TABLE call_slot_models (
+  project_id text COLLATE "C" NOT NULL,
+  slot timestamp with time zone NOT NULL,
+  llm_id text COLLATE "C" NOT NULL,
+  tier smallint NOT NULL,
+  unknown_kinds smallint NOT NULL,
+  call_count bigint NOT NULL,
+  prompt_tokens numeric NOT NULL,
+  completion_tokens numeric NOT NULL,
+  cache_read_input_tokens numeric NOT NULL,
+  cache_creation_input_tokens numeric NOT NULL,
+  min_input bigint NOT NULL,
+  max_input bigint NOT NULL,
+  CONSTRAINT call_slot_models_pkey PRIMARY KEY (project_id, slot, llm_id, tier, unknown_kinds)
+);
+
+CREATE TABLE call_slots (
+  project_id text COLLATE "C" NOT NULL,
+  slot timestamp with time zone NOT NULL,
+  call_count bigint NOT NULL,
+  ended_count bigint NOT NULL,
+  error_count bigint NOT NULL,
+  instant_count bigint NOT NULL,
+  latency_sum numeric,
+  latency_min bigint,
+  latency_max bigint,
+  latencies bytea,
+  bytes bigint NOT NULL,
+  CONSTRAINT call_slots_pkey PRIMARY KEY (project_id, slot)
+);
+
+CREATE TABLE calls (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  run_step integer,
+  run_step_end integer,
+  is_opaque boolean NOT NULL DEFAULT false,
+  has_descendant_error boolean NOT NULL DEFAULT false,
+  op_name text COLLATE "C",
+  display_name text COLLATE "C",
+  trace_id text COLLATE "C",
+  parent_id text COLLATE "C",
+  thread_id text COLLATE "C",
+  turn_id text COLLATE "C",
+  user_id text COLLATE "C",
+  run_id text COLLATE "C",
+  exception text COLLATE "C",
+  attributes json,
+  inputs json,
+  output json,
+  summary json,
+  otel_dump json,
+  logged jsonb,
+  logged_at timestamp with time zone,
+  own_inputs json,
+  own_output json,
+  response_id text COLLATE "C",
+  CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
+
+CREATE TABLE checkpoints (
+  project_id text COLLATE "C" NOT NULL,
+  model_id uuid NOT NULL,
+  step integer NOT NULL,
+  id uuid NOT NULL,
+  metrics jsonb NOT NULL DEFAULT '{}'::jsonb,
+  uri text COLLATE "C",
+  sha256 text COLLATE "C",
+  size_bytes bigint,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT checkpoints_pkey PRIMARY KEY (project_id, model_id, step)
+);
+
+CREATE TABLE console_sessions (
+  token_hash bytea NOT NULL,
+  api_key_id uuid NOT NULL,
+  is_code boolean NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT console_sessions_pkey PRIMARY KEY (token_hash)
+);
+
+CREATE TABLE costs (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  llm_id text COLLATE "C" NOT NULL,
+  effective_date timestamp with time zone NOT NULL,
+  provider_id text COLLATE "C" NOT NULL,
+  prompt_token_cost numeric NOT NULL,
+  completion_token_cost numeric NOT NULL,
+  cache_read_input_token_cost numeric,
+  cache_creation_input_token_cost numeric,
+  prompt_token_cost_unit text COLLATE "C" NOT NULL,
+  completion_token_cost_unit text COLLATE "C" NOT NULL,
+  CONSTRAINT costs_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE erasings (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  request json,
+  targets text[] COLLATE "C",
+  cursor json,
+  counts json NOT NULL DEFAULT '{}'::json,
+  key_id uuid NOT NULL,
+  user_name text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  touched_at timestamp with time zone NOT NULL DEFAULT now(),
+  ended_at timestamp with time zone,
+  CONSTRAINT erasings_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE feedback (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  is_opaque boolean NOT NULL DEFAULT false,
+  feedback_type text COLLATE "C" NOT NULL,
+  ref text COLLATE "C" NOT NULL,
+  annotation_ref text COLLATE "C",
+  runnable_ref text COLLATE "C",
+  call_ref text COLLATE "C",
+  trigger_ref text COLLATE "C",
+  creator text COLLATE "C",
+  user_id text COLLATE "C" NOT NULL,
+  payload json NOT NULL,
+  CONSTRAINT feedback_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE file_chunks (
+  project_id text COLLATE "C" NOT NULL,
+  upload_id uuid NOT NULL,
+  chunk_index integer NOT NULL,
+  bytes bytea NOT NULL,
+  CONSTRAINT file_chunks_pkey PRIMARY KEY (project_id, upload_id, chunk_index)
+);
+
+CREATE TABLE files (
+  project_id text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  upload_id uuid NOT NULL,
+  size_bytes integer NOT NULL,
+  CONSTRAINT files_pkey PRIMARY KEY (project_id, digest)
+);
+
+CREATE TABLE idempotency_keys (
+  project_id text COLLATE "C" NOT NULL,
+  api_key_id uuid NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  body_hash bytea NOT NULL,
+  response json,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, api_key_id, key)
+);
+
+CREATE TABLE models (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  base_model text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  deleted_at timestamp with time zone,
+  CONSTRAINT models_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE object_aliases (
+  project_id text COLLATE "C" NOT NULL,
+  object_id text COLLATE "C" NOT NULL,
+  alias text COLLATE "C" NOT NULL,
+  version_index integer NOT NULL,
+  CONSTRAINT object_aliases_pkey PRIMARY KEY (project_id, object_id, alias)
+);
+
+CREATE TABLE object_tags (
+  project_id text COLLATE "C" NOT NULL,
+  object_id text COLLATE "C" NOT NULL,
+  version_index integer NOT NULL,
+  tag text COLLATE "C" NOT NULL,
+  CONSTRAINT object_tags_pkey PRIMARY KEY (project_id, object_id, version_index, tag)
+);
+
+CREATE TABLE object_versions (
+  project_id text COLLATE "C" NOT NULL,
+  object_id text COLLATE "C" NOT NULL,
+  version_index integer NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  deleted_at timestamp with time zone,
+  is_latest boolean NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  base_object_class text COLLATE "C",
+  leaf_object_class text COLLATE "C",
+  user_id text COLLATE "C",
+  size_bytes integer NOT NULL,
+  val json NOT NULL,
+  CONSTRAINT object_versions_latest_check CHECK (((NOT is_latest) OR (deleted_at IS NULL))),
+  CONSTRAINT object_versions_pkey PRIMARY KEY (project_id, object_id, version_index)
+);
+
+CREATE TABLE project_marks (
+  project_id text COLLATE "C" NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  row_count bigint NOT NULL,
+  call_count bigint NOT NULL,
+  bytes bigint NOT NULL,
+  made_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT project_marks_pkey PRIMARY KEY (project_id, id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+
+CREATE TABLE projects (
+  project_id text COLLATE "C" NOT NULL,
+  row_count bigint NOT NULL,
+  call_count bigint NOT NULL,
+  bytes bigint NOT NULL,
+  last_activity timestamp with time zone NOT NULL,
+  CONSTRAINT projects_pkey PRIMARY KEY (project_id)
+);
+
+CREATE TABLE retention_policies (
+  project_id text COLLATE "C" NOT NULL,
+  calls_days integer,
+  payload_days integer,
+  payload_cursor json,
+  walk_started_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT retention_policies_pkey PRIMARY KEY (project_id)
+);
+
+CREATE TABLE table_rows (
+  project_id text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  is_opaque boolean NOT NULL,
+  val json NOT NULL,
+  CONSTRAINT table_rows_pkey PRIMARY KEY (project_id, digest)
+);
+
+CREATE TABLE tables (
+  project_id text COLLATE "C" NOT NULL,
+  digest text COLLATE "C" NOT NULL,
+  row_digests bytea NOT NULL,
+  CONSTRAINT tables_pkey PRIMARY KEY (project_id, digest)
+);
+
+CREATE TABLE thread_marks (
+  project_id text COLLATE "C" NOT NULL,
+  thread_id text COLLATE "C" NOT NULL,
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  CONSTRAINT thread_marks_pkey PRIMARY KEY (project_id, thread_id, id)
+) WITH (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=10000);
+
+CREATE TABLE threads (
+  project_id text COLLATE "C" NOT NULL,
+  thread_id text COLLATE "C" NOT NULL,
+  turn_count integer NOT NULL,
+  start_time timestamp with time zone NOT NULL,
+  last_updated timestamp with time zone NOT NULL,
+  first_turn_id text COLLATE "C" NOT NULL,
+  last_turn_id text COLLATE "C" NOT NULL,
+  p50_turn_duration_ms double precision,
+  p99_turn_duration_ms double precision,
+  CONSTRAINT threads_pkey PRIMARY KEY (project_id, thread_id)
+);
+
+CREATE TABLE training_job_events (
+  project_id text COLLATE "C" NOT NULL,
+  job_id uuid NOT NULL,
+  seq integer NOT NULL,
+  id uuid NOT NULL,
+  type text COLLATE "C" NOT NULL,
+  data json NOT NULL,
+  attempt integer NOT NULL,
+  trainer_seq bigint,
+  is_hidden boolean NOT NULL DEFAULT false,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT training_job_events_pkey PRIMARY KEY (project_id, job_id, seq),
+  CONSTRAINT training_job_events_type_check CHECK ((type = ANY (ARRAY['training_started'::text, 'gradient_step'::text, 'training_ended'::text, 'training_failed'::text])))
+);
+
+CREATE TABLE training_jobs (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  model_id uuid NOT NULL,
+  batch_id uuid NOT NULL,
+  status text COLLATE "C" NOT NULL DEFAULT 'queued'::text,
+  attempt integer NOT NULL DEFAULT 0,
+  parent_step integer,
+  step integer,
+  user_id text COLLATE "C" NOT NULL,
+  worker_id text COLLATE "C",
+  lease_token_hash bytea,
+  lease_expires_at timestamp with time zone,
+  leased_at timestamp with time zone,
+  queued_at timestamp with time zone NOT NULL DEFAULT now(),
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  cancel_requested_at timestamp with time zone,
+  error_message text COLLATE "C",
+  experimental_config json,
+  CONSTRAINT training_jobs_pkey PRIMARY KEY (project_id, id),
+  CONSTRAINT training_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'leased'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
+);
+
+CREATE TABLE trajectories (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  batch_id uuid NOT NULL,
+  group_index integer NOT NULL,
+  trajectory_index integer NOT NULL,
+  num_tokens integer NOT NULL,
+  is_opaque boolean NOT NULL DEFAULT false,
+  reward double precision,
+  start_time timestamp with time zone NOT NULL,
+  document json NOT NULL,
+  CONSTRAINT trajectories_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE trajectory_batches (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  model_id uuid NOT NULL,
+  split text COLLATE "C",
+  job_id uuid,
+  step integer NOT NULL,
+  num_groups integer NOT NULL,
+  num_trajectories integer NOT NULL,
+  body_bytes bigint NOT NULL,
+  body_sha256 bytea NOT NULL,
+  payload_bytes bigint NOT NULL,
+  payload_sha256 bytea NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT trajectory_batches_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE uploads (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  touched_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT uploads_pkey PRIMARY KEY (project_id, id)
+);
+
+ALTER TABLE audit_events ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE body_chunks ALTER COLUMN edits SET STORAGE EXTERNAL;
+
+ALTER TABLE body_chunks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE body_chunks ALTER COLUMN text SET STORAGE EXTERNAL;
+
+ALTER TABLE build_chunks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE build_chunks ALTER COLUMN text SET STORAGE EXTERNAL;
+
+ALTER TABLE build_inputs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE build_jobs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE build_units ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE builds ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_indexes ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_slot_marks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_slot_models ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE call_slots ALTER COLUMN latencies SET STORAGE EXTERNAL;
+
+ALTER TABLE call_slots ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE calls ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE checkpoints ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE costs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE erasings ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE feedback ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE file_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+ALTER TABLE file_chunks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE files ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE models ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE object_aliases ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE object_tags ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE object_versions ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE project_marks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE projects ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE retention_policies ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE table_rows ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE tables ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE tables ALTER COLUMN row_digests SET STORAGE EXTERNAL;
+
+ALTER TABLE thread_marks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE threads ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE training_job_events ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE training_jobs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE trajectories ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE trajectory_batches ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE uploads ALTER COLUMN project_id SET STATISTICS 0;
+
+CREATE UNIQUE INDEX api_keys_secret_hash_idx ON api_keys USING btree (secret_hash);
+
+CREATE INDEX audit_events_created_idx ON audit_events USING btree (created_at, id);
+
+CREATE UNIQUE INDEX audit_events_use_idx ON audit_events USING btree (key_id, (((created_at AT TIME ZONE 'UTC'::text))::date)) WHERE (action = 'keys.use'::text);
+
+CREATE INDEX build_inputs_id_idx ON build_inputs USING btree (project_id, kind, id);
+
+CREATE INDEX build_jobs_job_idx ON build_jobs USING btree (project_id, job_id);
+
+CREATE INDEX build_units_unit_idx ON build_units USING btree (project_id, unit_id);
+
+CREATE INDEX builds_created_idx ON builds USING btree (project_id, created_at, id);
+
+CREATE INDEX calls_failed_idx ON calls USING btree (project_id, started_at, id) WHERE ((exception IS NOT NULL) OR has_descendant_error);
+
+CREATE INDEX calls_logged_idx ON calls USING btree (project_id, logged_at, id) WHERE ((op_name IS NULL) AND (ended_at IS NULL) AND (display_name IS NULL) AND (logged_at IS NOT NULL));
+
+CREATE INDEX calls_op_idx ON calls USING btree (project_id, op_name);
+
+CREATE INDEX calls_parent_idx ON calls USING btree (project_id, parent_id) WHERE (parent_id IS NOT NULL);
+
+CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id) WHERE (response_id IS NOT NULL);
+
+CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (parent_id IS NULL);
+
+CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at, id) WHERE (ended_at IS NULL);
+
+CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id);
+
+CREATE INDEX calls_thread_idx ON calls USING btree (project_id, ((thread_id || ''::text))) WHERE (thread_id IS NOT NULL);
+
+CREATE INDEX calls_trace_idx ON calls USING btree (project_id, trace_id);
+
+CREATE INDEX calls_turn_idx ON calls USING btree (project_id, turn_id) WHERE (turn_id IS NOT NULL);
+
+CREATE INDEX calls_turns_idx ON calls USING btree (project_id, thread_id, started_at, ended_at, id) WHERE ((id = turn_id) AND (thread_id <> ''::text) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+
+CREATE INDEX calls_turns_started_idx ON calls USING btree (project_id, started_at) INCLUDE (ended_at, thread_id, id) WHERE ((id = turn_id) AND (thread_id <> ''::text) AND (op_name IS NOT NULL) AND (deleted_at IS NULL) AND (started_at IS NOT NULL));
+
+CREATE INDEX calls_user_idx ON calls USING btree (project_id, user_id);
+
+CREATE INDEX console_sessions_expires_idx ON console_sessions USING btree (expires_at);
+
+CREATE INDEX costs_llm_idx ON costs USING btree (project_id, llm_id, effective_date, id);
+
+CREATE INDEX erasings_ended_idx ON erasings USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+
+CREATE INDEX erasings_open_idx ON erasings USING btree (touched_at) WHERE (ended_at IS NULL);
+
+CREATE INDEX feedback_created_idx ON feedback USING btree (project_id, created_at, id);
+
+CREATE INDEX feedback_ref_idx ON feedback USING btree (project_id, ref);
+
+CREATE INDEX idempotency_keys_created_idx ON idempotency_keys USING btree (created_at);
+
+CREATE INDEX models_id_idx ON models USING btree (id);
+
+CREATE UNIQUE INDEX models_name_idx ON models USING btree (project_id, name) WHERE (deleted_at IS NULL);
+
+CREATE INDEX object_aliases_alias_idx ON object_aliases USING btree (project_id, alias);
+
+CREATE INDEX object_tags_tag_idx ON object_tags USING btree (project_id, tag);
+
+CREATE INDEX object_versions_created_idx ON object_versions USING btree (project_id, created_at, version_index, object_id) WHERE (deleted_at IS NULL);
+
+CREATE INDEX object_versions_latest_created_idx ON object_versions USING btree (project_id, created_at, version_index, object_id) WHERE is_latest;
+
+CREATE UNIQUE INDEX object_versions_latest_idx ON object_versions USING btree (project_id, object_id) WHERE is_latest;
+
+CREATE UNIQUE INDEX object_versions_live_idx ON object_versions USING btree (project_id, object_id, digest) WHERE (deleted_at IS NULL);
+
+CREATE INDEX threads_started_idx ON threads USING btree (project_id, start_time DESC, thread_id);
+
+CREATE INDEX threads_turns_asc_idx ON threads USING btree (project_id, turn_count, thread_id);
+
+CREATE INDEX threads_turns_idx ON threads USING btree (project_id, turn_count DESC, thread_id);
+
+CREATE INDEX threads_updated_idx ON threads USING btree (project_id, last_updated DESC, thread_id);
+
+CREATE UNIQUE INDEX training_job_events_once_idx ON training_job_events USING btree (project_id, job_id, type) WHERE (type <> 'gradient_step'::text);
+
+CREATE UNIQUE INDEX training_job_events_trainer_seq_idx ON training_job_events USING btree (project_id, job_id, attempt, trainer_seq);
+
+CREATE INDEX training_jobs_id_idx ON training_jobs USING btree (id);
+
+CREATE INDEX training_jobs_model_idx ON training_jobs USING btree (project_id, model_id, id);
+
+CREATE UNIQUE INDEX training_jobs_one_running_idx ON training_jobs USING btree (project_id, model_id) WHERE (status = ANY (ARRAY['leased'::text, 'running'::text]));
+
+CREATE INDEX training_jobs_queue_idx ON training_jobs USING btree (created_at, id) WHERE (status = 'queued'::text);
+
+CREATE INDEX trajectories_batch_idx ON trajectories USING btree (project_id, batch_id);
+
+CREATE INDEX trajectory_batches_model_idx ON trajectory_batches USING btree (project_id, model_id);
+
+CREATE OR REPLACE FUNCTION skein_compare(a text, b text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  RETURN coalesce(
+    sign(skein_number(a) - skein_number(b))::integer,
+    CASE WHEN a = b THEN 0 WHEN a COLLATE "C" < b THEN -1 WHEN a COLLATE "C" > b THEN 1 END);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_count(value json)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+DECLARE
+  digits text := value::text;
+  number double precision;
+BEGIN
+  IF digits ~ '^[0-9]{1,15}$' THEN RETURN digits::bigint; END IF;
+  IF json_typeof(value) <> 'number' THEN RETURN NULL; END IF;
+  BEGIN
+    number := digits::double precision;
+  EXCEPTION WHEN numeric_value_out_of_range THEN
+    RETURN CASE WHEN digits ~ '[eE]-|^-?0[.]' THEN 0 END;
+  END;
+  RETURN CASE WHEN number = trunc(number) AND number BETWEEN 0 AND 9007199254740991 THEN number::bigint END;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_counts_gross(attributes json, is_opaque boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN position('python-sdk' IN attributes::text) > 0 THEN coalesce((
+    SELECT c.json ->> 'source' = 'python-sdk' AND string_to_array(
+      substring(c.json ->> 'client_version' FROM '^[0-9]{1,4}[.][0-9]{1,4}[.][0-9]{1,4}'), '.')::int[] >= '{0,53,2}'
+    FROM (SELECT (CASE WHEN is_opaque THEN skein_safe_json(attributes) ELSE attributes END) -> 'weave' AS json) c
+  ), false) ELSE false END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_has_usage(summary json, is_opaque boolean)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT EXISTS (
+    SELECT FROM (
+      SELECT (array_agg(e.usage ORDER BY e.place DESC))[1] AS usage
+      FROM (SELECT (CASE WHEN is_opaque THEN skein_safe_json(summary) ELSE summary END) -> 'usage' AS json OFFSET 0) u
+        CROSS JOIN LATERAL json_each(CASE json_typeof(u.json) WHEN 'object' THEN u.json END)
+          WITH ORDINALITY AS e (llm_id, usage, place)
+      GROUP BY e.llm_id) m
+    WHERE json_typeof(m.usage) = 'object')
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_logged(known jsonb, coming jsonb, max_count integer, max_bytes integer)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE
+    WHEN known IS NULL THEN coming
+    WHEN u.count = jsonb_array_length(known) OR u.count > max_count OR u.bytes > max_bytes THEN known
+    ELSE u.said END
+  FROM (
+    SELECT jsonb_agg(e) AS said, count(*) AS count, sum(octet_length(e ->> 'value')) AS bytes
+    FROM (SELECT DISTINCT e FROM jsonb_array_elements(known || coming) e) e) u
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_build_chunks()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(text)) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(text)) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_builds()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_costs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_feedback()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(payload::text)) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(payload::text)) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSE
+    FOR mark IN SELECT project_id, sum(n) AS rows, sum(size) AS bytes FROM (
+        SELECT project_id, 1 AS n, octet_length(payload::text) AS size FROM written
+        UNION ALL SELECT project_id, -1, -(octet_length(payload::text)) FROM replaced) t
+      GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_files()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_models()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_object_versions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_table_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(val::text)) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(val::text)) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_tables()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(octet_length(row_digests)) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(row_digests)) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_trajectory_batches()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(body_bytes) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(body_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_slots()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, count(*) AS calls,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
+    FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
+      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -count(*) AS calls,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses
+    FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL GROUP BY 1, 2 LOOP
+      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+    END LOOP;
+  ELSIF EXISTS (SELECT FROM written) THEN -- an upsert that replaced nothing comes here too
+    FOR mark IN SELECT project_id, slot, sum(change) AS calls,
+      array_agg(DISTINCT parent_id) FILTER (WHERE parent_id IS NOT NULL) AS parents,
+      array_agg(DISTINCT response_id) FILTER (WHERE response_id IS NOT NULL) AS responses FROM (
+        SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, 1 AS change, parent_id, response_id
+        FROM written WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL
+        UNION ALL SELECT project_id, date_bin('5 minutes', started_at, 'epoch') AS slot, -1, parent_id, response_id
+        FROM replaced WHERE op_name IS NOT NULL AND deleted_at IS NULL AND started_at IS NOT NULL) t
+      GROUP BY 1, 2 LOOP
+      INSERT INTO call_slot_marks (project_id, slot, call_count, parent_ids, response_ids)
+      VALUES (mark.project_id, mark.slot, mark.calls, mark.parents, mark.responses);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_thread()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_OP <> 'DELETE' AND NEW.id = NEW.turn_id AND NEW.thread_id <> '' THEN
+    INSERT INTO thread_marks (project_id, thread_id) VALUES (NEW.project_id, NEW.thread_id);
+  END IF;
+  IF TG_OP <> 'INSERT' AND OLD.id = OLD.turn_id AND OLD.thread_id <> ''
+    AND (OLD.project_id, OLD.id, OLD.turn_id, OLD.thread_id)
+      IS DISTINCT FROM (NEW.project_id, NEW.id, NEW.turn_id, NEW.thread_id) THEN
+    INSERT INTO thread_marks (project_id, thread_id) VALUES (OLD.project_id, OLD.thread_id);
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_members(document json, name text, others text[])
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN strpos(document::text, to_json(name)::text) > 0 AND json_typeof(document -> name) = 'object' THEN (
+    SELECT ('{' || string_agg(to_json(key)::text || ':' || value::text, ',' ORDER BY n) || '}')::json
+    FROM json_each(document -> name) WITH ORDINALITY AS member (key, value, n) WHERE key <> ALL (others)) END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_number(input text)
+ RETURNS numeric
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  RETURN CASE WHEN length(input) <= 400 AND input ~ '^-?[0-9]+(?:[.][0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$' THEN input::numeric END;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  RAISE EXCEPTION '% is never edited', TG_TABLE_NAME;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_safe_json(document json)
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT regexp_replace(regexp_replace(regexp_replace(document::text,
+    '(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})', '\1\\p\2\3', 'g'),
+    '(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0-9a-fA-F]{2})', '\1\\ufffd', 'g'),
+    '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[])
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET enable_sort TO 'off'
+AS $function$
+BEGIN
+  RETURN QUERY SELECT t.id FROM unnest(traces) t (id) CROSS JOIN LATERAL (
+    SELECT FROM calls c WHERE c.project_id = project AND c.trace_id >= t.id AND c.trace_id <= t.id
+      AND num_nulls(c.parent_id, c.thread_id) = 0 AND c.deleted_at IS NULL
+    ORDER BY c.trace_id LIMIT 1) c;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_time(input text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  RETURN CASE
+    WHEN input !~ '^(?!0000)(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,9})?)?(?:Z|[-+](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)?)?$' THEN skein_time(skein_number(input))
+    WHEN length(input) = 10 THEN (input || 'T00:00Z')::timestamptz
+    WHEN substring(input FROM 11) ~ '[-+Z]' THEN input::timestamptz
+    ELSE (input || 'Z')::timestamptz
+  END;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_time(seconds numeric)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  RETURN CASE
+    WHEN seconds < -62135596800 THEN '-infinity'::timestamptz
+    WHEN seconds >= 253402300800 THEN 'infinity'::timestamptz
+    ELSE to_timestamp(round(seconds, 6)::float8)
+  END;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_trace(project text, call text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE STRICT
+ SET enable_sort TO 'off'
+AS $function$
+BEGIN
+  RETURN (
+    SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_usage(summary json, is_opaque boolean, attributes json)
+ RETURNS TABLE(llm_id text, unknown_kinds integer, prompt_tokens bigint, completion_tokens bigint, cache_read_input_tokens bigint, cache_creation_input_tokens bigint, input_tokens bigint)
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN length(t.llm_id) > 256 THEN left(t.llm_id, 255) || '…' ELSE t.llm_id END COLLATE "C",
+    t.unknown_kinds, t.net, t.completion, t.cache_read, t.cache_creation, t.net + t.cache_read + t.cache_creation
+  FROM (
+    SELECT a.*, CASE WHEN a.is_apart THEN a.prompt ELSE a.prompt - a.cache_read - a.cache_creation END AS net,
+      CASE WHEN a.is_prompt_broken OR a.is_read_broken OR a.is_creation_broken OR a.is_silent THEN 1 ELSE 0 END
+        + CASE WHEN a.is_completion_broken OR a.is_silent THEN 2 ELSE 0 END
+        + CASE WHEN a.is_read_broken THEN 4 ELSE 0 END + CASE WHEN a.is_creation_broken THEN 8 ELSE 0 END AS unknown_kinds
+    FROM (
+      SELECT r.*, CASE
+        WHEN r.cache_read + r.cache_creation > r.prompt OR r.c5 > 0 OR r.w5 > 0 THEN true
+        WHEN (r.c1 > 0 OR r.w1 > 0) AND num_nonnulls(nullif(r.p1, 0), nullif(r.c3, 0), nullif(r.w3, 0)) = 0
+          AND r.total IS DISTINCT FROM r.prompt + r.completion THEN NOT skein_counts_gross(attributes, is_opaque)
+        ELSE false END AS is_apart
+      FROM (
+        SELECT s.*, CASE WHEN s.total = s.prompt + s.answer THEN s.answer ELSE s.answer + s.thoughts END AS completion
+        FROM (
+          SELECT b.*, coalesce(nullif(b.t1, 0), nullif(b.t2, 0), 0) AS thoughts,
+            CASE WHEN b.is_both THEN b.p1 + b.p2 ELSE coalesce(nullif(b.p1, 0), nullif(b.p2, 0), nullif(b.p3, 0),
+              nullif(b.p4, 0), nullif(b.p5, 0), 0) END AS prompt,
+            CASE WHEN b.is_both THEN coalesce(b.o1, 0) + coalesce(b.o2, 0) ELSE coalesce(nullif(b.o1, 0),
+              nullif(b.o2, 0), nullif(b.o3, 0), nullif(b.o4, 0), nullif(b.o5, 0), 0) END AS answer,
+            coalesce(nullif(b.c1, 0), CASE WHEN b.is_both THEN coalesce(b.c2, 0) + coalesce(b.c3, 0) + coalesce(b.c5, 0)
+              ELSE coalesce(nullif(b.c2, 0), nullif(b.c3, 0), nullif(b.c4, 0), nullif(b.c5, 0), 0) END) AS cache_read,
+            coalesce(nullif(b.w1, 0), CASE WHEN b.is_both THEN coalesce(b.w2, 0) + coalesce(b.w3, 0) + coalesce(b.w5, 0)
+              ELSE coalesce(nullif(b.w2, 0), nullif(b.w3, 0), nullif(b.w5, 0), 0) END) AS cache_creation
+          FROM (
+            SELECT n.*, coalesce(n.p1 > 0 AND n.p2 > 0
+              AND n.total = n.p1 + n.p2 + coalesce(n.o1, 0) + coalesce(n.o2, 0), false) AS is_both
+            FROM (
+              SELECT v.*, coalesce(nullif(v.s1, 0), nullif(v.s2, 0), v.s1, v.s2) AS total,
+                num_nonnulls(v.p1, v.p2, v.p3, v.p4, v.p5, v.o1, v.o2, v.o3, v.o4, v.o5) = 0 AS is_silent,
+                num_nonnulls(v.p1, v.p2, v.p3, v.p4, v.p5) < v.prompts AS is_prompt_broken,
+                num_nonnulls(v.o1, v.o2, v.o3, v.o4, v.o5, v.t1, v.t2) < v.completions AS is_completion_broken,
+                num_nonnulls(v.c1, v.c2, v.c3, v.c4, v.c5) < v.cache_reads AS is_read_broken,
+                num_nonnulls(v.w1, v.w2, v.w3, v.w5) < v.cache_creations AS is_creation_broken
+              FROM (
+                SELECT m.llm_id,
+                  skein_count(x.prompt_tokens) AS p1, skein_count(x.input_tokens) AS p2,
+                  skein_count(x.prompt_token_count) AS p3, skein_count(x.p4) AS p4, skein_count(x."inputTokens") AS p5,
+                  num_nonnulls(x.prompt_tokens, x.input_tokens, x.prompt_token_count, x.p4, x."inputTokens") AS prompts,
+                  skein_count(x.completion_tokens) AS o1, skein_count(x.output_tokens) AS o2,
+                  skein_count(x.candidates_token_count) AS o3, skein_count(x.o4) AS o4, skein_count(x."outputTokens") AS o5,
+                  skein_count(x.thoughts_token_count) AS t1, skein_count(x.thoughts_tokens) AS t2,
+                  num_nonnulls(x.completion_tokens, x.output_tokens, x.candidates_token_count, x.o4, x."outputTokens",
+                    x.thoughts_token_count, x.thoughts_tokens) AS completions,
+                  skein_count(x.cache_read_input_tokens) AS c1, skein_count(x.c2) AS c2, skein_count(x.c3) AS c3,
+                  skein_count(x.cached_content_token_count) AS c4, skein_count(x."cacheReadInputTokens") AS c5,
+                  num_nonnulls(x.cache_read_input_tokens, x.c2, x.c3, x.cached_content_token_count,
+                    x."cacheReadInputTokens") AS cache_reads,
+                  skein_count(x.cache_creation_input_tokens) AS w1, skein_count(x.w2) AS w2, skein_count(x.w3) AS w3,
+                  skein_count(x."cacheWriteInputTokens") AS w5,
+                  num_nonnulls(x.cache_creation_input_tokens, x.w2, x.w3, x."cacheWriteInputTokens") AS cache_creations,
+                  skein_count(x.total_tokens) AS s1, skein_count(x.total_token_count) AS s2
+                FROM (
+                  SELECT (CASE WHEN is_opaque THEN skein_safe_json(summary) ELSE summary END) -> 'usage' AS json OFFSET 0
+                ) u CROSS JOIN LATERAL (
+                  SELECT e.llm_id, (array_agg(e.usage ORDER BY e.place DESC))[1] AS usage
+                  FROM json_each(CASE json_typeof(u.json) WHEN 'object' THEN u.json END)
+                    WITH ORDINALITY AS e (llm_id, usage, place)
+                  GROUP BY e.llm_id
+                  ORDER BY CASE WHEN e.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(e.llm_id) < 10 OR e.llm_id < '4294967295')
+                    THEN lpad(e.llm_id, 10, '0') END, min(e.place)
+                  LIMIT 1000
+                ) m CROSS JOIN LATERAL (
+                  SELECT y.*, CASE WHEN json_typeof(y.billed_units -> 'input_tokens') <> 'null' THEN (y.billed_units -> 'input_tokens') END AS p4, CASE WHEN json_typeof(y.billed_units -> 'output_tokens') <> 'null' THEN (y.billed_units -> 'output_tokens') END AS o4,
+                    CASE WHEN json_typeof(y.prompt_tokens_details -> 'cached_tokens') <> 'null' THEN (y.prompt_tokens_details -> 'cached_tokens') END AS c2,
+                    CASE WHEN json_typeof(y.input_tokens_details -> 'cached_tokens') <> 'null' THEN (y.input_tokens_details -> 'cached_tokens') END AS c3,
+                    CASE WHEN json_typeof(y.prompt_tokens_details -> 'cache_write_tokens') <> 'null' THEN (y.prompt_tokens_details -> 'cache_write_tokens') END AS w2,
+                    CASE WHEN json_typeof(y.input_tokens_details -> 'cache_write_tokens') <> 'null' THEN (y.input_tokens_details -> 'cache_write_tokens') END AS w3
+                  FROM json_to_record(CASE json_typeof(m.usage) WHEN 'object' THEN m.usage END) AS y (
+                    prompt_tokens json, input_tokens json, prompt_token_count json, "inputTokens" json,
+                    completion_tokens json, output_tokens json, candidates_token_count json, "outputTokens" json,
+                    thoughts_token_count json, thoughts_tokens json, billed_units json, prompt_tokens_details json,
+                    input_tokens_details json, cache_read_input_tokens json, cached_content_token_count json,
+                    "cacheReadInputTokens" json, cache_creation_input_tokens json, "cacheWriteInputTokens" json,
+                    total_tokens json, total_token_count json) OFFSET 0
+                ) x WHERE json_typeof(m.usage) = 'object' OFFSET 0
+              ) v OFFSET 0
+            ) n OFFSET 0
+          ) b OFFSET 0
+        ) s OFFSET 0
+      ) r OFFSET 0
+    ) a OFFSET 0
+  ) t
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_wire_time(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+  SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_with_logged(own json, logged jsonb, trace text, side text)
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  WITH own_keys AS (
+    SELECT json_object_keys(CASE WHEN json_typeof(own) = 'object' THEN skein_safe_json(own) ELSE '{}' END) AS key
+  ), said AS (
+    SELECT l.member, l.is_part,
+      CASE WHEN l.is_part
+        THEN '[' || string_agg(l.value, ',' ORDER BY l.at, l.place, l.value) || ']'
+        ELSE (array_agg(l.value ORDER BY l.at DESC, l.place DESC, l.value DESC))[1] END AS value
+    FROM jsonb_to_recordset(logged) AS l (
+      trace_id text, side text, member text COLLATE "C", is_part boolean, at text COLLATE "C", place int, value text COLLATE "C")
+    WHERE l.trace_id = $3 AND l.side = $4
+    GROUP BY l.member, l.is_part
+  ), added AS (
+    SELECT string_agg(to_json(m.member)::text || ':' || m.value, ',' ORDER BY m.member) AS members
+    FROM (SELECT DISTINCT ON (member) member, value FROM said ORDER BY member, is_part) m
+    WHERE m.member NOT IN (SELECT key FROM own_keys)
+  )
+  SELECT CASE
+    WHEN added.members IS NULL OR json_typeof(own) <> 'object' THEN own
+    ELSE (coalesce(left(rtrim(own::text, E' \t\r\n'), -1), '{')
+      || CASE WHEN EXISTS (SELECT FROM own_keys) THEN ',' ELSE '' END || added.members || '}')::json END
+  FROM added
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_without(document json, name text)
+ RETURNS json
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  SELECT CASE WHEN strpos(document::text, to_json(name)::text) = 0 THEN document ELSE (
+    SELECT ('{' || coalesce(string_agg(to_json(key)::text || ':' || value::text, ',' ORDER BY n), '') || '}')::json
+    FROM json_each(document) WITH ORDINALITY AS member (key, value, n) WHERE key <> name) END
+$function$;
+
+CREATE TRIGGER audit_events_never_edited BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION skein_refuse_change();
+
+CREATE TRIGGER build_chunks_mark_project_delete AFTER DELETE ON build_chunks REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_chunks();
+
+CREATE TRIGGER build_chunks_mark_project_insert AFTER INSERT ON build_chunks REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_chunks();
+
+CREATE TRIGGER builds_mark_project_delete AFTER DELETE ON builds REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_builds();
+
+CREATE TRIGGER builds_mark_project_insert AFTER INSERT ON builds REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_builds();
+
+CREATE TRIGGER calls_mark_deleted AFTER DELETE ON calls FOR EACH ROW WHEN (((old.id = old.turn_id) AND (old.thread_id <> ''::text) AND (old.op_name IS NOT NULL) AND (old.deleted_at IS NULL))) EXECUTE FUNCTION skein_mark_thread();
+
+CREATE TRIGGER calls_mark_inserted AFTER INSERT ON calls FOR EACH ROW WHEN (((new.id = new.turn_id) AND (new.thread_id <> ''::text) AND (new.op_name IS NOT NULL) AND (new.deleted_at IS NULL))) EXECUTE FUNCTION skein_mark_thread();
+
+CREATE TRIGGER calls_mark_slots_deleted AFTER DELETE ON calls REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
+
+CREATE TRIGGER calls_mark_slots_inserted AFTER INSERT ON calls REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
+
+CREATE TRIGGER calls_mark_slots_updated AFTER UPDATE ON calls REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
+
+CREATE TRIGGER calls_mark_updated AFTER UPDATE ON calls FOR EACH ROW WHEN (((((old.id = old.turn_id) AND (old.thread_id <> ''::text)) OR ((new.id = new.turn_id) AND (new.thread_id <> ''::text))) AND ((((((((old.project_id IS DISTINCT FROM new.project_id) OR (old.id IS DISTINCT FROM new.id)) OR (old.turn_id IS DISTINCT FROM new.turn_id)) OR (old.thread_id IS DISTINCT FROM new.thread_id)) OR ((old.op_name IS NULL) IS DISTINCT FROM (new.op_name IS NULL))) OR ((old.deleted_at IS NULL) IS DISTINCT FROM (new.deleted_at IS NULL))) OR (old.started_at IS DISTINCT FROM new.started_at)) OR (old.ended_at IS DISTINCT FROM new.ended_at)))) EXECUTE FUNCTION skein_mark_thread();
+
+CREATE TRIGGER costs_mark_project_delete AFTER DELETE ON costs REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
+
+CREATE TRIGGER costs_mark_project_insert AFTER INSERT ON costs REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
+
+CREATE TRIGGER feedback_mark_project_delete AFTER DELETE ON feedback REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
+
+CREATE TRIGGER feedback_mark_project_insert AFTER INSERT ON feedback REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
+
+CREATE TRIGGER feedback_mark_project_update AFTER UPDATE ON feedback REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
+
+CREATE TRIGGER files_mark_project_delete AFTER DELETE ON files REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_files();
+
+CREATE TRIGGER files_mark_project_insert AFTER INSERT ON files REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_files();
+
+CREATE TRIGGER models_mark_project_delete AFTER DELETE ON models REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_models();
+
+CREATE TRIGGER models_mark_project_insert AFTER INSERT ON models REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_models();
+
+CREATE TRIGGER object_versions_mark_project_delete AFTER DELETE ON object_versions REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_object_versions();
+
+CREATE TRIGGER object_versions_mark_project_insert AFTER INSERT ON object_versions REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_object_versions();
+
+CREATE TRIGGER table_rows_mark_project_delete AFTER DELETE ON table_rows REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_table_rows();
+
+CREATE TRIGGER table_rows_mark_project_insert AFTER INSERT ON table_rows REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_table_rows();
+
+CREATE TRIGGER tables_mark_project_delete AFTER DELETE ON tables REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_tables();
+
+CREATE TRIGGER tables_mark_project_insert AFTER INSERT ON tables REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_tables();
+
+CREATE TRIGGER trajectory_batches_mark_project_delete AFTER DELETE ON trajectory_batches REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_trajectory_batches();
+
+CREATE TRIGGER trajectory_batches_mark_project_insert AFTER INSERT ON trajectory_batches REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_trajectory_batches();

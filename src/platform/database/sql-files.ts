@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { DataSource } from 'typeorm';
+import { countingSql } from './counting.js';
+
+/** `src/`, where each feature has its functions and triggers beside its code. */
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The table that says which texts were applied last. Like that of the migrations it belongs to the schema, not to the data. */
+export const SQL_FILES = 'sql_files';
+
+interface SqlFile {
+  name: string;
+  text: string;
+}
+
+/**
+ * The functions and triggers of all features as they are now. Each text may be applied again and again.
+ */
+function sqlFiles({ entityMetadatas }: DataSource): SqlFile[] {
+  const names = readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => name.endsWith('.sql') && !name.includes('/migrations/'))
+    .toSorted();
+  return [
+    ...names.map((name) => ({ name, text: readFileSync(join(ROOT, name), 'utf8') })),
+    { name: 'counting', text: countingSql(entityMetadatas) },
+  ];
+}
+
+/**
+ * Applies the texts that have changed since, or all of them, in one transaction. Answers their names. Bodies of functions
+ * are not checked, so that texts may name what later ones make.
+ */
+export function applySqlFiles(dataSource: DataSource, { all = false }): Promise<string[]> {
+  return dataSource.transaction(async (manager) => {
+    await manager.query(`CREATE TABLE IF NOT EXISTS ${SQL_FILES} (
+      name text COLLATE "C" CONSTRAINT ${SQL_FILES}_pkey PRIMARY KEY, hash text NOT NULL)`);
+    const rows = await manager.query<SqlFile[]>(`SELECT name, hash AS text FROM ${SQL_FILES}`);
+    const applied = new Map(rows.map(({ name, text }) => [name, text]));
+    const due = sqlFiles(dataSource).filter(
+      ({ name, text }) => all || applied.get(name) !== hashOf(text),
+    );
+    if (due.length === 0) return [];
+    await manager.query('SET LOCAL check_function_bodies = off');
+    for (const { name, text } of due) {
+      await manager.query(text);
+      await manager.query(
+        `INSERT INTO ${SQL_FILES} (name, hash) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash`,
+        [name, hashOf(text)],
+      );
+    }
+    return due.map(({ name }) => name);
+  });
+}
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');

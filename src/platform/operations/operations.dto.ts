@@ -1,0 +1,30 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { WIRE_DIALECTS } from '../config/config.js';
+
+export class HealthDto {
+  status!: 'ok';
+}
+
+/** Whether the process should be sent requests. */
+export class ReadinessDto {
+  database!: 'reachable' | 'unreachable';
+  /** `newer`: a newer build has migrated, and migrations expand before they contract, so this one goes on. */
+  migrations!: 'at_head' | 'newer' | 'pending' | 'unknown';
+  /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
+  writes!: 'taken' | 'refused' | 'unknown';
+  draining!: boolean;
+  /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
+  unreachable_nodes?: string[] | null;
+}
+
+export class ServerInfoDto {
+  /** The weave client for Python refuses to start when it is older. */
+  @ApiProperty({ example: '0.0.1' }) min_required_weave_python_version!: string;
+  /** The version of the service, as SDKs read it: major.minor.patch. */
+  @ApiProperty({ example: '0.1.0' }) trace_server_version!: string;
+  /** The commit that the service was built of, with `-dirty` behind it when files were changed; else `unknown`. */
+  @ApiProperty({ example: '721c2bcf39f4' }) commit!: string;
+  /** The newest migration that the service knows. */
+  @ApiProperty({ example: 'Foundation1764000000000' }) schema!: string;
+  @ApiProperty({ enum: WIRE_DIALECTS }) wire_dialect!: (typeof WIRE_DIALECTS)[number];
+}

@@ -1,0 +1,90 @@
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { CallCostDto } from '../costs/costs.service.js';
+import { ANY_JSON } from '../../platform/http/dto.js';
+import { WIRE } from '../../platform/http/wire.js';
+
+/** A call. With `columns`, optional members are there when they were asked for, without it all of them but the sizes. */
+@ApiExtraModels(CallCostDto)
+export class CallDto {
+  id!: string;
+  project_id!: string;
+  trace_id!: string;
+  op_name!: string;
+  @ApiProperty({ type: 'string', format: 'date-time' }) started_at!: string;
+  display_name?: string | null;
+  parent_id?: string | null;
+  thread_id?: string | null;
+  turn_id?: string | null;
+  /** Null while the call runs. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
+  ended_at?: string | null;
+  exception?: string | null;
+  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.userId]?: string | null;
+  @ApiPropertyOptional({ type: 'string', nullable: true }) [WIRE.runId]?: string | null;
+  @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStep]?: number | null;
+  @ApiPropertyOptional({ type: 'integer', nullable: true }) [WIRE.runStepEnd]?: number | null;
+  /** Always null: calls that were deleted are not answered. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
+  deleted_at?: string | null;
+  /** Free-form, as sent; `otel_span` is the span that the call came as. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
+  attributes?: object;
+  /** Free-form, as sent. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
+  inputs?: object;
+  /** Any JSON value, as sent; null while the call runs. */
+  @ApiPropertyOptional(ANY_JSON)
+  output?: unknown;
+  /** Free-form, as sent, with what the service says of the call. */
+  @ApiProperty({
+    type: 'object',
+    selfRequired: false,
+    required: [WIRE.summary],
+    properties: {
+      [WIRE.summary]: {
+        type: 'object',
+        required: ['status', 'latency_ms', 'trace_name'],
+        description:
+          'What the service says of the call. Members of other names are the ones that a client sent there.',
+        properties: {
+          status: { type: 'string', enum: ['success', 'error', 'descendant_error', 'running'] },
+          latency_ms: {
+            type: 'number',
+            nullable: true,
+            description: 'From the start to the end; null while the call runs.',
+          },
+          trace_name: { type: 'string', description: 'The display name, else the name of the op.' },
+          costs: {
+            type: 'object',
+            description: 'With `include_costs`: what each model cost, by its name.',
+            additionalProperties: { $ref: getSchemaPath(CallCostDto) },
+          },
+          feedback: {
+            type: 'array',
+            description:
+              'With `include_feedback`: as `/feedback/query` answers it, the oldest first.',
+            items: { $ref: getSchemaPath('FeedbackDto') },
+          },
+        },
+        additionalProperties: true,
+      },
+    },
+    additionalProperties: true,
+  })
+  summary?: object;
+  /** With `include_storage_size`. */
+  @ApiPropertyOptional({ type: 'integer' })
+  storage_size_bytes?: number;
+  /** With `include_total_storage_size`; null of a call that has a parent. */
+  @ApiPropertyOptional({ type: 'integer', nullable: true })
+  total_storage_size_bytes?: number | null;
+}
+
+export class CallAnswerDto {
+  /** Null when there is none. */
+  call!: CallDto | null;
+}
+
+export class CallsAnswerDto {
+  calls!: CallDto[];
+}

@@ -1,0 +1,24 @@
+-- A connection keeps the plans of functions, and the first are made while `calls` is small or empty. Then every index that
+-- begins with `project_id` seems to cost the same, and PostgreSQL may choose one with which each look-up reads the whole
+-- project. These two look up a range in the order of one index, and may not sort: so no other will do. They are plpgsql, so that
+-- they are not folded into a statement that then joins shards.
+
+-- The trace of a stored call.
+CREATE OR REPLACE FUNCTION skein_trace(project text, call text) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE STRICT SET enable_sort = off AS $$
+BEGIN
+  RETURN (
+    SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
+END
+$$;
+
+-- Of these traces, those with a visible root that has no thread of its own.
+CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[]) RETURNS SETOF text
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
+BEGIN
+  RETURN QUERY SELECT t.id FROM unnest(traces) t (id) CROSS JOIN LATERAL (
+    SELECT FROM calls c WHERE c.project_id = project AND c.trace_id >= t.id AND c.trace_id <= t.id
+      AND num_nulls(c.parent_id, c.thread_id) = 0 AND c.deleted_at IS NULL
+    ORDER BY c.trace_id LIMIT 1) c;
+END
+$$;

@@ -1,0 +1,35 @@
+import { fits } from '../../../platform/http/dto.js';
+import { isObject } from '../../../platform/json/is-object.js';
+import { MAX_NAME } from '../calls.dto.js';
+
+export const MAX_EXCEPTION = 1024 * 1024;
+/** Characters kept free for what a cut exception ends in. */
+const MARK_LENGTH = 64;
+
+/**
+ * Mends texts of an item of a batch in place, because its refusal would lose the call: the clients drop what is refused.
+ * A character that PostgreSQL cannot hold becomes U+FFFD, and a name that is too long ends in an ellipsis.
+ */
+export function mend(item: unknown): void {
+  if (!isObject(item)) return;
+  for (const name of ['op_name', 'display_name', 'exception']) {
+    const text = Object.hasOwn(item, name) ? item[name] : undefined;
+    if (typeof text !== 'string') continue;
+    const held = text.replace(/[\0\p{Cs}]/gu, '\ufffd');
+    item[name] = name === 'exception' || fits(held, MAX_NAME) ? held : cutName(held);
+  }
+}
+
+const cutName = (name: string) =>
+  `${Array.from(name.slice(0, 2 * MAX_NAME))
+    .slice(0, MAX_NAME - 1)
+    .join('')}…`;
+
+/** An exception as it is stored. One over the limit ends in how much of it is left. */
+export function cutException(text: string): string {
+  if (fits(text, MAX_EXCEPTION)) return text;
+  // half of a surrogate pair at the end is not kept
+  const kept = text.slice(0, MAX_EXCEPTION - MARK_LENGTH).replace(/[\ud800-\udbff]$/, '');
+  const bytes = (of: string) => Buffer.byteLength(of).toLocaleString('en-US');
+  return `${kept}… [cut by Skein: ${bytes(kept)} of ${bytes(text)} bytes]`;
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../ormconfig.js';
+import { withClient } from '../../src/platform/backup/client.js';
+import { Progress } from '../../src/platform/backup/progress.js';
+import { openBackup, restore } from '../../src/platform/backup/restore.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { run, startServer } from '../support/server.js';
+
+const FIXTURES = 'test/fixtures/721c2bc';
+const BACKUP = join(FIXTURES, 'backup.skein');
+const SCHEMA = readFileSync('scripts/schema.query.sql', 'utf8');
+/** What the service itself moves from one to the other, at any time. */
+const MOVING =
+  /^(migrations|sql_files|projects|project_marks|threads|thread_marks|call_slot\w*|uploads)$/;
+
+const connected = (url: string) => new DataSource(dataSourceOptions(url)).initialize();
+
+/** A database with the tables of 721c2bc. */
+async function oldTables(): Promise<TestDatabase> {
+  const database = await openTestDatabase({ isEmpty: true });
+  const dataSource = await connected(database.url);
+  await dataSource.query(readFileSync(join(FIXTURES, 'schema.sql'), 'utf8'));
+  await dataSource.destroy();
+  return database;
+}
+
+/** The database of a service of 721c2bc that has recorded a little of everything. */
+async function oldDatabase(): Promise<TestDatabase> {
+  const database = await oldTables();
+  const dataSource = await connected(database.url);
+  const opened = await openBackup(BACKUP);
+  await withClient(dataSource, (client) =>
+    restore(client, opened, new Progress('restore', () => {}, 0)),
+  );
+  await dataSource.destroy();
+  return database;
+}
+
+/** The rows of each table of 721c2bc as text, of the columns that it had then. */
+async function rowsOf(url: string): Promise<Record<string, string[]>> {
+  const dataSource = await connected(url);
+  const { header } = await openBackup(BACKUP);
+  const rows: Record<string, string[]> = {};
+  for (const { name, columns } of header.tables.filter((table) => !MOVING.test(table.name))) {
+    const found = await dataSource.query<{ row: string }[]>(
+      `SELECT ROW(${columns.join(', ')})::text AS row FROM ${name}`,
+    );
+    rows[name] = found.map(({ row }) => row).toSorted();
+  }
+  await dataSource.destroy();
+  return rows;
+}
+
+async function schemaOf(url: string): Promise<string> {
+  const dataSource = await connected(url);
+  const [row] = await dataSource.query<{ text: string }[]>(SCHEMA);
+  await dataSource.destroy();
+  return row!.text;
+}
+
+describe('a database of 721c2bc', () => {
+  let database: TestDatabase;
+  let before: Record<string, string[]>;
+  beforeAll(async () => {
+    database = await oldDatabase();
+    before = await rowsOf(database.url);
+  });
+  afterAll(() => database.drop());
+
+  it('is taken over by the start of the service: every row stays, and the schema is that of a new one', async () => {
+    const empty = Object.keys(before).filter((name) => before[name]!.length === 0);
+    expect(empty).toEqual(['erasings']); // one under way would go on
+    const server = await startServer({ DATABASE_URL: database.url });
+    await server.stop();
+    expect(await rowsOf(database.url)).toEqual(before);
+    const fresh = await openTestDatabase();
+    expect(await schemaOf(database.url)).toBe(await schemaOf(fresh.url));
+    await fresh.drop();
+  });
+
+  it.each([
+    ['an empty database', () => openTestDatabase({ isEmpty: true })],
+    ['the empty tables of 721c2bc', oldTables],
+  ])('restores from its backup into %s: every row of every table', async (_, made) => {
+    const target = await made();
+    const env = { DATABASE_URL: target.url };
+    expect(await run('server/commands/restore.cli.js', env, [BACKUP]).exit).toBe(0);
+    expect(await rowsOf(target.url)).toEqual(before);
+    await target.drop();
+  });
+
+  it('is refused when a build before it was the last to migrate it', async () => {
+    const older = await oldDatabase();
+    const dataSource = await connected(older.url);
+    await dataSource.query(`DELETE FROM migrations WHERE name LIKE 'FirstPlans%'`);
+    await dataSource.destroy();
+    const start = run('main.js', { DATABASE_URL: older.url, PORT: '0' });
+    expect(await start.exit).toBe(1);
+    expect(start.output()).toContain('was last used by a build before commit 721c2bc');
+    await older.drop();
+  });
+});
