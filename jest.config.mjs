@@ -20,7 +20,18 @@ const base = {
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
 };
 
-/** @type {import('jest').Config} */
+/** Over the real service and a real PostgreSQL. */
+const e2e = {
+  ...base,
+  globalSetup: '<rootDir>/test/support/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
+};
+
+/**
+ * `npm test` runs the projects `unit` and `e2e`. `npm run test:long` runs `long`, which starts and kills whole processes, fills
+ * disks, or waits, and `console`, which opens browsers.
+ * @type {import('jest').Config}
+ */
 export default {
   projects: [
     {
@@ -28,17 +39,12 @@ export default {
       displayName: 'unit',
       testMatch: ['<rootDir>/src/**/*.spec.ts', '<rootDir>/console/src/**/*.spec.ts'],
     },
-    {
-      ...base,
-      displayName: 'e2e',
-      testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'],
-      globalSetup: '<rootDir>/test/support/global-setup.mjs',
-      globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
-    },
+    { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/test/**/*.e2e-spec.ts'] },
+    { ...e2e, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long-spec.ts'] },
     {
       ...base,
       displayName: 'console',
-      testMatch: ['<rootDir>/console/e2e/**/*.e2e-spec.ts'],
+      testMatch: ['<rootDir>/console/e2e/**/*.long-spec.ts'],
       globalSetup: '<rootDir>/console/e2e/support/global-setup.mjs',
       globalTeardown: '<rootDir>/console/e2e/support/global-teardown.mjs',
     },
