@@ -202,7 +202,7 @@ const endsJob =
 
 /**
  * Every operation that wants a key, by its route: who may call it, what a key of another project is answered, and a
- * request that succeeds. `access-matrix.e2e-spec.ts` sends each of them with every kind of key, `idempotency.e2e-spec.ts`
+ * request that succeeds. `access-matrix.long-spec.ts` sends each of them with every kind of key, `idempotency.e2e-spec.ts`
  * sends each write twice, and `events.long-spec.ts` listens to what each tells.
  */
 export const OPERATIONS: Record<string, Operation> = {
