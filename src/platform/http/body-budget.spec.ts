@@ -1,7 +1,4 @@
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import type { Request } from 'express';
-import { heldAnswer, BodyBudget } from './body-budget.js';
+import { BodyBudget } from './body-budget.js';
 
 const MIB = 1024 * 1024;
 
@@ -91,23 +88,4 @@ describe('the budget of bodies', () => {
     hold.release();
     expect(budget.held).toBe(0);
   });
-});
-
-it('holds answers that wait for their clients, and refuses one at once for which there is no room', () => {
-  const budget = new BodyBudget(64 * MIB);
-  const requests: Request[] = [];
-  const answer = () => {
-    const response = new ServerResponse(new IncomingMessage(new Socket()));
-    requests.push({
-      user: { keyId: 'k' },
-      res: response,
-      bodies: { budget },
-    } as unknown as Request);
-    return heldAnswer(requests.at(-1)!, 'x'.repeat(4 * MIB));
-  };
-  for (let i = 0; i < 7; i++) answer(); // of the seven eighths for large ones, what stays free
-  expect(() => answer()).toThrow('the memory for bodies is in use');
-  requests[0]!.hold!.release();
-  expect(answer()).toHaveLength(4 * MIB);
-  for (const { hold } of requests) hold?.release();
 });

@@ -1,27 +1,8 @@
-import type { Request, Response } from 'express';
-import { callerOf } from './caller-of.js';
 import { Counts } from '../process/counts.js';
 import { ApiError, unavailable } from '../errors.js';
 
-declare module 'http' {
-  interface IncomingMessage {
-    /** What the app allows bodies; `edge` puts it on each request. */
-    bodies: Bodies;
-    /** What the body of the request holds of the budget. */
-    hold?: Hold;
-  }
-}
-
-interface Bodies {
-  budget: BodyBudget;
-  /** Limit of an inflated body that is held in memory. */
-  maxBytes: number;
-  /** A body may be silent for so long, and be so much later than its rate asks for. */
-  timeoutMs: number;
-}
-
 /** A body of up to this weight is a small one. */
-const SMALL_BYTES = 256 * 1024;
+export const SMALL_BYTES = 256 * 1024;
 /** Only small bodies may use this part of the budget, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
 /**
@@ -184,45 +165,4 @@ export class BodyBudget {
   }
 }
 
-const busy = () => unavailable('the memory for bodies is in use');
-
-/** What the body of an authenticated request holds. It is given back with the answer: `endHold`. */
-export const holdOf = (request: Request): Hold =>
-  (request.hold ??= request.bodies.budget.hold(callerOf(request).keyId));
-
-/** A client that reads nothing of an answer for this long is disconnected, as with streams. */
-const UNREAD_MS = 60_000;
-
-/**
- * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave a
- * large answer unread. The answer exists already, so it does not wait for room.
- * @throws ApiError `unavailable` when there is none
- */
-export function heldAnswer(request: Request, answer: string): string {
-  if (answer.length <= SMALL_BYTES) return answer;
-  const hold = holdOf(request);
-  const bytes = Math.min(answer.length, request.bodies.budget.large.size / 4); // one larger than the budget must pass too
-  if (!hold.moved(hold.bytes + bytes)) throw busy();
-  const response = request.res!;
-  response.setTimeout(UNREAD_MS, () => response.destroy());
-  return answer;
-}
-
-const LOOK_AGAIN_MS = 250;
-const MAX_LOOKS = 240;
-
-/**
- * Gives back what a request held when its connection or answer has closed. If the client left before the answer, the
- * handler may still have the body: the hold then ends when the handler has answered.
- */
-export function endHold(request: Request, response: Response): void {
-  const { hold } = request;
-  if (!hold) return;
-  request.bodies.budget.forget(hold);
-  let looks = 0;
-  const look = () => {
-    if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();
-    else setTimeout(look, LOOK_AGAIN_MS).unref();
-  };
-  look();
-}
+export const busy = () => unavailable('the memory for bodies is in use');
