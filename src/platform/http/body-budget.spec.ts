@@ -32,7 +32,7 @@ describe('the budget of bodies', () => {
     expect(takes('a', 200_000)).toBe(true);
   });
 
-  it('lets those in that wait, the first of each key first, and none before it', async () => {
+  it('lets those in that wait, the first of each key first, then the next', async () => {
     const first = budget.hold('a');
     void first.set(50 * MIB);
     const order: string[] = [];
@@ -44,7 +44,7 @@ describe('the budget of bodies', () => {
     expect(order).toEqual([]);
     first.release();
     await Promise.all(waiting);
-    expect(order).toEqual(['a0', 'a1', 'b2']);
+    expect(order).toEqual(['a0', 'b2', 'a1']);
     expect(budget.held).toBe(30 * MIB);
   });
 
@@ -83,8 +83,16 @@ describe('the budget of bodies', () => {
 
   it('moves a hold that grows from the part for small bodies to the other one', () => {
     const hold = budget.hold('a');
-    expect([hold.moved(1000), budget.small.held, budget.large.held]).toEqual([true, 1000, 0]);
-    expect([hold.moved(MIB), budget.small.held, budget.large.held]).toEqual([true, 0, MIB]);
+    expect([hold.moved(1000), budget.small.all.weight, budget.large.all.weight]).toEqual([
+      true,
+      1000,
+      0,
+    ]);
+    expect([hold.moved(MIB), budget.small.all.weight, budget.large.all.weight]).toEqual([
+      true,
+      0,
+      MIB,
+    ]);
     hold.release();
     expect(budget.held).toBe(0);
   });

@@ -92,7 +92,7 @@ export class Context {
   held(answer: string): string {
     if (answer.length <= SMALL_BYTES) return answer;
     const { hold, response } = this;
-    const bytes = Math.min(answer.length, this.bodies.budget.large.size / 4); // one larger than the budget must pass too
+    const bytes = Math.min(answer.length, this.bodies.budget.largeBytes / 4); // one larger than the budget must pass too
     if (!hold.moved(hold.bytes + bytes)) throw busy();
     response.setTimeout(UNREAD_MS, () => response.destroy());
     return answer;
@@ -105,7 +105,7 @@ export class Context {
   endHold(): void {
     const { ownHold: hold, response } = this;
     if (!hold) return;
-    this.bodies.budget.forget(hold);
+    hold.leave();
     let looks = 0;
     const look = () => {
       if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();
