@@ -83,6 +83,15 @@ module.exports = {
       { path: '^src/platform/config/process-config[.]ts$' },
     ),
     error(
+      'only-the-edge-knows-express',
+      'a handler gets a Context (platform/http/context.ts), and hands it to its services',
+      {
+        path: '^src/',
+        pathNot: '^src/(platform/(http|auth)|server|doors/console)/|/trainer[.]controller[.]ts$',
+      },
+      { path: 'node_modules/(@types/)?express/' },
+    ),
+    error(
       'controllers-write-no-sql',
       'let a service run the statement, and a query file write it',
       { path: '[.]controller[.]ts$' },

@@ -2,7 +2,7 @@ import { Body } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { GraphqlAnswerDto, GraphqlDto } from './graphql.dto.js';
 import { rootOf, SCHEMA } from './schema.js';
 
@@ -17,7 +17,7 @@ export class GraphqlController {
   @ApiOkResponse({ type: GraphqlAnswerDto })
   async query(
     @Body() { query, variables, operationName }: GraphqlDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<ExecutionResult> {
     try {
       parse(query, { maxTokens: MAX_TOKENS });

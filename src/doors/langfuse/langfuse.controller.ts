@@ -1,6 +1,5 @@
-import { Body, Get, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
+import { Body, Get, HttpCode, HttpStatus, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiResponse } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
 import {
   Allow,
   BasicAuth,
@@ -10,14 +9,8 @@ import {
   Resource,
 } from '../../platform/auth/access.js';
 import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import {
-  assertJson,
-  BodyText,
-  jsonText,
-  parseJson,
-  readBytes,
-} from '../../platform/http/body.guard.js';
+import { assertJson, jsonText, parseJson, readBytes } from '../../platform/http/body.guard.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
 import { invalidRequest } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
@@ -44,13 +37,8 @@ export class LangfuseController {
   @HttpCode(HttpStatus.MULTI_STATUS)
   @Allow('writer')
   @ApiResponse({ status: HttpStatus.MULTI_STATUS, type: IngestionAnswerDto })
-  ingest(
-    @Body() { batch }: IngestionDto,
-    @BodyText() text: string,
-    @Req() request: Request,
-    @CallerParam() caller: Caller,
-  ): Promise<IngestionAnswerDto> {
-    return this.langfuse.ingest(batch, text, projectOf(request, caller), caller);
+  ingest(@Body() { batch }: IngestionDto, @Ctx() context: Context): Promise<IngestionAnswerDto> {
+    return this.langfuse.ingest(batch, context.text, projectOf(context), context.caller);
   }
 
   /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
@@ -60,22 +48,20 @@ export class LangfuseController {
   @ApiAcceptedResponse({ type: ScoresStoredDto })
   @ApiResponse({ status: HttpStatus.MULTI_STATUS, type: ScoresRefusedDto })
   async score(
-    @Req() request: Request,
-    @Res({ passthrough: true }) response: Response,
-    @CallerParam() caller: Caller,
+    @Ctx() context: Context,
   ): Promise<ScoreStoredDto | ScoresStoredDto | ScoresRefusedDto> {
-    const projectId = projectOf(request, caller);
-    assertJson(request);
-    const text = await jsonText(request, await readBytes(request));
+    const projectId = projectOf(context);
+    assertJson(context);
+    const text = await jsonText(context, await readBytes(context));
     const body = parseJson(text);
-    if (isObject(body)) return { id: await this.langfuse.score(text, projectId, caller) };
+    if (isObject(body)) return { id: await this.langfuse.score(text, projectId, context.caller) };
     if (!Array.isArray(body)) throw invalidRequest([{ path: '', message: 'must be a score' }]);
-    const messages = await this.langfuse.scoreAll(text, projectId, caller);
+    const messages = await this.langfuse.scoreAll(text, projectId, context.caller);
     if (messages.length === 0) {
-      response.status(HttpStatus.ACCEPTED);
+      context.response.statusCode = HttpStatus.ACCEPTED;
       return { message: 'Accepted' };
     }
-    response.status(HttpStatus.MULTI_STATUS);
+    context.response.statusCode = HttpStatus.MULTI_STATUS;
     const errors = messages.map((message) => ({ message }));
     return { accepted: body.length - errors.length, rejected: errors.length, errors };
   }
@@ -83,8 +69,8 @@ export class LangfuseController {
   /** The project of the keys, which SDKs ask for to see whether they work. */
   @Get('projects')
   @Allow('reader')
-  projects(@Req() request: Request, @CallerParam() caller: Caller): LangfuseProjectsDto {
-    const id = projectOf(request, caller);
+  projects(@Ctx() context: Context): LangfuseProjectsDto {
+    const id = projectOf(context);
     const [entity, name] = id.split('/') as [string, string];
     const organization = { id: entity, name: entity };
     return { data: [{ id, name, metadata: {}, organization, retentionDays: null }] };
@@ -101,7 +87,7 @@ export class LangfuseHealthController {
 }
 
 /** @throws ApiError `invalid_request`, `forbidden` */
-function projectOf({ headers }: Request, caller: Caller): string {
+function projectOf({ headers, caller }: Context): string {
   const [scope, ...others] = caller.scopes;
   const named = headers['project_id'] ?? projectKeyOf(headers.authorization);
   const project = named ?? (others.length === 0 ? scope : undefined);

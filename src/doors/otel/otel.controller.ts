@@ -1,4 +1,4 @@
-import { applyDecorators, Headers, Req, StreamableFile } from '@nestjs/common';
+import { applyDecorators, Headers, StreamableFile } from '@nestjs/common';
 import {
   ApiBody,
   ApiConsumes,
@@ -7,13 +7,11 @@ import {
   ApiOkResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import { holdOf } from '../../platform/http/body-budget.js';
 import { freeBytes } from '../../platform/http/body-bytes.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../../platform/http/body.guard.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
 import { LogsService } from './logs.service.js';
@@ -35,7 +33,7 @@ interface Signal<Item> {
   response: typeof spansResponse;
 }
 
-const isProtobuf = (request: Request): boolean => mediaTypeOf(request)[0] === PROTOBUF;
+const isProtobuf = (context: Context): boolean => mediaTypeOf(context)[0] === PROTOBUF;
 
 const answered = (
   isBinary: boolean,
@@ -77,7 +75,7 @@ const ApiExported = (answer: NewableFunction) =>
 const LANGFUSE = 'api/public/otel/v1/traces';
 
 /** The public key of Langfuse's exporter, if it names a project. */
-const publicKeyOf = ({ path, headers }: Request): string | undefined =>
+const publicKeyOf = ({ path, headers }: Context): string | undefined =>
   path.endsWith(LANGFUSE) ? projectKeyOf(headers.authorization) : undefined;
 
 @Resource('otel', EitherAuth())
@@ -97,14 +95,13 @@ export class OtelController {
   )
   @ApiExported(SpansExportedDto)
   traces(
-    @Req() request: Request,
+    @Ctx() context: Context,
     @Headers('project_id') header: string | undefined,
-    @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
-    return this.exportItems(request, header ?? publicKeyOf(request), caller, {
+    return this.exportItems(context, header ?? publicKeyOf(context), {
       ofProtobuf: spansOfProtobuf,
       ofJson: spansOfJson,
-      store: (spans, project) => this.otel.export(spans, project, caller),
+      store: (spans, project) => this.otel.export(spans, project, context.caller),
       response: spansResponse,
     });
   }
@@ -116,15 +113,14 @@ export class OtelController {
   @Export(['otel/v1/logs', 'v1/logs'], 'logs.v1.ExportLogsServiceRequest')
   @ApiExported(LogsExportedDto)
   logs(
-    @Req() request: Request,
+    @Ctx() context: Context,
     @Headers('project_id') header: string | undefined,
-    @CallerParam() caller: Caller,
   ): Promise<StreamableFile> {
-    return this.exportItems(request, header, caller, {
+    return this.exportItems(context, header, {
       mayTell,
       ofProtobuf: logsOfProtobuf,
       ofJson: logsOfJson,
-      store: (records, project) => this.messages.export(records, project, caller),
+      store: (records, project) => this.messages.export(records, project, context.caller),
       response: logsResponse,
     });
   }
@@ -134,25 +130,25 @@ export class OtelController {
   @NoProjectField('keeps nothing')
   @ApiConsumes(PROTOBUF, 'application/json')
   @ApiExported(MetricsExportedDto)
-  ignored(@Req() request: Request): StreamableFile {
-    return answered(isProtobuf(request), spansResponse, null);
+  ignored(@Ctx() context: Context): StreamableFile {
+    return answered(isProtobuf(context), spansResponse, null);
   }
 
   private async exportItems<Item>(
-    request: Request,
+    context: Context,
     project: string | undefined,
-    caller: Caller,
     signal: Signal<Item>,
   ): Promise<StreamableFile> {
+    const { caller, hold } = context;
     if (isProjectId(project)) caller.assertReaches(project);
-    const isBinary = isProtobuf(request);
-    if (!isBinary) assertJson(request, `${PROTOBUF} or application/json`);
-    const bytes = await readBytes(request);
+    const isBinary = isProtobuf(context);
+    if (!isBinary) assertJson(context, `${PROTOBUF} or application/json`);
+    const bytes = await readBytes(context);
     let partialSuccess: PartialSuccess | null = null;
     try {
       if (!signal.mayTell || signal.mayTell(bytes)) {
         if (!isBinary) assertUtf8(bytes);
-        await holdOf(request).add(bytes.length * DECODED_WEIGHT);
+        await hold.add(bytes.length * DECODED_WEIGHT);
         const items = await (isBinary ? signal.ofProtobuf(bytes) : signal.ofJson(bytes));
         await caller.assertValid();
         partialSuccess = await signal.store(items, project);

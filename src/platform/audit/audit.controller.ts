@@ -1,8 +1,7 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../auth/access.js';
-import { callerOf } from '../http/caller-of.js';
+import { Context, Ctx } from '../http/context.js';
 import { jsonArray } from '../http/json-rows.js';
 import { AuditEventsDto, AuditQueryDto } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
@@ -15,7 +14,7 @@ export class AuditController {
   /** Who made, revoked and used keys, deleted or purged, and set retention, as far as the key's scopes reach. */
   @Operation('query', 'admin')
   @ApiOkResponse({ type: AuditEventsDto })
-  async query(@Body() query: AuditQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.audit.query(query, callerOf(request).scopes), request, 'events');
+  async query(@Body() query: AuditQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.audit.query(query, context.caller.scopes), context, 'events');
   }
 }

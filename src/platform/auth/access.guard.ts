@@ -1,6 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
-import { callerOf } from '../http/caller-of.js';
+import type { IncomingMessage } from 'node:http';
 
 export const ROLE = 'role';
 
@@ -11,10 +10,9 @@ export const ROLE = 'role';
 @Injectable()
 export class AccessGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<Request>();
-    const caller = callerOf(request);
+    const { caller, projects } = context.switchToHttp().getRequest<IncomingMessage>().context;
     await caller.assertValid();
-    for (const project of request.projects ?? []) caller.assertReaches(project);
+    for (const project of projects) caller.assertReaches(project);
     return true;
   }
 }

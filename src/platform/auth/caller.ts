@@ -1,6 +1,3 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
-import { callerOf } from '../http/caller-of.js';
 import { isProjectId, PROJECT_PART } from '../http/dto.js';
 import { ApiError } from '../errors.js';
 import type { ApiKey, Role } from './api-key.entity.js';
@@ -95,8 +92,3 @@ declare global {
     interface User extends Caller {}
   }
 }
-
-/** The caller of a guarded route. */
-export const CallerParam = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
-  callerOf(context.switchToHttp().getRequest<Request>()),
-);

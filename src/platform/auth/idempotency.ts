@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import {
   applyDecorators,
   type CallHandler,
@@ -9,11 +10,11 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { callerOf } from '../http/caller-of.js';
+import type { Context } from '../http/context.js';
 import { ApiError, unavailable } from '../errors.js';
 import { isId } from '../http/dto.js';
+import type { Headed } from '../http/inflated.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
@@ -59,11 +60,11 @@ export class Idempotency implements NestInterceptor {
   constructor(private readonly database: Database) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<Request>();
+    const request = context.switchToHttp().getRequest<IncomingMessage & { body?: unknown }>();
     if (idempotencyKey(request) === undefined) return next.handle();
     const options: Options = Reflect.getMetadata(OPTIONS, context.getHandler());
     if (options.unless?.(request.body as never)) return next.handle();
-    return from(this.once(request, () => lastValueFrom(next.handle()), options));
+    return from(this.once(request.context, () => lastValueFrom(next.handle()), options));
   }
 
   /**
@@ -71,7 +72,7 @@ export class Idempotency implements NestInterceptor {
    * `transaction` opens the one that the key is committed in.
    */
   async once<T>(
-    request: Request,
+    context: Context,
     write: () => Promise<T>,
     {
       isHarmless = false,
@@ -79,24 +80,24 @@ export class Idempotency implements NestInterceptor {
       transaction,
     }: { isHarmless?: boolean; isSecret?: boolean; transaction?: Transaction<T> } = {},
   ): Promise<T> {
-    const key = idempotencyKey(request);
+    const key = idempotencyKey(context);
     if (key === undefined || isHarmless) return write();
     const keyed: KeyedWrite = {
       key,
-      project: request.projects?.[0] ?? '',
-      caller: callerOf(request),
+      project: context.projects[0] ?? '',
+      caller: context.caller,
       hash: createHash('sha256')
-        .update(`${request.originalUrl}\n${request.bodyText ?? ''}`)
+        .update(`${context.url}\n${context.bodyText ?? ''}`)
         .digest(),
-      ...(isSecret && { secret: passwordOf(request) }),
+      ...(isSecret && { secret: passwordOf(context) }),
     };
     return answerOnce(this.database, keyed, write, transaction);
   }
 }
 
 /** The header `Idempotency-Key`; undefined when there is none. */
-export function idempotencyKey(request: Request): string | undefined {
-  const key = request.headers['idempotency-key'];
+export function idempotencyKey({ headers }: Headed): string | undefined {
+  const key = headers['idempotency-key'];
   if (key !== undefined && !isId(key))
     throw new ApiError(
       'invalid_request',
@@ -106,7 +107,7 @@ export function idempotencyKey(request: Request): string | undefined {
 }
 
 /** The key that a caller with the scheme Basic sent, or the token of its session. */
-function passwordOf(request: Request): string {
+function passwordOf(request: Headed): string {
   const { authorization } = request.headers;
   if (authorization === undefined) return sessionTokenOf(request)!;
   return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;

@@ -3,8 +3,9 @@ import { dateOf } from '../http/dto.js';
 import { ApiError } from '../errors.js';
 import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
-import { Caller, CallerParam, covers } from './caller.js';
+import { Caller, covers } from './caller.js';
 import { Idempotent } from './idempotency.js';
+import { Context, Ctx } from '../http/context.js';
 import {
   CreatedKeyDto,
   CreateKeyDto,
@@ -24,7 +25,7 @@ export class KeysController {
   /** Issues a key. The secret is in this answer and nowhere else. */
   @Operation('create', 'admin')
   @Idempotent({ isSecret: true })
-  create(@Body() body: CreateKeyDto, @CallerParam() caller: Caller): Promise<CreatedKeyDto> {
+  create(@Body() body: CreateKeyDto, @Ctx() { caller }: Context): Promise<CreatedKeyDto> {
     const expiresAt = body.expires_at ? dateOf(body.expires_at) : null;
     if (caller.expiresAt && !(expiresAt && expiresAt <= caller.expiresAt))
       throw new ApiError(
@@ -42,7 +43,7 @@ export class KeysController {
 
   /** Lists the keys whose scopes are all within the caller's own, the oldest first. */
   @Operation('list', 'admin')
-  async list(@Body() _body: ListKeysDto, @CallerParam() caller: Caller): Promise<KeysDto> {
+  async list(@Body() _body: ListKeysDto, @Ctx() { caller }: Context): Promise<KeysDto> {
     const keys = await this.keys.list();
     return { keys: keys.filter((key) => isVisible(caller, key)).map(shown) };
   }
@@ -50,7 +51,7 @@ export class KeysController {
   /** Revokes a key. It stops working everywhere within 5 s. */
   @Operation('revoke', 'admin')
   @Idempotent()
-  async revoke(@Body() { id }: RevokeKeyDto, @CallerParam() caller: Caller): Promise<KeyDto> {
+  async revoke(@Body() { id }: RevokeKeyDto, @Ctx() { caller }: Context): Promise<KeyDto> {
     const key = await this.keys.find(id);
     if (!key || !isVisible(caller, key)) throw new ApiError('not_found', `there is no key ${id}`);
     await this.keys.revoke(id, caller);

@@ -1,6 +1,6 @@
 import { Get } from '@nestjs/common';
+import { Context, Ctx } from '../http/context.js';
 import { Allow, EitherAuth, NoProjectField, Resource } from './access.js';
-import { Caller, CallerParam } from './caller.js';
 import { MeDto } from './keys.dto.js';
 
 @Resource('keys', EitherAuth(), 'me')
@@ -9,7 +9,7 @@ export class MeController {
   @Get()
   @Allow('reader')
   @NoProjectField('says what the key is')
-  me(@CallerParam() caller: Caller): MeDto {
+  me(@Ctx() { caller }: Context): MeDto {
     return {
       id: caller.keyId,
       user: caller.userName,

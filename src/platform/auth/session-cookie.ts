@@ -1,4 +1,6 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
+
+type Headed = Pick<IncomingMessage, 'headers'>;
 
 /** A page of another origin cannot set it without our leave, which nobody gets: we answer no CORS preflight. */
 const CONSOLE_HEADER = 'x-skein-console';
@@ -11,16 +13,16 @@ export const isSessionToken = (text: string): boolean => /^[\w-]{43}$/.test(text
  * The name of the cookie that holds a session's token. Cookies know no ports: with the one that the browser asks, two
  * services on one host leave each other's sessions alone.
  */
-export function sessionCookieOf({ headers }: Pick<Request, 'headers'>): string {
+export function sessionCookieOf({ headers }: Headed): string {
   const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1];
   return port === undefined ? 'skein_session' : `skein_session_${port}`;
 }
 
-export const isFromConsole = ({ headers }: Request): boolean =>
+export const isFromConsole = ({ headers }: Headed): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
 
 /** The token that a request of the console carries. A cookie alone is not enough: any page could send it. */
-export function sessionTokenOf(request: Request): string | undefined {
+export function sessionTokenOf(request: Headed): string | undefined {
   if (!isFromConsole(request)) return undefined;
   const before = `${sessionCookieOf(request)}=`;
   const cookies = (request.headers.cookie ?? '').split(';').map((cookie) => cookie.trim());

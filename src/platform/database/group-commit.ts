@@ -1,3 +1,4 @@
+import { allButTheLast, halfOf, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 interface Waiting<Row> {
@@ -40,17 +41,6 @@ const LIMITS: Limits = {
   maxWaitingBytes: 64 * MIB,
 };
 
-/** What one key has waiting. */
-interface Share {
-  /** The project that has waited longest comes first. */
-  projects: Set<string>;
-  rows: number;
-  bytes: number;
-}
-
-/** A key may take this part of what may wait. */
-const PART_OF_KEY = 1 / 2;
-
 /**
  * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
  * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
@@ -63,12 +53,13 @@ const PART_OF_KEY = 1 / 2;
 export class GroupCommit<Row> {
   /** By project and by key. */
   private readonly waiting = new Map<string, Map<string, Waiting<Row>[]>>();
-  /** By key, the one that has waited longest first. */
-  private readonly shares = new Map<string, Share>();
-  private readonly total = { rows: 0, bytes: 0 };
-  private writes = 0;
-  /** Writes under way by key and by project, which has a slash. */
-  private readonly writesOf = new Map<string, number>();
+  /** The projects of each key. What has waited longest comes first. */
+  private readonly turns = new Map<string, Set<string>>();
+  /** Rows and their bytes, by key. */
+  private readonly waitingOf: Shares;
+  /** Writes under way. */
+  private readonly writesOfKey: Shares;
+  private readonly writesOfProject: Shares;
   private isScheduled = false;
   private readonly idleListeners: (() => void)[] = [];
   private readonly limits: Limits;
@@ -80,41 +71,35 @@ export class GroupCommit<Row> {
     limits: Partial<Limits> = {},
   ) {
     this.limits = { ...LIMITS, ...limits };
+    const { maxWaitingRows, maxWaitingBytes, maxWrites } = this.limits;
+    this.waitingOf = new Shares(halfOf({ count: maxWaitingRows, weight: maxWaitingBytes }));
+    this.writesOfKey = new Shares(allButTheLast(maxWrites));
+    this.writesOfProject = new Shares(allButTheLast(maxWrites));
   }
 
   get waitingRows(): number {
-    return this.total.rows;
+    return this.waitingOf.all.count;
   }
 
   /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
   add(row: Row, { key, project }: Owner, bytes: number): Promise<void> {
-    const share = this.shares.get(key) ?? { projects: new Set(), rows: 0, bytes: 0 };
-    if (this.isOver(this.total, bytes, 1) || this.isOver(share, bytes, PART_OF_KEY))
+    if (!this.waitingOf.take(key, bytes))
       return Promise.reject(new Busy('too many writes wait for the database'));
     return new Promise((resolve, reject) => {
       const keys = entryOf(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
       entryOf(keys, key, () => []).push({ row, bytes, resolve, reject });
-      this.shares.set(key, share);
-      share.projects.add(project);
-      for (const wait of [this.total, share]) {
-        wait.rows++;
-        wait.bytes += bytes;
-      }
+      entryOf(this.turns, key, () => new Set()).add(project);
       this.schedule();
     });
   }
 
-  private isOver(wait: { rows: number; bytes: number }, bytes: number, part: number): boolean {
-    const { maxWaitingRows, maxWaitingBytes } = this.limits;
-    return (
-      wait.rows > 0 &&
-      (wait.rows >= maxWaitingRows * part || wait.bytes + bytes > maxWaitingBytes * part)
-    );
+  private get writes(): number {
+    return this.writesOfKey.all.count;
   }
 
   /** Resolves when everything added so far is settled; call it on shutdown. */
   async idle(): Promise<void> {
-    if (this.total.rows === 0 && this.writes === 0) return;
+    if (this.waitingRows === 0 && this.writes === 0) return;
     await new Promise<void>((resolve) => this.idleListeners.push(resolve));
   }
 
@@ -133,35 +118,27 @@ export class GroupCommit<Row> {
   }
 
   private async startWrite(owner: Owner): Promise<void> {
-    this.count(owner, 1);
+    this.writesOfKey.add(owner.key);
+    this.writesOfProject.add(owner.project);
     await this.commit(this.nextBatch(owner));
-    this.count(owner, -1);
-    if (this.total.rows > 0) this.schedule();
+    this.writesOfKey.give(owner.key);
+    this.writesOfProject.give(owner.project);
+    if (this.waitingRows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
-  }
-
-  private count({ key, project }: Owner, change: 1 | -1): void {
-    this.writes += change;
-    for (const name of [key, project]) {
-      const count = (this.writesOf.get(name) ?? 0) + change;
-      if (count === 0) this.writesOf.delete(name);
-      else this.writesOf.set(name, count);
-    }
   }
 
   /** The key that has waited longest, and its project that has, of those that may have one more write. */
   private next(): Owner | undefined {
-    const most = Math.max(1, this.limits.maxWrites - 1);
-    const mayWrite = (name: string) => (this.writesOf.get(name) ?? 0) < most;
-    for (const [key, { projects }] of this.shares)
-      if (mayWrite(key))
-        for (const project of projects) if (mayWrite(project)) return { key, project };
+    for (const [key, projects] of this.turns)
+      if (this.writesOfKey.hasRoom(key))
+        for (const project of projects)
+          if (this.writesOfProject.hasRoom(project)) return { key, project };
     return undefined;
   }
 
   /** Rows of the key, then of the others, for the project. */
   private nextBatch({ key, project }: Owner): Waiting<Row>[] {
-    const share = this.shares.get(key)!;
+    const projects = this.turns.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
     const keys = this.waiting.get(project)!;
     this.take(key, project, batch);
@@ -169,8 +146,8 @@ export class GroupCommit<Row> {
       if (batch.rows.length >= this.limits.maxRows) break;
       if (other !== key) this.take(other, project, batch);
     }
-    if (share.projects.delete(project)) share.projects.add(project); // to the end of the line
-    if (this.shares.delete(key)) this.shares.set(key, share);
+    if (projects.delete(project)) projects.add(project); // to the end of the line
+    if (this.turns.delete(key)) this.turns.set(key, projects);
     return batch.rows;
   }
 
@@ -190,16 +167,13 @@ export class GroupCommit<Row> {
     }
     batch.rows.push(...queue.splice(0, count));
     batch.bytes += bytes;
-    const share = this.shares.get(key)!;
-    for (const wait of [this.total, share]) {
-      wait.rows -= count;
-      wait.bytes -= bytes;
-    }
+    this.waitingOf.give(key, bytes, count);
     if (queue.length > 0) return;
     keys.delete(key);
     if (keys.size === 0) this.waiting.delete(project);
-    share.projects.delete(project);
-    if (share.projects.size === 0) this.shares.delete(key);
+    const projects = this.turns.get(key)!;
+    projects.delete(project);
+    if (projects.size === 0) this.turns.delete(key);
   }
 
   private async commit(batch: Waiting<Row>[]): Promise<void> {

@@ -1,3 +1,4 @@
+import { allButTheLast, FairQueue, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
@@ -17,10 +18,6 @@ export interface Slot {
 
 export const tooManyLong = () => new Busy('too many long reads and writes are under way');
 
-interface Waiter {
-  give: (slot: Slot) => void;
-}
-
 /**
  * Shares the slots of a process fairly by key. A free slot goes to the waiting key that holds the fewest; of several,
  * to the one that was served longest ago. A key never holds the last slot, so that one key cannot keep the others out.
@@ -28,13 +25,17 @@ interface Waiter {
  */
 export class Slots {
   private readonly held = new Set<Slot>();
-  /** The key that was served longest ago comes first; of each key, the request that came first. */
-  private readonly waiting = new Map<string, Set<Waiter>>();
-  private readonly mayHold: number;
+  private readonly shares: Shares;
+  private readonly queue = new FairQueue<Slot>({
+    take: (slot) => this.lend(slot),
+    heldBy: (key) => this.heldBy(key),
+    waitMs: WAIT_MS,
+    refusal: tooManyLong,
+  });
   private timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly count: number) {
-    this.mayHold = Math.max(1, count - 1);
+  constructor(count: number) {
+    this.shares = new Shares(allButTheLast(count));
   }
 
   get heldCount(): number {
@@ -42,29 +43,16 @@ export class Slots {
   }
 
   get waitingCount(): number {
-    return [...this.waiting.values()].reduce((sum, { size }) => sum + size, 0);
+    return this.queue.count;
   }
 
   /** @throws Busy when none comes free in time */
   async take(key: string): Promise<Slot> {
-    const slot = this.takeNow(key);
-    if (slot) return slot;
-    return new Promise<Slot>((resolve, reject) => {
-      const waiter: Waiter = {
-        give: (given) => {
-          clearTimeout(deadline);
-          resolve(given);
-        },
-      };
-      const deadline = setTimeout(() => {
-        this.remove(key, waiter);
-        reject(tooManyLong());
-      }, WAIT_MS);
-      const waiters = this.waiting.get(key);
-      if (waiters) waiters.add(waiter);
-      else this.waiting.set(key, new Set([waiter]));
-      this.timer ??= setInterval(() => this.relieve(), LOOK_EVERY_MS);
-    });
+    const slot = slotOf(key);
+    const turn = this.queue.enter(key, slot);
+    if (turn) this.timer ??= setInterval(() => this.relieve(), LOOK_EVERY_MS);
+    await turn;
+    return slot;
   }
 
   /** Runs the work with a slot. @throws Busy when none comes free in time */
@@ -77,61 +65,36 @@ export class Slots {
     }
   }
 
-  /** A slot that is free now, and that nobody else waits for. */
+  /** A slot that is free now. */
   takeNow(key: string): Slot | undefined {
-    if (this.next() !== undefined) return undefined;
-    return this.isFreeFor(key) ? this.lend(key) : undefined;
+    const slot = slotOf(key);
+    return this.lend(slot) ? slot : undefined;
   }
 
   free(slot: Slot): void {
-    this.held.delete(slot);
-    for (let key = this.next(); key !== undefined; key = this.next()) {
-      const waiters = this.waiting.get(key)!;
-      const [waiter] = waiters;
-      this.waiting.delete(key);
-      this.waiting.set(key, waiters); // to the end of the line
-      this.remove(key, waiter!);
-      waiter!.give(this.lend(key));
-    }
+    if (!this.held.delete(slot)) return;
+    this.shares.give(slot.key);
+    this.queue.wake();
   }
 
-  private lend(key: string): Slot {
-    const slot: Slot = { key, idleSince: null, cut: () => {} };
-    this.held.add(slot);
-    return slot;
-  }
-
-  /** The key that the next free slot goes to. */
-  private next(): string | undefined {
-    let next: string | undefined;
-    for (const key of this.waiting.keys())
-      if (this.isFreeFor(key) && (next === undefined || this.heldBy(key) < this.heldBy(next)))
-        next = key;
-    return next;
-  }
-
-  private isFreeFor(key: string): boolean {
-    return this.held.size < this.count && this.heldBy(key) < this.mayHold;
+  private lend(slot: Slot): boolean {
+    const isFree = this.shares.take(slot.key);
+    if (isFree) this.held.add(slot);
+    return isFree;
   }
 
   private heldBy(key: string): number {
-    let number = 0;
-    for (const slot of this.held) if (slot.key === key) number++;
-    return number;
-  }
-
-  private remove(key: string, waiter: Waiter): void {
-    const waiters = this.waiting.get(key);
-    waiters?.delete(waiter);
-    if (waiters?.size === 0) this.waiting.delete(key);
-    if (this.waiting.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    return this.shares.of(key).count;
   }
 
   /** Cuts the slowest of the readers that are too slow, for the waiting key that holds the fewest. */
   private relieve(): void {
-    const fewest = Math.min(...[...this.waiting.keys()].map((key) => this.heldBy(key)));
+    if (this.queue.count === 0) {
+      clearInterval(this.timer);
+      this.timer = undefined;
+      return;
+    }
+    const fewest = Math.min(...this.queue.owners.map((key) => this.heldBy(key)));
     // A key that gives a slot away keeps at least as many as the other then has, unless the other has none.
     const isRich = (slot: Slot) => this.heldBy(slot.key) > (fewest === 0 ? 0 : fewest + 1);
     let slowest: Slot | undefined;
@@ -141,3 +104,5 @@ export class Slots {
     if (slowest && performance.now() - slowest.idleSince! > SLOW_AFTER_MS) slowest.cut();
   }
 }
+
+const slotOf = (key: string): Slot => ({ key, idleSince: null, cut: () => {} });

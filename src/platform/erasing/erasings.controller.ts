@@ -1,8 +1,7 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../auth/access.js';
 import { Idempotency, IdempotentItself } from '../auth/idempotency.js';
-import { callerOf } from '../http/caller-of.js';
+import { Context, Ctx } from '../http/context.js';
 import { ErasedDto, ProjectDeleteDto } from './erasings.dto.js';
 import { ErasingsService } from './erasings.service.js';
 import { ProjectErasing } from './project-erasing.js';
@@ -22,7 +21,7 @@ export class ErasingsController {
   @IdempotentItself()
   async deleteProject(
     @Body() { project_id: projectId }: ProjectDeleteDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<ErasedDto> {
     const erasure = {
       projectId,
@@ -30,7 +29,7 @@ export class ErasingsController {
       request: {},
       event: { action: 'project.delete' as const, target: projectId },
     };
-    const begin = () => this.erasings.begin(erasure, callerOf(request));
-    return this.erasings.run(projectId, () => this.idempotency.once(request, begin));
+    const begin = () => this.erasings.begin(erasure, context.caller);
+    return this.erasings.run(projectId, () => this.idempotency.once(context, begin));
   }
 }

@@ -1,8 +1,8 @@
+import type { ServerResponse } from 'node:http';
 import { Get, Query, Res } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse } from '@nestjs/swagger';
-import type { Response } from 'express';
 import { Allow, EitherAuth, Resource } from '../auth/access.js';
-import { Caller, CallerParam } from '../auth/caller.js';
+import { Context, Ctx } from '../http/context.js';
 import { QueryPipe } from '../http/query.pipe.js';
 import { EVENT_STREAM } from './event-stream.js';
 import { EventsQueryDto, TickDto } from './events.dto.js';
@@ -28,8 +28,8 @@ export class EventsController {
   })
   watch(
     @Query(QueryPipe) { project_id }: EventsQueryDto,
-    @CallerParam() caller: Caller,
-    @Res() response: Response,
+    @Ctx() { caller }: Context,
+    @Res() response: ServerResponse,
   ): Promise<void> {
     return this.events.watch(project_id, caller, response);
   }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
-import { Counts } from '../process/counts.js';
+import { Shares } from '../process/fair-queue.js';
 import { lastAnswers } from '../http/edge.js';
 import { showCounter, showNumber } from '../process/metrics.js';
 import { Busy } from '../refusals.js';
@@ -33,9 +33,8 @@ const ALL_KINDS_MS = 60_000;
 export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** By project. */
   private readonly streams = new Map<string, Set<EventStream>>();
-  /** Streams by key, and by entity, which ends in a slash here. */
-  private readonly counts = new Counts();
-  private count = 0;
+  private readonly ofKey = new Shares(({ count }) => count < MAX_STREAMS_OF_KEY);
+  private readonly ofEntity = new Shares((own, all) => own.count < MAX_STREAMS - all.count);
   private listening: Promise<unknown> | undefined;
   private checkedMs = 0;
   private readonly ticks = showCounter(
@@ -49,7 +48,7 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     private readonly notices: Notices,
     schedule: Schedule,
   ) {
-    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.count);
+    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.ofKey.all.count);
     schedule.every(CHECK_MS, 'streams of events', async () => this.check());
     lastAnswers.addEventListener('abort', () => this.endAll());
   }
@@ -78,12 +77,11 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   }
 
   private assertRoom(projectId: string, { keyId }: Caller): void {
-    const free = MAX_STREAMS - this.count;
-    if (free === 0)
+    if (this.ofKey.all.count >= MAX_STREAMS)
       throw new Busy(`the process has ${MAX_STREAMS} streams of events, which is its limit`);
-    if (this.counts.of(keyId) >= MAX_STREAMS_OF_KEY)
+    if (!this.ofKey.hasRoom(keyId))
       throw new Busy(`the key has ${MAX_STREAMS_OF_KEY} streams of events, which is its limit`);
-    if (this.counts.of(entityOf(projectId)) >= free)
+    if (!this.ofEntity.hasRoom(entityOf(projectId)))
       throw new Busy('the entity has as many streams of events as are left for others');
   }
 
@@ -91,19 +89,16 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     const streams = this.streams.get(projectId);
     if (streams) streams.add(stream);
     else this.streams.set(projectId, new Set([stream]));
-    this.addTo(projectId, stream, 1);
+    this.ofKey.add(stream.caller.keyId);
+    this.ofEntity.add(entityOf(projectId));
   }
 
   private remove(projectId: string, stream: EventStream): void {
     const streams = this.streams.get(projectId)!;
     streams.delete(stream);
     if (streams.size === 0) this.streams.delete(projectId);
-    this.addTo(projectId, stream, -1);
-  }
-
-  private addTo(projectId: string, { caller }: EventStream, change: 1 | -1): void {
-    this.count += change;
-    for (const name of [caller.keyId, entityOf(projectId)]) this.counts.add(name, change);
+    this.ofKey.give(stream.caller.keyId);
+    this.ofEntity.give(entityOf(projectId));
   }
 
   private take(notice: string | null): void {
@@ -135,5 +130,4 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   }
 }
 
-/** With the slash, so that it is the name of no key. */
-const entityOf = (projectId: string) => projectId.slice(0, projectId.indexOf('/') + 1);
+const entityOf = (projectId: string) => projectId.slice(0, projectId.indexOf('/'));

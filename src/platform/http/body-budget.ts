@@ -1,27 +1,8 @@
-import type { Request, Response } from 'express';
-import { callerOf } from './caller-of.js';
-import { Counts } from '../process/counts.js';
+import { asMuchAsStaysFree, FairQueue, Shares } from '../process/fair-queue.js';
 import { ApiError, unavailable } from '../errors.js';
 
-declare module 'http' {
-  interface IncomingMessage {
-    /** What the app allows bodies; `edge` puts it on each request. */
-    bodies: Bodies;
-    /** What the body of the request holds of the budget. */
-    hold?: Hold;
-  }
-}
-
-interface Bodies {
-  budget: BodyBudget;
-  /** Limit of an inflated body that is held in memory. */
-  maxBytes: number;
-  /** A body may be silent for so long, and be so much later than its rate asks for. */
-  timeoutMs: number;
-}
-
 /** A body of up to this weight is a small one. */
-const SMALL_BYTES = 256 * 1024;
+export const SMALL_BYTES = 256 * 1024;
 /** Only small bodies may use this part of the budget, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
 /**
@@ -32,47 +13,17 @@ const WAIT_MS = 2000;
 /** How many bodies of one key may wait. */
 const MAX_WAITING = 64;
 
-/**
- * Shares a number of bytes among the bodies that are under way. A key may hold as much as stays free: one key up to
- * a half, two keys a third each, and so on, so that something is left for the next one. A single body may be larger
- * when no other is under way.
- */
-class Pool {
-  held = 0;
-  private readonly heldBy = new Counts();
-
-  constructor(readonly size: number) {}
-
-  /** Whether a hold of `own` bytes may become one of `wanted`. */
-  fits(owner: string, own: number, wanted: number): boolean {
-    const free = this.size - this.held + own - wanted;
-    if (free < 0) return false;
-    return wanted <= own || this.held === own || this.heldBy.of(owner) - own + wanted <= free;
-  }
-
-  add(owner: string, bytes: number): void {
-    this.held += bytes;
-    this.heldBy.add(owner, bytes);
-  }
-}
-
-interface Waiter {
-  hold: Hold;
-  bytes: number;
-  resolve(): void;
-  reject(error: Error): void;
-  timer: NodeJS.Timeout;
-}
-
 /** What one body holds of the budget, in the name of the key that sends it. */
 export class Hold {
   bytes = 0;
-  waitMs = WAIT_MS;
-  private pool: Pool | null = null;
+  private waitMs = WAIT_MS;
+  private pool: Shares | null = null;
+  /** Ends the waiting. */
+  private leaving: AbortController | undefined;
 
   constructor(
     private readonly budget: BodyBudget,
-    readonly owner: string,
+    private readonly owner: string,
   ) {}
 
   /**
@@ -80,8 +31,7 @@ export class Hold {
    * @throws ApiError `too_large` when they never fit, `unavailable` when they did not fit in time.
    */
   set(bytes: number): Promise<void> | undefined {
-    if (this.moved(bytes)) return undefined;
-    return this.budget.wait(this, bytes);
+    return this.moved(bytes) ? undefined : this.wait(bytes);
   }
 
   add(bytes: number): Promise<void> | undefined {
@@ -90,8 +40,16 @@ export class Hold {
 
   /** Gives everything back and stops waiting. */
   release(): void {
-    this.budget.forget(this);
-    this.moved(0);
+    this.leave();
+    this.pool?.give(this.owner, this.bytes);
+    this.pool = null;
+    this.bytes = 0;
+    this.budget.line.wake();
+  }
+
+  /** Refuses the hold, if it waits. */
+  leave(): void {
+    this.leaving?.abort(busy());
   }
 
   /** Whether there was room. */
@@ -99,130 +57,66 @@ export class Hold {
     const pool = this.poolFor(bytes);
     if (!pool) return false;
     const isLess = bytes < this.bytes || pool !== this.pool;
-    this.pool?.add(this.owner, -this.bytes);
-    pool.add(this.owner, bytes);
+    if (pool === this.pool) pool.add(this.owner, bytes - this.bytes, 0);
+    else {
+      this.pool?.give(this.owner, this.bytes);
+      pool.add(this.owner, bytes);
+    }
     this.pool = pool;
     this.bytes = bytes;
-    if (isLess) this.budget.wake();
+    if (isLess) this.budget.line.wake();
     return true;
   }
 
-  private poolFor(bytes: number): Pool | undefined {
+  private async wait(bytes: number): Promise<void> {
+    const { line, largeBytes } = this.budget;
+    if (bytes > largeBytes)
+      throw new ApiError(
+        'too_large',
+        `the body takes about ${bytes} bytes of memory, over the limit of ${largeBytes}`,
+      );
+    const began = performance.now();
+    const { signal } = (this.leaving = new AbortController());
+    await line.enter(this.owner, { hold: this, bytes }, { waitMs: this.waitMs, signal });
+    this.waitMs = Math.max(0, this.waitMs - (performance.now() - began));
+  }
+
+  private poolFor(bytes: number): Shares | undefined {
     const { small, large } = this.budget;
-    const own = (pool: Pool) => (this.pool === pool ? this.bytes : 0);
-    if (bytes <= SMALL_BYTES && small.fits(this.owner, own(small), bytes)) return small;
-    return large.fits(this.owner, own(large), bytes) ? large : undefined;
+    const fits = (pool: Shares) =>
+      pool.hasRoom(this.owner, bytes, this.pool === pool ? this.bytes : 0);
+    if (bytes <= SMALL_BYTES && fits(small)) return small;
+    return fits(large) ? large : undefined;
   }
 }
 
 /** The memory that request bodies may take in this process, in all the forms they have on their way. */
 export class BodyBudget {
-  readonly small: Pool;
-  readonly large: Pool;
-  private readonly waiting = new Map<string, Waiter[]>();
-  private isWaking = false;
+  readonly small: Shares;
+  readonly large: Shares;
+  readonly largeBytes: number;
+  readonly line = new FairQueue<{ hold: Hold; bytes: number }>({
+    take: ({ hold, bytes }) => hold.moved(bytes),
+    waiting: ({ count }) => count < MAX_WAITING,
+    refusal: busy,
+  });
 
   constructor(bytes: number) {
-    this.small = new Pool(Math.floor(bytes * SMALL_PART));
-    this.large = new Pool(bytes - this.small.size);
+    const smallBytes = Math.floor(bytes * SMALL_PART);
+    this.largeBytes = bytes - smallBytes;
+    this.small = new Shares(asMuchAsStaysFree(smallBytes));
+    this.large = new Shares(asMuchAsStaysFree(this.largeBytes));
   }
 
   get held(): number {
-    return this.small.held + this.large.held;
+    return this.small.all.weight + this.large.all.weight;
   }
 
   hold(owner: string): Hold {
     return new Hold(this, owner);
   }
-
-  wait(hold: Hold, bytes: number): Promise<void> {
-    if (bytes > this.large.size)
-      return Promise.reject(
-        new ApiError(
-          'too_large',
-          `the body takes about ${bytes} bytes of memory, over the limit of ${this.large.size}`,
-        ),
-      );
-    const queue = this.waiting.get(hold.owner) ?? [];
-    if (queue.length >= MAX_WAITING) return Promise.reject(busy());
-    this.waiting.set(hold.owner, queue);
-    const began = performance.now();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.forget(hold), hold.waitMs);
-      const goOn = () => {
-        hold.waitMs = Math.max(0, hold.waitMs - (performance.now() - began));
-        resolve();
-      };
-      queue.push({ hold, bytes, resolve: goOn, reject, timer });
-    });
-  }
-
-  /** Admits the bodies that fit now, the oldest of each key first. */
-  wake(): void {
-    if (this.isWaking || this.waiting.size === 0) return;
-    this.isWaking = true; // a hold that moves between pools wakes again
-    for (const [owner, queue] of this.waiting) {
-      while (queue[0]?.hold.moved(queue[0].bytes)) {
-        clearTimeout(queue[0].timer);
-        queue.shift()!.resolve();
-      }
-      if (queue.length === 0) this.waiting.delete(owner);
-    }
-    this.isWaking = false;
-  }
-
-  /** Refuses the waiting hold, if it waits. */
-  forget(hold: Hold): void {
-    const queue = this.waiting.get(hold.owner);
-    const at = queue?.findIndex((waiter) => waiter.hold === hold) ?? -1;
-    if (!queue || at < 0) return;
-    const [waiter] = queue.splice(at, 1) as [Waiter];
-    if (queue.length === 0) this.waiting.delete(hold.owner);
-    clearTimeout(waiter.timer);
-    waiter.reject(busy());
-    this.wake(); // it may have stood before a smaller one of its key
-  }
 }
 
-const busy = () => unavailable('the memory for bodies is in use');
-
-/** What the body of an authenticated request holds. It is given back with the answer: `endHold`. */
-export const holdOf = (request: Request): Hold =>
-  (request.hold ??= request.bodies.budget.hold(callerOf(request).keyId));
-
-/** A client that reads nothing of an answer for this long is disconnected, as with streams. */
-const UNREAD_MS = 60_000;
-
-/**
- * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave a
- * large answer unread. The answer exists already, so it does not wait for room.
- * @throws ApiError `unavailable` when there is none
- */
-export function heldAnswer(request: Request, answer: string): string {
-  if (answer.length <= SMALL_BYTES) return answer;
-  const hold = holdOf(request);
-  const bytes = Math.min(answer.length, request.bodies.budget.large.size / 4); // one larger than the budget must pass too
-  if (!hold.moved(hold.bytes + bytes)) throw busy();
-  const response = request.res!;
-  response.setTimeout(UNREAD_MS, () => response.destroy());
-  return answer;
-}
-
-const LOOK_AGAIN_MS = 250;
-const MAX_LOOKS = 240;
-
-/**
- * Gives back what a request held when its connection or answer has closed. If the client left before the answer, the
- * handler may still have the body: the hold then ends when the handler has answered.
- */
-export function endHold(request: Request, response: Response): void {
-  const { hold } = request;
-  if (!hold) return;
-  request.bodies.budget.forget(hold);
-  let looks = 0;
-  const look = () => {
-    if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();
-    else setTimeout(look, LOOK_AGAIN_MS).unref();
-  };
-  look();
+export function busy(): ApiError {
+  return unavailable('the memory for bodies is in use');
 }

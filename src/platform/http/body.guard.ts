@@ -1,48 +1,24 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import {
-  type CanActivate,
-  createParamDecorator,
-  type ExecutionContext,
-  Injectable,
-} from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { holdOf } from './body-budget.js';
 import { BodyBytes, freeBytes } from './body-bytes.js';
 import { ApiError } from '../errors.js';
 import { dtoParameters } from './handler-dtos.js';
 import {
   declaredBytes,
   encodingOf,
+  type Headed,
   HELD_RATE,
   inflaterBytes,
   readInflated,
   tooLarge,
 } from './inflated.js';
+import type { Context } from './context.js';
 import { JsonScanner, NotJson } from '../json/json-scanner.js';
 import { parsedBytes } from '../json/json-weight.js';
 import { Turn } from '../time/turn.js';
 import { notUtf8 } from '../json/utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
-
-declare module 'http' {
-  interface IncomingMessage {
-    /** The inflated body as it was sent, where `BodyGuard` has read it; `body` is its parsed copy. */
-    bodyText?: string;
-    /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
-    projects?: string[];
-  }
-}
-
-/** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */
-export function bodyTextOf({ bodyText }: Request): string {
-  if (bodyText === undefined) throw new Error('the handler takes no @Body(), so no body was read');
-  return bodyText;
-}
-
-/** `bodyTextOf` the request. */
-export const BodyText = createParamDecorator((_: unknown, context: ExecutionContext): string =>
-  bodyTextOf(context.switchToHttp().getRequest<Request>()),
-);
 
 /**
  * Reads, inflates, parses and validates the body of a route by the DTO of its `@Body()` parameter, and notes the
@@ -55,13 +31,14 @@ export class BodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const { body, query } = dtosOf(context);
     const request = context.switchToHttp().getRequest<Request>();
-    if (query) request.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
+    const own = request.context;
+    if (query) own.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
     if (!body) return true;
     assertJson(request);
-    request.bodyText = await jsonText(request, await readBytes(request));
-    request.body = parseJson(request.bodyText);
+    own.bodyText = await jsonText(own, await readBytes(own));
+    request.body = parseJson(own.bodyText);
     const projects = assertValid(body, request.body);
-    request.projects = request.projects ? [...request.projects, ...projects] : projects;
+    own.projects = query ? [...own.projects, ...projects] : projects;
     return true;
   }
 }
@@ -82,7 +59,7 @@ function dtosOf(context: ExecutionContext) {
 }
 
 /** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
-export function assertJson(request: Request, wanted = 'application/json'): void {
+export function assertJson(request: Headed, wanted = 'application/json'): void {
   const [type, charset] = mediaTypeOf(request);
   if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
     throw new ApiError(
@@ -95,12 +72,12 @@ export function assertJson(request: Request, wanted = 'application/json'): void 
 const RAW_WEIGHT = 2;
 
 /** Reads and inflates the body. `MAX_BODY_BYTES` limits the inflated bytes; inflating stops there. */
-export async function readBytes(request: Request): Promise<Buffer> {
-  const limit = request.bodies.maxBytes;
+export async function readBytes(context: Context): Promise<Buffer> {
+  const { request, hold } = context;
+  const limit = context.bodies.maxBytes;
   const encoding = encodingOf(request);
   const declared = declaredBytes(request, encoding);
   if (declared !== undefined && declared > limit) throw tooLarge(limit);
-  const hold = holdOf(request);
   const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
   if (waiting) await waiting;
   // Most bodies came with their head, in one packet. Node may not have seen their end yet.
@@ -112,7 +89,7 @@ export async function readBytes(request: Request): Promise<Buffer> {
   const body = new BodyBytes(limit);
   let heldBytes = declared ?? 0;
   try {
-    await readInflated(request, { limit, rate: HELD_RATE }, (chunk) => {
+    await readInflated(context, { limit, rate: HELD_RATE }, (chunk) => {
       body.add(chunk);
       if (body.length <= heldBytes) return undefined;
       const more = body.length - heldBytes + HELD_AHEAD;
@@ -131,8 +108,7 @@ const HELD_AHEAD = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** Turns the bytes of a JSON body into text, and reserves the memory of its parsed copy. */
-export async function jsonText(request: Request, bytes: Buffer): Promise<string> {
-  const hold = holdOf(request);
+export async function jsonText({ hold }: Context, bytes: Buffer): Promise<string> {
   const turn = new Turn();
   let bytesPerCharacter = 1;
   let text: string;
@@ -159,8 +135,8 @@ export function assertUtf8(bytes: Buffer): void {
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
-export function mediaTypeOf(request: Request): [type: string, charset: string] {
-  const header = request.headers['content-type'] ?? '';
+export function mediaTypeOf({ headers }: Headed): [type: string, charset: string] {
+  const header = headers['content-type'] ?? '';
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);
   return [

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from 'express';
 import { Histogram } from 'prom-client';
 import type { Config } from '../config/config.js';
-import { BodyBudget, endHold } from './body-budget.js';
+import { BodyBudget } from './body-budget.js';
 import { letGoBy } from './inflated.js';
+import { Context } from './context.js';
 import { logger } from '../process/logger.js';
 import { metrics, showNumber } from '../process/metrics.js';
 
@@ -50,13 +51,13 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
   return (request: Request, response: Response, next: NextFunction): void => {
     const sent = request.headers['x-request-id'];
     request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
-    request.bodies = bodies;
+    request.context = new Context(request, response, bodies);
     response.setHeader('x-request-id', request.id);
     response.setHeader('x-content-type-options', 'nosniff');
     if (lastAnswers.aborted) response.setHeader('connection', 'close');
     const started = performance.now();
     response.once('close', () => {
-      endHold(request, response);
+      request.context.endHold();
       if (!request.complete) letGoBy(request);
       const seconds = (performance.now() - started) / 1000;
       const route = (request.route as { path?: string } | undefined)?.path ?? 'none';

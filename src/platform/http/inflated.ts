@@ -1,7 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import zlib from 'node:zlib';
-import type { Request } from 'express';
 import { ApiError } from '../errors.js';
+import type { Context } from './context.js';
 
 const INFLATED_CHUNK_BYTES = 64 * 1024;
 
@@ -28,9 +29,12 @@ export interface Reading {
   signal?: AbortSignal;
 }
 
+/** A request, or its context. */
+export type Headed = Pick<IncomingMessage, 'headers'>;
+
 /** The encodings of a body; empty for none. @throws ApiError `unsupported_media_type` */
-export function encodingOf(request: Request): string {
-  const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
+export function encodingOf({ headers }: Headed): string {
+  const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return '';
   if (Object.hasOwn(INFLATERS, encoding)) return encoding;
   throw new ApiError(
@@ -44,8 +48,8 @@ export const inflaterBytes = (encoding: string): number =>
   encoding === '' ? 0 : encoding === 'br' ? 16 * 1024 * 1024 : 128 * 1024;
 
 /** The declared length of a body that is sent without an encoding; undefined when it is unknown. */
-export function declaredBytes(request: Request, encoding: string): number | undefined {
-  const length = request.headers['content-length'];
+export function declaredBytes({ headers }: Headed, encoding: string): number | undefined {
+  const length = headers['content-length'];
   return encoding === '' && length !== undefined ? Number(length) : undefined;
 }
 
@@ -56,17 +60,18 @@ export function declaredBytes(request: Request, encoding: string): number | unde
  * @throws ApiError `too_large`, `unsupported_media_type`, `request_timeout`, `invalid_json`, or what `take` throws.
  */
 export async function readInflated(
-  request: Request,
+  context: Context,
   reading: Reading,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
+  const { request } = context;
   let inflater: Inflater | null = null;
   try {
     const encoding = encodingOf(request);
     if ((declaredBytes(request, encoding) ?? 0) > reading.limit) throw tooLarge(reading.limit);
     if (request.destroyed) throw leftEarly();
     if (encoding) inflater = INFLATERS[encoding]!({ chunkSize: INFLATED_CHUNK_BYTES });
-    await consume(request, inflater ? request.pipe(inflater) : request, reading, take);
+    await consume(context, inflater ? request.pipe(inflater) : request, reading, take);
   } catch (error) {
     if (inflater) {
       request.unpipe(inflater);
@@ -77,9 +82,9 @@ export async function readInflated(
 }
 
 function consume(
-  request: Request,
+  { request, response, bodies }: Context,
   source: Readable,
-  { limit, rate, timeoutMs = request.bodies.timeoutMs, signal }: Reading,
+  { limit, rate, timeoutMs = bodies.timeoutMs, signal }: Reading,
   take: (chunk: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   return new Promise<void>((resolve, reject) => {
@@ -87,7 +92,7 @@ function consume(
     let bytes = 0;
 
     const onPiece = pieceCounter(() => {
-      request.res?.once('finish', () => request.socket.destroySoon()); // the chunks to come would cost as much
+      response.once('finish', () => request.socket.destroySoon()); // the chunks to come would cost as much
       fail(new ApiError('invalid_request', TOO_MANY_PIECES));
     });
     const onData = (chunk: Buffer) => {
@@ -233,7 +238,7 @@ const LET_GO_CHECK_MS = 100;
  * gets its answer. Cuts the connection after a number of bytes or a time. It counts bytes of the socket: Node emits no
  * `data` for a body that is not being read.
  */
-export function letGoBy(request: Request): void {
+export function letGoBy(request: IncomingMessage): void {
   const { socket } = request;
   const last = socket.bytesRead + LET_GO_BYTES;
   const deadline = performance.now() + LET_GO_MS;

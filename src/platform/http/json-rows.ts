@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
-import type { Request } from 'express';
-import { callerOf } from './caller-of.js';
+import type { Context } from './context.js';
 
 export const JSON_LINES = 'application/jsonl';
 export const NDJSON = 'application/x-ndjson';
@@ -20,21 +19,21 @@ const COMMA = 0x2c;
  * `application/x-ndjson` where the client asks for it. Waits for the first rows, so that a failing query still answers
  * with an error status.
  */
-export function jsonLines(batches: Readable, request: Request): Promise<StreamableFile> {
-  const type = request.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
+export function jsonLines(batches: Readable, context: Context): Promise<StreamableFile> {
+  const type = context.headers.accept?.includes(NDJSON) ? NDJSON : JSON_LINES;
   const frame = new Transform({
     writableObjectMode: true,
     transform(batch: Batch | Buffer, _, done) {
       done(null, Buffer.isBuffer(batch) ? batch : lines(batch));
     },
   });
-  return stream(batches, request, frame, type);
+  return stream(batches, context, frame, type);
 }
 
 /** Batches of JSON texts as `{"<name>":[…]}`, or with further members given as JSON text behind the array. */
 export function jsonArray(
   batches: Readable,
-  request: Request,
+  context: Context,
   name: string,
   members = '',
 ): Promise<StreamableFile> {
@@ -51,7 +50,7 @@ export function jsonArray(
       done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
     },
   });
-  return stream(batches, request, frame, 'application/json');
+  return stream(batches, context, frame, 'application/json');
 }
 
 /**
@@ -60,24 +59,22 @@ export function jsonArray(
  */
 async function stream(
   batches: Readable,
-  request: Request,
+  { caller, signal }: Context,
   frame: Transform,
   type: string,
 ): Promise<StreamableFile> {
   const leave = () => batches.destroy(new Error('the client has left'));
-  const response = request.res!;
-  if (response.destroyed) leave();
-  else response.once('close', leave);
+  if (signal.aborted) leave();
+  else signal.addEventListener('abort', leave);
   batches.on('error', () => {}); // fails the wait, or the frame; also while neither listens
   await once(batches, 'readable');
-  const assertValid = async () => callerOf(request).assertValid();
-  await assertValid();
+  await caller.assertValid();
   if (batches.errored) throw batches.errored;
   const watched = new Transform({
     objectMode: true,
     highWaterMark: 1,
     transform(batch: Batch, _, done) {
-      assertValid().then(() => done(null, batch), done);
+      caller.assertValid().then(() => done(null, batch), done);
     },
   });
   pipeline(batches, watched, frame, () => {}); // ties the two lifetimes; the error of the source becomes the frame's

@@ -1,6 +1,7 @@
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
 import { parentPort, Worker } from 'node:worker_threads';
 import { unavailable } from '../errors.js';
+import { FairQueue, halfOf } from './fair-queue.js';
 
 interface Limits {
   /** A job that takes longer ends the thread. */
@@ -10,7 +11,7 @@ interface Limits {
   /** Heap of the thread; more ends it. */
   memoryMb: number;
   /** How many jobs may wait, and how many characters they may hold. One key may use half of each. */
-  maxWaiting: { jobs: number; length: number };
+  maxWaiting: { count: number; weight: number };
 }
 
 /** The job did not end in its time. */
@@ -19,29 +20,27 @@ export class TimeUp extends Error {}
 /** The jobs of the key have used up their time. */
 export class OverBudget extends Error {}
 
-interface Job<Question, Answer> {
-  question: Question;
-  resolve: (answer: Answer) => void;
-  reject: (error: Error) => void;
-}
-
 /**
  * A thread for work on client data that would block the event loop. It starts with the first job, runs one at a
  * time, and is replaced when a job ends it. Keys take turns, so that a key with many jobs delays another key by one of
  * them.
  */
 export class WorkerThread<Question, Answer> {
-  private readonly line: Line<Job<Question, Answer>>;
+  private readonly queue: FairQueue;
   private readonly budgets: Budgets | undefined;
   private thread: Thread<Answer> | undefined;
-  private isRunning = false;
+  private isFree = true;
 
   /** `file` answers by `answerJobs`. */
   constructor(
     private readonly file: URL,
     private readonly limits: Limits,
   ) {
-    this.line = new Line(limits.maxWaiting);
+    this.queue = new FairQueue({
+      take: () => this.isFree && !(this.isFree = false),
+      waiting: halfOf(limits.maxWaiting),
+      refusal: () => unavailable('too much such work waits for its turn'),
+    });
     this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);
   }
 
@@ -49,25 +48,15 @@ export class WorkerThread<Question, Answer> {
    * `length` is that of the texts in the question.
    * @throws TimeUp, OverBudget, ApiError `unavailable`, or what the thread throws, by its name and message
    */
-  run(question: Question, key: string, length: number): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.line.add({ question, resolve, reject }, key, length);
-      if (!this.isRunning) void this.runAll();
-    });
-  }
-
-  private async runAll(): Promise<void> {
-    this.isRunning = true;
-    for (let next = this.line.next(); next; next = this.line.next()) {
-      const { key, job } = next;
-      try {
-        this.budgets?.check(key);
-        job.resolve(await this.answer(job.question, key));
-      } catch (error) {
-        job.reject(error as Error);
-      }
+  async run(question: Question, key: string, length: number): Promise<Answer> {
+    await this.queue.enter(key, undefined, { weight: length });
+    try {
+      this.budgets?.check(key);
+      return await this.answer(question, key);
+    } finally {
+      this.isFree = true;
+      this.queue.wake();
     }
-    this.isRunning = false;
   }
 
   private async answer(question: Question, key: string): Promise<Answer> {
@@ -112,49 +101,6 @@ export class WorkerThread<Question, Answer> {
       });
     });
   }
-}
-
-/** Jobs that wait; keys take turns. */
-export class Line<Job> {
-  private readonly waiting = new Map<string, { jobs: Sized<Job>[]; length: number }>();
-  private jobs = 0;
-  private length = 0;
-
-  constructor(private readonly limits: Limits['maxWaiting']) {}
-
-  /** @throws ApiError `unavailable` when too much waits. */
-  add(job: Job, key: string, length: number): void {
-    const own = this.waiting.get(key) ?? { jobs: [], length: 0 };
-    const { limits } = this;
-    const isOver =
-      Math.max(this.jobs, own.jobs.length * 2) >= limits.jobs ||
-      Math.max(this.length + length, (own.length + length) * 2) > limits.length;
-    if (isOver && this.jobs > 0) throw unavailable('too much such work waits for its turn');
-    this.waiting.set(key, own);
-    own.jobs.push({ job, length });
-    own.length += length;
-    this.jobs++;
-    this.length += length;
-  }
-
-  /** Takes a job of the key that has waited longest, and moves the key to the end of the queue. */
-  next(): { key: string; job: Job } | undefined {
-    const [first] = this.waiting;
-    if (!first) return undefined;
-    const [key, own] = first;
-    const { job, length } = own.jobs.shift()!;
-    own.length -= length;
-    this.jobs--;
-    this.length -= length;
-    this.waiting.delete(key);
-    if (own.jobs.length > 0) this.waiting.set(key, own);
-    return { key, job };
-  }
-}
-
-interface Sized<Job> {
-  job: Job;
-  length: number;
 }
 
 interface Thread<Answer> {

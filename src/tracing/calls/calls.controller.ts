@@ -1,17 +1,13 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   ApiEmptyResponse,
   ApiJsonLines,
   ApiJsonResponse,
 } from '../../platform/http/api-answers.js';
-import { heldAnswer } from '../../platform/http/body-budget.js';
-import { BodyText, bodyTextOf } from '../../platform/http/body.guard.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
 import { CallAnswerDto, CallDto, CallsAnswerDto } from './call.dto.js';
 import {
@@ -38,19 +34,15 @@ export class CallsController {
   /** Records the start of a call. May be repeated and may come after the end. */
   @Operation('call/start', 'writer')
   @IdempotentItself()
-  start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
-    const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
-    return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
+  start(@Body() { start }: CallStartBodyDto, @Ctx() context: Context): Promise<CallStartedDto> {
+    const write = () => this.calls.start(start, context.text, context.caller);
+    return this.idempotency.once(context, write, { isHarmless: typeof start.id === 'string' });
   }
 
   /** Records the end of a call. May be repeated and may come before the start. */
   @Operation('call/end', 'writer')
   @ApiEmptyResponse()
-  async end(
-    @Body() { end }: CallEndBodyDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<object> {
+  async end(@Body() { end }: CallEndBodyDto, @Ctx() { text, caller }: Context): Promise<object> {
     await this.calls.end(end, text, caller);
     return {};
   }
@@ -61,19 +53,19 @@ export class CallsController {
   @IdempotentItself()
   async upsertBatch(
     @Body() { batch }: UpsertBatchDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<UpsertBatchAnswerDto> {
-    const write = () => this.calls.upsertBatch(batch, bodyTextOf(request), callerOf(request));
+    const write = () => this.calls.upsertBatch(batch, context.text, context.caller);
     return {
-      res: await this.idempotency.once(request, write, { isHarmless: hasOwnIds(batch) }),
+      res: await this.idempotency.once(context, write, { isHarmless: hasOwnIds(batch) }),
     };
   }
 
   /** One call by its id; `{"call": null}` when there is none. */
   @Operation('call/read', 'reader')
   @ApiJsonResponse({ type: CallAnswerDto })
-  async read(@Body() query: CallReadDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, `{"call":${(await this.calls.read(query)) ?? 'null'}}`);
+  async read(@Body() query: CallReadDto, @Ctx() context: Context): Promise<string> {
+    return context.held(`{"call":${(await this.calls.read(query)) ?? 'null'}}`);
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */
@@ -81,16 +73,16 @@ export class CallsController {
   @ApiJsonLines(CallDto)
   async streamQuery(
     @Body() query: CallsQueryDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.calls.stream(query), request);
+    return jsonLines(await this.calls.stream(query), context);
   }
 
   /** The same calls as one JSON object. */
   @Operation('calls/query', 'reader')
   @ApiOkResponse({ type: CallsAnswerDto })
-  async query(@Body() query: CallsQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.calls.stream(query), request, 'calls');
+  async query(@Body() query: CallsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.calls.stream(query), context, 'calls');
   }
 
   /** Sets the display name of a call, also of one whose start is still on its way. */
@@ -105,8 +97,8 @@ export class CallsController {
   /** Deletes calls together with their descendants in the same trace. */
   @Operation('calls/delete', 'writer')
   @Idempotent()
-  delete(@Body() body: CallsDeleteDto, @Req() request: Request): Promise<CallsDeletedDto> {
-    return this.calls.delete(body, callerOf(request));
+  delete(@Body() body: CallsDeleteDto, @Ctx() { caller }: Context): Promise<CallsDeletedDto> {
+    return this.calls.delete(body, caller);
   }
 }
 

@@ -1,11 +1,9 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
-import { BodyText } from '../../platform/http/body.guard.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import {
   CostExplainDto,
@@ -25,23 +23,23 @@ export class CostsController {
   /** Stores price records of a project. They price every call that starts from their effective date on. */
   @Operation('create', 'writer')
   @Idempotent()
-  create(@Body() body: CostsCreateDto, @BodyText() text: string): Promise<CostsCreatedDto> {
+  create(@Body() body: CostsCreateDto, @Ctx() { text }: Context): Promise<CostsCreatedDto> {
     return this.costs.create(body, text);
   }
 
   /** Lists the price records of a project. Built-in prices are not among them. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: CostsFoundDto })
-  async query(@Body() query: CostsQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.costs.query(query), request, 'results');
+  async query(@Body() query: CostsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.costs.query(query), context, 'results');
   }
 
   /** Deletes the price records of a project that a query holds for. */
   @Operation('purge', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
-  async purge(@Body() body: CostsPurgeDto, @Req() request: Request): Promise<object> {
-    await this.costs.purge(body, callerOf(request));
+  async purge(@Body() body: CostsPurgeDto, @Ctx() { caller }: Context): Promise<object> {
+    await this.costs.purge(body, caller);
     return {};
   }
 

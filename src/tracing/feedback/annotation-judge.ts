@@ -18,7 +18,7 @@ const thread = new WorkerThread<Judged, Problem[]>(
     timeoutMs: TIMEOUT_MS,
     budgetMs: BUDGET_MS,
     memoryMb: 128,
-    maxWaiting: { jobs: 1000, length: 64 * 1024 * 1024 },
+    maxWaiting: { count: 1000, weight: 64 * 1024 * 1024 },
   },
 );
 

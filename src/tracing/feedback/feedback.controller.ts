@@ -1,13 +1,9 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
-import { heldAnswer } from '../../platform/http/body-budget.js';
-import { BodyText } from '../../platform/http/body.guard.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { assertNoneRefused } from '../../platform/errors.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { elementSpans, valueAt } from '../../platform/json/json-text.js';
@@ -37,11 +33,7 @@ export class FeedbackController {
   @Operation('create', 'writer')
   @Idempotent({ unless: hasOwnId })
   @ApiJsonResponse({ type: FeedbackCreatedDto })
-  create(
-    @Body() body: FeedbackCreateDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
+  create(@Body() body: FeedbackCreateDto, @Ctx() { text, caller }: Context): Promise<string> {
     return this.feedback.create(body, text, caller);
   }
 
@@ -55,8 +47,7 @@ export class FeedbackController {
   @ApiJsonResponse({ type: FeedbackBatchCreatedDto })
   async createAll(
     @Body() { batch }: FeedbackBatchDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
+    @Ctx() { text, caller }: Context,
   ): Promise<string> {
     const list = valueAt(text, 'batch');
     const texts = elementSpans(list, 0).map((span) => list.slice(...span));
@@ -71,24 +62,24 @@ export class FeedbackController {
   /** What feedback said over time: how much there was, and numbers, booleans and words inside of its payloads. */
   @Operation('stats', 'reader')
   @ApiJsonResponse({ type: FeedbackStatsAnswerDto })
-  async stats(@Body() body: FeedbackStatsDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, JSON.stringify(await this.feedbackStats.stats(body)));
+  async stats(@Body() body: FeedbackStatsDto, @Ctx() context: Context): Promise<string> {
+    return context.held(JSON.stringify(await this.feedbackStats.stats(body)));
   }
 
   /** Lists feedback of a project, by default the oldest first. `total_count` counts all pages. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: FeedbackFoundDto })
-  async query(@Body() query: FeedbackQueryDto, @Req() request: Request): Promise<StreamableFile> {
+  async query(@Body() query: FeedbackQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     const { rows, totalCount } = await this.feedback.query(query);
-    return jsonArray(rows, request, 'result', `"total_count":${totalCount}`);
+    return jsonArray(rows, context, 'result', `"total_count":${totalCount}`);
   }
 
   /** Deletes the feedback of a project that a query holds for. */
   @Operation('purge', 'writer')
   @Idempotent()
   @ApiEmptyResponse()
-  async purge(@Body() body: FeedbackPurgeDto, @Req() request: Request): Promise<object> {
-    await this.feedback.purge(body, callerOf(request));
+  async purge(@Body() body: FeedbackPurgeDto, @Ctx() { caller }: Context): Promise<object> {
+    await this.feedback.purge(body, caller);
     return {};
   }
 
@@ -96,11 +87,7 @@ export class FeedbackController {
   @Operation('replace', 'writer')
   @Idempotent()
   @ApiJsonResponse({ type: FeedbackCreatedDto })
-  replace(
-    @Body() body: FeedbackReplaceDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
+  replace(@Body() body: FeedbackReplaceDto, @Ctx() { text, caller }: Context): Promise<string> {
     return this.feedback.replace(body, text, caller);
   }
 }

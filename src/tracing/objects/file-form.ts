@@ -1,8 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Readable } from 'node:stream';
 import busboy from 'busboy';
-import type { Request } from 'express';
-import { holdOf } from '../../platform/http/body-budget.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import {
   encodingOf,
@@ -29,12 +28,12 @@ const FORM_BYTES = 1024 * 1024;
  * @throws ApiError as `readInflated`, or what `take` throws.
  */
 export async function readFileForm<T>(
-  request: Request,
+  context: Context,
   take: (file: Readable, form: Form) => Promise<T>,
   limits: { limit: number; timeoutMs: number },
 ): Promise<T> {
-  const parser = formParser(request);
-  await holdOf(request).set(FORM_BYTES + inflaterBytes(encodingOf(request)));
+  const parser = formParser(context);
+  await context.hold.set(FORM_BYTES + inflaterBytes(encodingOf(context)));
   const fields = new Map<string, string>();
   const failure = new AbortController();
   const fail = (error: unknown) => failure.abort(error);
@@ -56,7 +55,7 @@ export async function readFileForm<T>(
     parser.once('close', resolve);
   });
   const isRead = readInflated(
-    request,
+    context,
     { ...limits, rate: STREAMED_RATE, signal: failure.signal },
     AsyncResource.bind((chunk: Buffer) => (parser.write(chunk) ? undefined : drained(parser))),
   ).then(() => void parser.end());
@@ -78,14 +77,14 @@ const drained = (parser: busboy.Busboy) =>
 const ofForm = (error: unknown) =>
   error instanceof ApiError && error.code === 'invalid_json' ? unreadable(error.message) : error;
 
-function formParser(request: Request): busboy.Busboy {
-  if (!/^multipart\/form-data *(;|$)/i.test(request.headers['content-type'] ?? ''))
+function formParser({ headers }: Context): busboy.Busboy {
+  if (!/^multipart\/form-data *(;|$)/i.test(headers['content-type'] ?? ''))
     throw new ApiError(
       'unsupported_media_type',
       'the header Content-Type must be multipart/form-data',
     );
   try {
-    return busboy({ headers: request.headers, limits: LIMITS, defParamCharset: 'utf8' });
+    return busboy({ headers, limits: LIMITS, defParamCharset: 'utf8' });
   } catch (error) {
     throw unreadable((error as Error).message);
   }

@@ -1,8 +1,7 @@
-import { Body, Req, StreamableFile } from '@nestjs/common';
+import { Body, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { FileContentDto, FileCreatedDto, FileForm } from './files.dto.js';
 import { FilesService } from './files.service.js';
 
@@ -17,8 +16,8 @@ export class FilesController {
   @Operation(['file/create', 'files/create'], 'writer')
   @NoProjectField('a part of the form names it, which FilesService checks')
   @FileForm()
-  createFile(@Req() request: Request, @CallerParam() caller: Caller): Promise<FileCreatedDto> {
-    return this.files.create(request, caller);
+  createFile(@Ctx() context: Context): Promise<FileCreatedDto> {
+    return this.files.create(context);
   }
 
   /** The bytes of a file. */
@@ -27,7 +26,7 @@ export class FilesController {
   @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
   async readFile(
     @Body() query: FileContentDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<StreamableFile> {
     const { bytes, length } = await this.files.content(query, caller);
     return new StreamableFile(bytes, { type: BYTES, length });

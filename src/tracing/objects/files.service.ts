@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Context } from '../../platform/http/context.js';
 import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
@@ -46,8 +46,8 @@ export class FilesService {
   }
 
   /** Takes the multipart body of the request. */
-  create(request: Request, caller: Caller): Promise<FileCreatedDto> {
-    return readFileForm(request, (file, form) => this.store(file, form, caller), {
+  create(context: Context): Promise<FileCreatedDto> {
+    return readFileForm(context, (file, form) => this.store(file, form, context.caller), {
       limit: MAX_FORM_BYTES,
       timeoutMs: this.stalledAfterMs,
     });

@@ -1,10 +1,9 @@
-import { Body, Get, Param, Put, Query, Req, type StreamableFile } from '@nestjs/common';
+import { Body, Get, Param, Put, Query, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { Allow, BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import {
@@ -31,7 +30,7 @@ export class LabelsController {
   async addTags(
     @Param(QueryPipe) path: VersionPathDto,
     @Body() body: TagsDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<object> {
     await this.labels.addTags(path, body, caller);
     return {};
@@ -44,7 +43,7 @@ export class LabelsController {
   async removeTags(
     @Param(QueryPipe) path: VersionPathDto,
     @Body() body: TagsDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<object> {
     await this.labels.removeTags(path, body, caller);
     return {};
@@ -58,7 +57,7 @@ export class LabelsController {
   async setAliases(
     @Param(QueryPipe) path: ObjectPathDto,
     @Body() body: AliasesSetDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<object> {
     await this.labels.setAliases(path, body, caller);
     return {};
@@ -71,7 +70,7 @@ export class LabelsController {
   async removeAliases(
     @Param(QueryPipe) path: ObjectPathDto,
     @Body() body: AliasesRemoveDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<object> {
     await this.labels.removeAliases(path, body, caller);
     return {};
@@ -83,9 +82,9 @@ export class LabelsController {
   @ApiOkResponse({ type: TagsAnswerDto })
   async listTags(
     @Query(QueryPipe) query: LabelsQueryDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonArray(await this.labels.tags(query), request, 'tags');
+    return jsonArray(await this.labels.tags(query), context, 'tags');
   }
 
   /** The aliases in a project, sorted. */
@@ -94,8 +93,8 @@ export class LabelsController {
   @ApiOkResponse({ type: AliasesAnswerDto })
   async listAliases(
     @Query(QueryPipe) query: LabelsQueryDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonArray(await this.labels.aliases(query), request, 'aliases');
+    return jsonArray(await this.labels.aliases(query), context, 'aliases');
   }
 }

@@ -6,7 +6,7 @@ import { threadFile, WorkerThread } from '../../platform/process/worker-thread.j
 const LARGE = 256 * 1024;
 /** Enough for `MAX_NODES`, and for as many numbers as a body may hold. */
 const MEMORY_MB = 768;
-const MAX_WAITING = { jobs: 1000, length: 64 * 1024 * 1024 };
+const MAX_WAITING = { count: 1000, weight: 64 * 1024 * 1024 };
 
 const thread = new WorkerThread<string, string>(threadFile('digest.thread.js', import.meta.url), {
   memoryMb: MEMORY_MB,

@@ -1,12 +1,9 @@
-import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
-import { heldAnswer } from '../../platform/http/body-budget.js';
-import { BodyText } from '../../platform/http/body.guard.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { valueAt } from '../../platform/json/json-text.js';
 import {
@@ -36,8 +33,7 @@ export class ObjectsController {
   @Idempotent()
   createObject(
     @Body() { obj }: ObjectCreateBodyDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
+    @Ctx() { text, caller }: Context,
   ): Promise<ObjectCreatedDto> {
     return this.objects.create(obj, valueAt(text, 'obj', 'val'), caller);
   }
@@ -45,8 +41,8 @@ export class ObjectsController {
   /** One version of an object. 404 when there is none; with `deleted_at` when it was deleted. */
   @Operation('obj/read', 'reader')
   @ApiJsonResponse({ type: ObjectAnswerDto })
-  async readObject(@Body() query: ObjectReadDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, `{"obj":${await this.objects.read(query)}}`);
+  async readObject(@Body() query: ObjectReadDto, @Ctx() context: Context): Promise<string> {
+    return context.held(`{"obj":${await this.objects.read(query)}}`);
   }
 
   /** Deletes versions of an object: all that are named, or none; without names, all of them. */
@@ -54,7 +50,7 @@ export class ObjectsController {
   @Idempotent()
   deleteObject(
     @Body() body: ObjectDeleteDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<ObjectsDeletedDto> {
     return this.objects.delete(body, caller);
   }
@@ -64,20 +60,16 @@ export class ObjectsController {
   @ApiOkResponse({ type: ObjectsAnswerDto })
   async queryObjects(
     @Body() query: ObjectsQueryDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonArray(await this.objects.stream(query), request, 'objs');
+    return jsonArray(await this.objects.stream(query), context, 'objs');
   }
 
   /** Values by their refs, which may go on into the value by attr/<key>, key/<key>, index/<n> and id/<row digest> pairs. */
   @Operation('refs/read_batch', 'reader')
   @NoProjectField('each ref names its own, which RefsService checks')
   @ApiOkResponse({ type: RefsAnswerDto })
-  async readRefs(
-    @Body() { refs }: RefsReadDto,
-    @CallerParam() caller: Caller,
-    @Req() request: Request,
-  ): Promise<StreamableFile> {
-    return jsonArray(await this.refs.stream(refs, caller), request, 'vals');
+  async readRefs(@Body() { refs }: RefsReadDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.refs.stream(refs, context.caller), context, 'vals');
   }
 }

@@ -1,10 +1,7 @@
-import { Body, type StreamableFile, Req } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
-import { holdOf } from '../../platform/http/body-budget.js';
-import { BodyText } from '../../platform/http/body.guard.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray } from '../../platform/http/json-rows.js';
 import { elementTexts, valueAt } from '../../platform/json/json-text.js';
 import {
@@ -37,11 +34,9 @@ export class TablesController {
   @Operation('create', 'writer')
   async createTable(
     @Body() { table }: TableCreateDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-    @Req() request: Request,
+    @Ctx() { text, caller, hold }: Context,
   ): Promise<TableCreatedDto> {
-    await holdOf(request).add(table.rows.length * ROW_BYTES);
+    await hold.add(table.rows.length * ROW_BYTES);
     return this.tables.create(table, elementTexts(valueAt(text, 'table'), 'rows'), caller);
   }
 
@@ -49,11 +44,9 @@ export class TablesController {
   @Operation('update', 'writer')
   async updateTable(
     @Body() body: TableUpdateDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-    @Req() request: Request,
+    @Ctx() { text, caller, hold }: Context,
   ): Promise<TableUpdatedDto> {
-    await holdOf(request).add(body.updates.length * ROW_BYTES);
+    await hold.add(body.updates.length * ROW_BYTES);
     return this.tables.update(body, elementTexts(text, 'updates'), caller);
   }
 
@@ -61,17 +54,17 @@ export class TablesController {
   @Operation('create_from_digests', 'writer')
   async createTableFromDigests(
     @Body() body: TableFromDigestsDto,
-    @Req() request: Request,
+    @Ctx() { hold }: Context,
   ): Promise<TableDigestDto> {
-    await holdOf(request).add(body.row_digests.length * DIGEST_BYTES);
+    await hold.add(body.row_digests.length * DIGEST_BYTES);
     return this.tables.createFromDigests(body);
   }
 
   /** The rows of a table in its own order, unless sorted; none when there is no such table. */
   @Operation('query', 'reader')
   @ApiOkResponse({ type: TableRowsDto })
-  async queryTable(@Body() query: TableQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.tables.stream(query), request, 'rows');
+  async queryTable(@Body() query: TableQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.tables.stream(query), context, 'rows');
   }
 
   /** How many rows a table has; 0 when there is no such table. */

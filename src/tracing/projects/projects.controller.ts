@@ -6,8 +6,8 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import {
   ProjectsAnswerDto,
   ProjectsQueryDto,
@@ -24,7 +24,7 @@ export class ProjectsController {
   @Operation('query', 'reader')
   @NoProjectField('answers those that the key reaches')
   @ApiJsonResponse({ type: ProjectsAnswerDto })
-  query(@Body() body: ProjectsQueryDto, @CallerParam() caller: Caller): Promise<string> {
+  query(@Body() body: ProjectsQueryDto, @Ctx() { caller }: Context): Promise<string> {
     return this.projects.query(caller.scopes, body);
   }
 }

@@ -1,8 +1,7 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent } from '../../platform/auth/idempotency.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { RetentionAnswerDto, RetentionDto, RetentionReadDto } from './retention.dto.js';
 import { RetentionService } from './retention.service.js';
 
@@ -13,8 +12,8 @@ export class RetentionController {
   /** Sets how long a project keeps calls, and their payloads. Older calls are erased in the background. */
   @Operation('set', 'admin')
   @Idempotent()
-  set(@Body() body: RetentionDto, @Req() request: Request): Promise<RetentionAnswerDto> {
-    return this.retention.set(body, callerOf(request));
+  set(@Body() body: RetentionDto, @Ctx() { caller }: Context): Promise<RetentionAnswerDto> {
+    return this.retention.set(body, caller);
   }
 
   /** How long a project keeps calls, and their payloads. */

@@ -1,7 +1,7 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { ApiJsonLines } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';
 import { ThreadDto, ThreadsQueryDto } from './threads.dto.js';
 import { ThreadsService } from './threads.service.js';
@@ -15,8 +15,8 @@ export class ThreadsController {
   @ApiJsonLines(ThreadDto)
   async streamQuery(
     @Body() query: ThreadsQueryDto,
-    @Req() request: Request,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.threads.stream(query), request);
+    return jsonLines(await this.threads.stream(query), context);
   }
 }

@@ -1,11 +1,9 @@
-import { Body, Req, type StreamableFile } from '@nestjs/common';
+import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
-import { heldAnswer } from '../../platform/http/body-budget.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
 import { BuildOutputsService } from './build-outputs.service.js';
 import { BuildsErasing } from './builds-erasing.service.js';
@@ -44,15 +42,15 @@ export class BuildsController {
   /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
   @Operation('build/preview', 'reader')
   @ApiJsonResponse({ type: BuildPreviewedDto })
-  async preview(@Body() body: BuildPreviewDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, await this.builds.preview(body, request));
+  async preview(@Body() body: BuildPreviewDto, @Ctx() context: Context): Promise<string> {
+    return context.held(await this.builds.preview(body, context));
   }
 
   /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */
   @Operation('build/create', 'writer')
   @IdempotentItself()
-  async create(@Body() body: BuildCreateDto, @Req() request: Request): Promise<BuildCreatedDto> {
-    const created = await this.builds.create(body, request);
+  async create(@Body() body: BuildCreateDto, @Ctx() context: Context): Promise<BuildCreatedDto> {
+    const created = await this.builds.create(body, context);
     await this.erasing.forgetGone(body.project_id, created.build_id);
     return created;
   }
@@ -60,8 +58,8 @@ export class BuildsController {
   /** Makes the training side of a build a training job of a model, and logs the evaluation side. */
   @Operation('build/submit', 'writer')
   @Idempotent()
-  submit(@Body() body: BuildSubmitDto, @Req() request: Request): Promise<BuildSubmittedDto> {
-    return this.outputs.submit(body, callerOf(request));
+  submit(@Body() body: BuildSubmitDto, @Ctx() { caller }: Context): Promise<BuildSubmittedDto> {
+    return this.outputs.submit(body, caller);
   }
 
   /**
@@ -77,17 +75,17 @@ export class BuildsController {
     KtoExportDto,
     PromptExportDto,
   )
-  async export(@Body() body: BuildExportDto, @Req() request: Request): Promise<StreamableFile> {
+  async export(@Body() body: BuildExportDto, @Ctx() context: Context): Promise<StreamableFile> {
     const { pieces, lints } = await this.outputs.export(body);
-    request.res!.setHeader('x-build-lints', asciiJson(lints));
-    return jsonLines(pieces, request);
+    context.response.setHeader('x-build-lints', asciiJson(lints));
+    return jsonLines(pieces, context);
   }
 
   /** Lists builds, by default the oldest first. */
   @Operation('builds/query', 'reader')
   @ApiOkResponse({ type: BuildsAnswerDto })
-  async query(@Body() body: BuildsQueryDto, @Req() request: Request): Promise<StreamableFile> {
-    return jsonArray(await this.builds.query(body), request, 'builds');
+  async query(@Body() body: BuildsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
+    return jsonArray(await this.builds.query(body), context, 'builds');
   }
 
   /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */

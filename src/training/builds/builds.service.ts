@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import { Idempotency } from '../../platform/auth/idempotency.js';
-import { callerOf } from '../../platform/http/caller-of.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -48,7 +47,7 @@ export class BuildsService {
   ) {}
 
   /** Previews a build, as JSON text. Stores nothing. */
-  async preview(body: BuildPreviewDto, request: Request): Promise<string> {
+  async preview(body: BuildPreviewDto, context: Context): Promise<string> {
     const { project_id: projectId, samples: wanted } = body;
     const known = await this.recipes.find(body);
     const samples: string[] = [];
@@ -59,7 +58,7 @@ export class BuildsService {
       room -= bytes;
       samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
-    const plan = { projectId, ...known, take, goOn: () => stillThere(request) };
+    const plan = { projectId, ...known, take, goOn: () => stillThere(context) };
     const { as_of, counts, lints, facts, digest } = await this.inSnapshot(
       async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
       this.database.readMs,
@@ -70,13 +69,13 @@ export class BuildsService {
   }
 
   /** Makes a build and keeps it. */
-  async create(body: BuildCreateDto, request: Request): Promise<BuildCreatedDto> {
-    return this.idempotency.once(request, () => this.createNow(body, request), {
+  async create(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
+    return this.idempotency.once(context, () => this.createNow(body, context), {
       transaction: (run) => this.inSnapshot(run, STATEMENT_MS.bulk),
     });
   }
 
-  private createNow(body: BuildCreateDto, request: Request): Promise<BuildCreatedDto> {
+  private createNow(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
     return this.inSnapshot(async () => {
       const { project_id: projectId } = body;
       const known = await this.recipes.find(body);
@@ -91,7 +90,7 @@ export class BuildsService {
         await this.database.query(inputsInsert(projectId, id, group.inputs));
       };
       const untrained = await this.findUntrained(body, known);
-      const goOn = () => stillThere(request);
+      const goOn = () => stillThere(context);
       const built = await this.builder.build({ projectId, ...known, untrained, take, goOn });
       await packer.flush();
       refuse(built, body);
@@ -112,7 +111,7 @@ export class BuildsService {
           digest: built.digest,
           manifestDigest,
           numChunks: packer.seq,
-          userId: callerOf(request).userName,
+          userId: context.caller.userName,
         }),
       );
       this.database.note(projectId, 'builds');
@@ -170,7 +169,7 @@ function refuse({ lints, digest }: Built, { accept, expected_digest }: BuildCrea
 }
 
 /** @throws ApiError when the key was revoked, Error when the client has left */
-async function stillThere(request: Request): Promise<void> {
-  if (request.res?.destroyed) throw new ApiError('request_timeout', 'the client has left');
-  await callerOf(request).assertValid();
+async function stillThere({ caller, signal }: Context): Promise<void> {
+  if (signal.aborted) throw new ApiError('request_timeout', 'the client has left');
+  await caller.assertValid();
 }

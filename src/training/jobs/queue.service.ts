@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { LOCKS, tryLock } from '../../platform/database/advisory-locks.js';
@@ -81,10 +81,10 @@ export class QueueService implements OnModuleInit {
   }
 
   /** Leases the oldest job there is, waiting for one if asked to; null when there is none, or the client has gone. */
-  async claim(body: ClaimDto, caller: Caller, request: Request): Promise<string | null> {
+  async claim(body: ClaimDto, { caller, signal }: Context): Promise<string | null> {
     const claimed = await this.tryToClaim(body, caller);
     if (claimed || !body.wait_s) return claimed;
-    let isOver = false;
+    let isOver = signal.aborted;
     let isWoken = false;
     let wake = () => {};
     const onWake = (over: boolean) => {
@@ -94,7 +94,7 @@ export class QueueService implements OnModuleInit {
     };
     const end = () => onWake(true);
     const timer = setTimeout(end, body.wait_s * 1000);
-    request.socket.once('close', end);
+    signal.addEventListener('abort', end);
     const stop = await this.notices.listen(JOBS_CHANNEL, () => onWake(false));
     try {
       for (;;) {
@@ -107,7 +107,7 @@ export class QueueService implements OnModuleInit {
     } finally {
       stop();
       clearTimeout(timer);
-      request.socket.off('close', end);
+      signal.removeEventListener('abort', end);
     }
   }
 

@@ -1,16 +1,6 @@
-import {
-  Body,
-  Get,
-  Headers,
-  HttpStatus,
-  Param,
-  Post,
-  Req,
-  Res,
-  StreamableFile,
-} from '@nestjs/common';
+import { Body, Get, Headers, HttpStatus, Param, Post, Res, StreamableFile } from '@nestjs/common';
 import { ApiHeader, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import {
   Allow,
   BearerAuth,
@@ -19,7 +9,7 @@ import {
   Resource,
 } from '../../platform/auth/access.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { holderOf, QueueService } from './queue.service.js';
 import {
   ClaimDto,
@@ -48,11 +38,10 @@ export class TrainerController {
   @ApiNoContentResponse()
   async claim(
     @Body() body: ClaimDto,
-    @CallerParam() caller: Caller,
-    @Req() request: Request,
+    @Ctx() context: Context,
     @Res() response: Response,
   ): Promise<void> {
-    const claimed = await this.queue.claim(body, caller, request);
+    const claimed = await this.queue.claim(body, context);
     if (claimed === null) response.status(HttpStatus.NO_CONTENT).send();
     else response.status(HttpStatus.OK).type('json').send(claimed);
   }
@@ -65,7 +54,7 @@ export class TrainerController {
   async payload(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<StreamableFile> {
     const { stream, bytes } = await this.queue.payload(holderOf(id, token), caller);
     return new StreamableFile(stream, { type: GZIP, length: bytes });
@@ -77,7 +66,7 @@ export class TrainerController {
   heartbeat(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<HeartbeatAnswerDto> {
     return this.queue.heartbeat(holderOf(id, token), caller);
   }
@@ -90,7 +79,7 @@ export class TrainerController {
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Body() { events }: TrainerEventsDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<object> {
     await this.queue.addEvents(holderOf(id, token), events, caller);
     return {};
@@ -103,7 +92,7 @@ export class TrainerController {
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Body() body: CompleteDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<CompletedDto> {
     return this.queue.complete(holderOf(id, token), body, caller);
   }
@@ -115,7 +104,7 @@ export class TrainerController {
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Body() body: FailDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<FailedDto> {
     return this.queue.fail(holderOf(id, token), body, caller);
   }

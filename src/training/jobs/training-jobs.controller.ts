@@ -1,6 +1,5 @@
-import { Body, Get, Param, Query, Req, type StreamableFile } from '@nestjs/common';
+import { Body, Get, Param, Query, type StreamableFile } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import type { Request } from 'express';
 import {
   Allow,
   BearerAuth,
@@ -8,9 +7,9 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { jsonLines } from '../../platform/http/json-rows.js';
 import { ApiPage } from '../pages.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
@@ -34,18 +33,15 @@ export class TrainingJobsController {
   @Operation('training-jobs', 'writer')
   @IdempotentItself()
   @ApiBody({ schema: refTo('TrainingJobCreateDto') })
-  create(@Req() request: Request, @CallerParam() caller: Caller): Promise<TrainingJobCreatedDto> {
-    return this.jobs.create(request, caller);
+  create(@Ctx() context: Context): Promise<TrainingJobCreatedDto> {
+    return this.jobs.create(context);
   }
 
   /** The training jobs that the key reaches, by default the oldest first. */
   @Get('training-jobs')
   @Allow('reader')
   @ApiPage(TrainingJobDto)
-  list(
-    @Query(QueryPipe) query: TrainingJobsQueryDto,
-    @CallerParam() caller: Caller,
-  ): Promise<string> {
+  list(@Query(QueryPipe) query: TrainingJobsQueryDto, @Ctx() { caller }: Context): Promise<string> {
     return this.jobs.list(query, caller);
   }
 
@@ -53,7 +49,7 @@ export class TrainingJobsController {
   @Get('training-jobs/:id')
   @Allow('reader')
   @ApiJsonResponse({ type: TrainingJobDto })
-  read(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
+  read(@Param('id') id: string, @Ctx() { caller }: Context): Promise<string> {
     return this.jobs.read(id, caller);
   }
 
@@ -61,7 +57,7 @@ export class TrainingJobsController {
   @Operation('training-jobs/:id/cancel', 'writer')
   @Idempotent()
   @ApiJsonResponse({ type: TrainingJobDto })
-  cancel(@Param('id') id: string, @CallerParam() caller: Caller): Promise<string> {
+  cancel(@Param('id') id: string, @Ctx() { caller }: Context): Promise<string> {
     return this.jobs.cancel(id, caller);
   }
 
@@ -72,7 +68,7 @@ export class TrainingJobsController {
   events(
     @Param('id') id: string,
     @Query(QueryPipe) query: PageQueryDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<string> {
     return this.jobs.events(id, query, caller);
   }
@@ -82,9 +78,8 @@ export class TrainingJobsController {
   @ApiJsonLines('StoredTrajectoryDto')
   async trajectories(
     @Body() query: TrajectoriesQueryDto,
-    @Req() request: Request,
-    @CallerParam() caller: Caller,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.jobs.trajectories(query, caller), request);
+    return jsonLines(await this.jobs.trajectories(query, context.caller), context);
   }
 }

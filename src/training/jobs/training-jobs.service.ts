@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import { idempotencyKey } from '../../platform/auth/idempotency.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -54,7 +54,8 @@ export class TrainingJobsService {
    * Queues a job. A body that comes again while its job has not ended answers the same job: clients resend. With an
    * idempotency key, that decides instead.
    */
-  create(request: Request, caller: Caller): Promise<TrainingJobCreatedDto> {
+  create(context: Context): Promise<TrainingJobCreatedDto> {
+    const { caller } = context;
     let model: ModelRow | null = null;
     /** The last `model_id` counts; one that is not found ends the upload at once. */
     const projectOf = async ({ members }: Upload['reader']) => {
@@ -62,12 +63,12 @@ export class TrainingJobsService {
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
       return model?.project_id ?? null;
     };
-    return this.uploads.receive(request, caller, projectOf, async (upload) => {
+    return this.uploads.receive(context, projectOf, async (upload) => {
       const config = checkedConfig(upload.reader.members.get('experimental_config'));
       if (!model) throw invalidRequest([{ path: 'model_id', message: 'is required' }]);
       if (!upload.reader.hasGroups) throw groupsMissing();
       await this.models.lock(model.project_id, model.id);
-      const isKeyed = idempotencyKey(request) !== undefined;
+      const isKeyed = idempotencyKey(context) !== undefined;
       return (
         (!isKeyed && (await this.sameAs(model, upload))) ||
         (await this.add(model, upload, { config, userId: caller.userName }))

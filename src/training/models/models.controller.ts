@@ -1,6 +1,5 @@
-import { Body, Delete, Get, Param, Query, Req } from '@nestjs/common';
+import { Body, Delete, Get, Param, Query } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
-import type { Request } from 'express';
 import {
   Allow,
   BearerAuth,
@@ -8,7 +7,6 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   CheckpointsDeletedDto,
@@ -24,6 +22,7 @@ import { ModelsService } from './models.service.js';
 import { ApiPage } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 
 @NoProjectField('a model belongs to one, which ModelsService checks')
@@ -34,7 +33,7 @@ export class ModelsController {
   /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
   @Operation('', 'writer')
   @Idempotent({ unless: ({ return_existing }: ModelCreateDto) => return_existing === true })
-  create(@Body() body: ModelCreateDto, @CallerParam() caller: Caller): Promise<ModelDto> {
+  create(@Body() body: ModelCreateDto, @Ctx() { caller }: Context): Promise<ModelDto> {
     return this.models.create(body, caller);
   }
 
@@ -42,7 +41,7 @@ export class ModelsController {
   @Get()
   @Allow('reader')
   @ApiPage(ModelDto)
-  list(@Query(QueryPipe) query: ModelsQueryDto, @CallerParam() caller: Caller): Promise<string> {
+  list(@Query(QueryPipe) query: ModelsQueryDto, @Ctx() { caller }: Context): Promise<string> {
     return this.models.list(query, caller);
   }
 
@@ -50,7 +49,7 @@ export class ModelsController {
   @Delete(':id')
   @Allow('writer')
   @Idempotent()
-  delete(@Param('id') id: string, @CallerParam() caller: Caller): Promise<ModelDeletedDto> {
+  delete(@Param('id') id: string, @Ctx() { caller }: Context): Promise<ModelDeletedDto> {
     return this.models.delete(id, caller);
   }
 
@@ -61,7 +60,7 @@ export class ModelsController {
   checkpoints(
     @Param('id') id: string,
     @Query(QueryPipe) query: CheckpointsQueryDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<string> {
     return this.models.checkpoints(id, query, caller);
   }
@@ -73,7 +72,7 @@ export class ModelsController {
   deleteCheckpoints(
     @Param('id') id: string,
     @Body() { steps }: CheckpointsDeleteDto,
-    @CallerParam() caller: Caller,
+    @Ctx() { caller }: Context,
   ): Promise<CheckpointsDeletedDto> {
     return this.models.deleteCheckpoints(id, steps, caller);
   }
@@ -83,11 +82,7 @@ export class ModelsController {
   @IdempotentItself()
   @ApiBody({ schema: refTo('LogDto') })
   @ApiEmptyResponse()
-  log(
-    @Param('model_id') id: string,
-    @Req() request: Request,
-    @CallerParam() caller: Caller,
-  ): Promise<object> {
-    return this.models.log(id, request, caller);
+  log(@Param('model_id') id: string, @Ctx() context: Context): Promise<object> {
+    return this.models.log(id, context);
   }
 }

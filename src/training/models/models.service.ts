@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import { eventInsert } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -146,11 +146,10 @@ export class ModelsService {
   }
 
   /** Keeps the groups, and merges their metrics into the latest checkpoint. */
-  async log(id: string, request: Request, caller: Caller): Promise<object> {
-    const { project_id: projectId } = await this.find(id, caller);
+  async log(id: string, context: Context): Promise<object> {
+    const { project_id: projectId } = await this.find(id, context.caller);
     return this.uploads.receive(
-      request,
-      caller,
+      context,
       async () => projectId,
       async (upload) => {
         const { members, hasGroups } = upload.reader;

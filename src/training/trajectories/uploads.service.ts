@@ -3,10 +3,9 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import type { Caller } from '../../platform/auth/caller.js';
 import { answerOnce, idempotencyKey } from '../../platform/auth/idempotency.js';
-import { holdOf } from '../../platform/http/body-budget.js';
+import type { Context } from '../../platform/http/context.js';
 import { assertJson } from '../../platform/http/body.guard.js';
 import {
   encodingOf,
@@ -76,20 +75,20 @@ export class UploadsService {
    * is known; it throws to refuse the body then and there.
    */
   async receive<T>(
-    request: Request,
-    caller: Caller,
+    context: Context,
     projectOf: ProjectOf,
     use: (upload: Upload) => Promise<T>,
   ): Promise<T> {
-    const key = idempotencyKey(request);
-    const upload = await this.read(request, caller, projectOf);
+    const { caller, path } = context;
+    const key = idempotencyKey(context);
+    const upload = await this.read(context, projectOf);
     let isKept = false;
     try {
       const work = () => caller.assertValid().then(() => use(upload));
       const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
       const keyed = async (name: string) => {
         const project = (await projectOf(upload.reader)) ?? '';
-        const hash = createHash('sha256').update(request.path).update(upload.bodySha256).digest();
+        const hash = createHash('sha256').update(path).update(upload.bodySha256).digest();
         const write = { key: name, caller, project, hash };
         return answerOnce(this.database, write, work, transaction);
       };
@@ -101,13 +100,13 @@ export class UploadsService {
     }
   }
 
-  private async read(request: Request, caller: Caller, projectOf: ProjectOf): Promise<Upload> {
+  private async read(context: Context, projectOf: ProjectOf): Promise<Upload> {
     const staging = new Staging(this.database, this.uploads.begin(), projectOf);
     let writing = Promise.resolve();
     try {
-      assertJson(request);
-      const hold = holdOf(request);
-      const passing = PASSING_BYTES + inflaterBytes(encodingOf(request));
+      assertJson(context);
+      const { hold, caller } = context;
+      const passing = PASSING_BYTES + inflaterBytes(encodingOf(context));
       await hold.set(passing);
       const takeChunk = AsyncResource.bind(async (chunk: Buffer) => {
         await caller.assertValid();
@@ -115,7 +114,7 @@ export class UploadsService {
         await hold.set(passing + staging.heldBytes * HELD_WEIGHT);
       });
       const reading = { limit: this.config.maxTrainingBodyBytes, rate: STREAMED_RATE };
-      await readInflated(request, reading, (chunk) => (writing = takeChunk(chunk)));
+      await readInflated(context, reading, (chunk) => (writing = takeChunk(chunk)));
       return await staging.end();
     } catch (error) {
       await writing.catch(() => {}); // a client that left does not wait for it

@@ -1,8 +1,7 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
-import { callerOf } from '../../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import { ErasedDto } from '../../../platform/erasing/erasings.dto.js';
 import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
 import { CallsPurgeDto } from '../calls.dto.js';
@@ -22,8 +21,8 @@ export class CallsErasingController {
    */
   @Operation('purge', 'admin')
   @IdempotentItself()
-  async purge(@Body() body: CallsPurgeDto, @Req() request: Request): Promise<ErasedDto> {
-    const begin = () => this.calls.begin(body, callerOf(request));
-    return this.erasings.run(body.project_id, () => this.idempotency.once(request, begin));
+  async purge(@Body() body: CallsPurgeDto, @Ctx() context: Context): Promise<ErasedDto> {
+    const begin = () => this.calls.begin(body, context.caller);
+    return this.erasings.run(body.project_id, () => this.idempotency.once(context, begin));
   }
 }

@@ -1,9 +1,8 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { Idempotent } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
-import { callerOf } from '../../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import {
   CallIndexAnswerDto,
   CallIndexDto,
@@ -19,8 +18,11 @@ export class CallIndexesController {
   /** Makes a path into the documents of calls an index, in the background. Queries use it by themselves once it is ready. */
   @Operation('create', 'admin')
   @Idempotent()
-  async create(@Body() body: CallIndexDto, @Req() request: Request): Promise<CallIndexAnswerDto> {
-    return { index: await this.indexes.create(body, callerOf(request)) };
+  async create(
+    @Body() body: CallIndexDto,
+    @Ctx() { caller }: Context,
+  ): Promise<CallIndexAnswerDto> {
+    return { index: await this.indexes.create(body, caller) };
   }
 
   /** The indexes on fields of a project, the oldest first. */
@@ -33,8 +35,8 @@ export class CallIndexesController {
   @Operation('delete', 'admin')
   @Idempotent()
   @ApiEmptyResponse()
-  async delete(@Body() body: CallIndexDto, @Req() request: Request): Promise<object> {
-    await this.indexes.delete(body, callerOf(request));
+  async delete(@Body() body: CallIndexDto, @Ctx() { caller }: Context): Promise<object> {
+    await this.indexes.delete(body, caller);
     return {};
   }
 }

@@ -1,12 +1,9 @@
-import { Body, Controller, Param, Req, UseGuards } from '@nestjs/common';
+import { Body, Controller, Param, UseGuards } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import type { Request } from 'express';
 import { BasicAuth, NoProjectField, Operation } from '../../../platform/auth/access.js';
-import { Caller, CallerParam } from '../../../platform/auth/caller.js';
 import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
-import { BodyText, bodyTextOf } from '../../../platform/http/body.guard.js';
-import { callerOf } from '../../../platform/http/caller-of.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import {
   CallEndBodyDto,
   CallsCompleteDto,
@@ -38,9 +35,8 @@ export class CallsV2Controller {
   @ApiEmptyResponse()
   async complete(
     @Body() { batch }: CallsCompleteDto,
-    @BodyText() text: string,
+    @Ctx() { text, caller }: Context,
     @Param() { entity, project }: ProjectPath,
-    @CallerParam() caller: Caller,
   ): Promise<object> {
     await this.calls.complete(batch, text, `${entity}/${project}`, caller);
     return {};
@@ -49,19 +45,15 @@ export class CallsV2Controller {
   /** Records the start of a call, as `/call/start` does. */
   @Operation('call/start', 'writer')
   @IdempotentItself()
-  start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
-    const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
-    return this.idempotency.once(request, write, { isHarmless: typeof start.id === 'string' });
+  start(@Body() { start }: CallStartBodyDto, @Ctx() context: Context): Promise<CallStartedDto> {
+    const write = () => this.calls.start(start, context.text, context.caller);
+    return this.idempotency.once(context, write, { isHarmless: typeof start.id === 'string' });
   }
 
   /** Records the end of a call that has started; 404 when it has not. */
   @Operation('call/end', 'writer')
   @ApiEmptyResponse()
-  async end(
-    @Body() { end }: CallEndBodyDto,
-    @BodyText() text: string,
-    @CallerParam() caller: Caller,
-  ): Promise<object> {
+  async end(@Body() { end }: CallEndBodyDto, @Ctx() { text, caller }: Context): Promise<object> {
     await this.calls.endStarted(end, text, caller);
     return {};
   }

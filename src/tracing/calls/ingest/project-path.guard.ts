@@ -1,6 +1,5 @@
+import type { IncomingMessage } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
-import { callerOf } from '../../../platform/http/caller-of.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../../platform/http/dto.js';
 import { invalidRequest } from '../../../platform/errors.js';
 
@@ -13,16 +12,15 @@ export interface ProjectPath {
 @Injectable()
 export class ProjectPathGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
-    const request = context
-      .switchToHttp()
-      .getRequest<Request<ProjectPath & { [name: string]: string }>>();
+    const request = context.switchToHttp().getRequest<IncomingMessage & { params: ProjectPath }>();
     const { entity, project } = request.params;
+    const { caller, projects } = request.context;
     const path = `${entity}/${project}`;
     const field = isProjectId(`${entity}/x`) ? 'project' : 'entity';
     if (!isProjectId(path))
       throw invalidRequest([{ path: field, message: `in the path must ${PROJECT_PART_RULE}` }]);
-    callerOf(request).assertReaches(path);
-    if (request.projects?.some((named) => named !== path))
+    caller.assertReaches(path);
+    if (projects.some((named) => named !== path))
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
     return true;
   }

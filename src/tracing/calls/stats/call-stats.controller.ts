@@ -1,8 +1,7 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
-import { heldAnswer } from '../../../platform/http/body-budget.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import { CallsStatsAnswerDto, CallsStatsDto } from '../calls.dto.js';
 import { CallCountsService } from './call-counts.service.js';
 import { CallStatsAnswerDto, CallStatsDto } from './call-stats.dto.js';
@@ -24,7 +23,7 @@ export class CallStatsController {
   /** What calls did over time: how many there were, how long they took, how many failed, what they spent by model. */
   @Operation('calls/stats', 'reader')
   @ApiJsonResponse({ type: CallStatsAnswerDto })
-  async stats(@Body() body: CallStatsDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, await this.callStats.stats(body));
+  async stats(@Body() body: CallStatsDto, @Ctx() context: Context): Promise<string> {
+    return context.held(await this.callStats.stats(body));
   }
 }

@@ -1,8 +1,7 @@
-import { Body, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
-import { heldAnswer } from '../../../platform/http/body-budget.js';
+import { Context, Ctx } from '../../../platform/http/context.js';
 import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
 import { CallUsageService } from './call-usage.service.js';
 
@@ -13,14 +12,14 @@ export class CallUsageController {
   /** Tokens that calls spent by model, each call with its descendants. */
   @Operation('calls/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
-  async ofCalls(@Body() body: CallsUsageDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, await this.usage.ofCalls(body));
+  async ofCalls(@Body() body: CallsUsageDto, @Ctx() context: Context): Promise<string> {
+    return context.held(await this.usage.ofCalls(body));
   }
 
   /** The same for each of the calls that match, such as those of a trace; descendants that do not match are left out. */
   @Operation('trace/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
-  async ofMatching(@Body() body: TraceUsageDto, @Req() request: Request): Promise<string> {
-    return heldAnswer(request, await this.usage.ofMatching(body));
+  async ofMatching(@Body() body: TraceUsageDto, @Ctx() context: Context): Promise<string> {
+    return context.held(await this.usage.ofMatching(body));
   }
 }

@@ -1,0 +1,121 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { type BodyBudget, busy, type Hold, SMALL_BYTES } from './body-budget.js';
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** `edge` puts it on each request. */
+    context: Context;
+  }
+}
+
+/** What the app allows bodies. */
+interface Bodies {
+  budget: BodyBudget;
+  /** Limit of an inflated body that is held in memory. */
+  maxBytes: number;
+  /** A body may be silent for so long, and be so much later than its rate asks for. */
+  timeoutMs: number;
+}
+
+/** A client that reads nothing of an answer for this long is disconnected, as with streams. */
+const UNREAD_MS = 60_000;
+const LOOK_AGAIN_MS = 250;
+const MAX_LOOKS = 240;
+
+/** What a handler gets of its request, beside what its DTOs describe. Services take this, and never Express's objects. */
+export class Context {
+  /** The inflated body as it was sent, where `BodyGuard` has read it. */
+  bodyText: string | undefined;
+  /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
+  projects: readonly string[] = [];
+  private ownHold: Hold | undefined;
+  private closed: AbortController | undefined;
+
+  constructor(
+    private readonly express: Request,
+    readonly response: ServerResponse,
+    readonly bodies: Bodies,
+  ) {}
+
+  /** The message itself, for those who read its body as it comes. */
+  get request(): IncomingMessage {
+    return this.express;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.express.headers;
+  }
+
+  get path(): string {
+    return this.express.path;
+  }
+
+  get url(): string {
+    return this.express.originalUrl;
+  }
+
+  /** The caller of a guarded route. Unguarded routes have none and must not ask. */
+  get caller(): Express.User {
+    if (!this.express.user) throw new Error('the route has no guard, so nobody is known');
+    return this.express.user;
+  }
+
+  /** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */
+  get text(): string {
+    if (this.bodyText === undefined)
+      throw new Error('the handler takes no @Body(), so no body was read');
+    return this.bodyText;
+  }
+
+  /** Aborted when the client has gone, or has its answer. */
+  get signal(): AbortSignal {
+    if (!this.closed) {
+      const closed = (this.closed = new AbortController());
+      if (this.response.destroyed) closed.abort();
+      else this.response.once('close', () => closed.abort());
+    }
+    return this.closed.signal;
+  }
+
+  /** What the body holds of the memory for bodies. It is given back with the answer. */
+  get hold(): Hold {
+    return (this.ownHold ??= this.bodies.budget.hold(this.caller.keyId));
+  }
+
+  /**
+   * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave a
+   * large answer unread. The answer exists already, so it does not wait for room.
+   * @throws ApiError `unavailable` when there is none
+   */
+  held(answer: string): string {
+    if (answer.length <= SMALL_BYTES) return answer;
+    const { hold, response } = this;
+    const bytes = Math.min(answer.length, this.bodies.budget.largeBytes / 4); // one larger than the budget must pass too
+    if (!hold.moved(hold.bytes + bytes)) throw busy();
+    response.setTimeout(UNREAD_MS, () => response.destroy());
+    return answer;
+  }
+
+  /**
+   * Gives back what the request held when its connection or answer has closed. If the client left before the answer, the
+   * handler may still have the body: the hold then ends when the handler has answered.
+   */
+  endHold(): void {
+    const { ownHold: hold, response } = this;
+    if (!hold) return;
+    hold.leave();
+    let looks = 0;
+    const look = () => {
+      if (response.headersSent || response.writableEnded || ++looks > MAX_LOOKS) hold.release();
+      else setTimeout(look, LOOK_AGAIN_MS).unref();
+    };
+    look();
+  }
+}
+
+export const Ctx = createParamDecorator(
+  (_: unknown, context: ExecutionContext): Context =>
+    context.switchToHttp().getRequest<IncomingMessage>().context,
+);

@@ -1,0 +1,202 @@
+import { allButTheLast, asMuchAsStaysFree, FairQueue, halfOf, Shares } from './fair-queue.js';
+
+type Options = Partial<ConstructorParameters<typeof FairQueue<number>>[0]>;
+
+/** A queue for a weight; what is asked for is a part of it. */
+function queueFor(free: number, options: Options = {}) {
+  const state = { free };
+  const take = (wanted: number) => wanted <= state.free && ((state.free -= wanted), true);
+  const refusal = () => new Error('refused');
+  const queue = new FairQueue<number>({ take, refusal, ...options });
+  const served: string[] = [];
+  const ask = (owner: string, wanted = 1, enter?: Parameters<typeof queue.enter>[2]) =>
+    Promise.resolve(queue.enter(owner, wanted, enter)).then(
+      () => void served.push(owner),
+      ({ message }: Error) => void served.push(`${owner} ${message}`),
+    );
+  /** Gives back, and says who was served. */
+  const give = async (weight = 1) => {
+    served.length = 0;
+    state.free += weight;
+    queue.wake();
+    await new Promise(setImmediate);
+    return served.join(', ');
+  };
+  return { queue, ask, give, served, state };
+}
+
+describe('FairQueue', () => {
+  it('gives owners turns, and to each in the order that it asked', async () => {
+    const { ask, give, queue } = queueFor(1);
+    await ask('first');
+    for (const owner of ['many', 'many', 'many', 'one', 'other']) void ask(owner);
+    expect(queue.count).toBe(5);
+    const order = [];
+    for (let i = 0; i < 6; i++) order.push(await give());
+    expect(order).toEqual(['many', 'one', 'other', 'many', 'many', '']);
+    expect([queue.count, queue.owners]).toEqual([0, []]);
+  });
+
+  it('gives one to each owner before any gets a second one', async () => {
+    const { ask, give } = queueFor(0);
+    for (const owner of ['a', 'a', 'b', 'c']) void ask(owner);
+    expect(await give(4)).toBe('a, b, c, a');
+  });
+
+  it('puts owners first that have less', async () => {
+    const held: Record<string, number> = { a: 2, b: 1, c: 1 };
+    const { ask, give } = queueFor(0, { heldBy: (owner) => held[owner]! });
+    for (const owner of ['a', 'b', 'c']) void ask(owner);
+    expect([await give(), await give(), await give()]).toEqual(['b', 'c', 'a']);
+  });
+
+  it('lets no owner wait for another one’s larger wish, and nobody pass one of the same owner', async () => {
+    const { ask, give } = queueFor(0);
+    void ask('a', 10);
+    void ask('a', 1);
+    void ask('b', 2);
+    expect(await give(2)).toBe('b');
+    expect(await give(9)).toBe('');
+    expect(await give(2)).toBe('a, a');
+  });
+
+  it('refuses who has waited too long, and serves whoever stood behind', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+    try {
+      const { ask, give, queue, served } = queueFor(0, { waitMs: 1000 });
+      void ask('a', 5);
+      void ask('a', 1, { waitMs: 2000 });
+      expect(await give()).toBe('');
+      await jest.advanceTimersByTimeAsync(999);
+      expect(served).toEqual([]);
+      await jest.advanceTimersByTimeAsync(1);
+      expect(served).toEqual(['a refused', 'a']);
+      expect([queue.count, jest.getTimerCount()]).toEqual([0, 0]);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('lets go who is aborted, before or while waiting, with the reason', async () => {
+    const { ask, give, queue } = queueFor(0);
+    const leaving = new AbortController();
+    void ask('a', 1, { signal: leaving.signal });
+    void ask('a', 1);
+    leaving.abort(new Error('gone'));
+    expect(queue.count).toBe(1);
+    expect(await give()).toBe('a gone, a');
+    expect(await give()).toBe(''); // which is free now
+    await expect(queue.enter('a', 1, { signal: leaving.signal })).rejects.toThrow('gone');
+  });
+
+  it('settles once, whatever comes first of turn, abort and time', async () => {
+    const { ask, give, state, queue } = queueFor(0);
+    const leaving = new AbortController();
+    void ask('a', 1, { signal: leaving.signal, waitMs: 1 });
+    const served = give();
+    leaving.abort(new Error('gone'));
+    expect(await served).toBe('a');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([state.free, queue.count]).toEqual([0, 0]);
+  });
+
+  it('bounds who waits, in number and weight, and has room again when one is served', async () => {
+    const { queue, give } = queueFor(0, { waiting: halfOf({ count: 4, weight: 20 }) });
+    const ask = (owner: string, weight: number) => queue.enter(owner, 1, { weight });
+    void ask('a', 9);
+    await expect(ask('a', 2)).rejects.toThrow('refused'); // weight of the owner
+    void ask('a', 1);
+    await expect(ask('a', 0)).rejects.toThrow('refused'); // number of the owner
+    void ask('b', 9);
+    await expect(ask('c', 2)).rejects.toThrow('refused'); // weight of all
+    void ask('c', 1);
+    await expect(ask('d', 0)).rejects.toThrow('refused'); // number of all
+    await give();
+    void ask('d', 0);
+    expect(queue.count).toBe(4);
+  });
+
+  it('can be woken by taking', async () => {
+    const { ask, give, state, queue } = queueFor(0, {
+      take: (wanted) => {
+        queue.wake();
+        return wanted <= state.free && ((state.free -= wanted), true);
+      },
+    });
+    for (const owner of ['a', 'b']) void ask(owner);
+    expect(await give(2)).toBe('a, b');
+  });
+
+  it('loses nobody, and gives nothing twice, in any order of events', async () => {
+    let seed = 1;
+    const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    const { queue, state } = queueFor(3);
+    const outcomes = { served: 0, left: 0 };
+    const all: Promise<void>[] = [];
+    for (let i = 0; i < 2000; i++) {
+      const leaving = new AbortController();
+      if (random(4) === 0) setImmediate(() => leaving.abort(new Error('gone')));
+      const { signal } = leaving;
+      const entered = Promise.resolve(queue.enter(`k${random(7)}`, 1, { signal }));
+      all.push(
+        entered.then(
+          async () => {
+            outcomes.served++;
+            if (random(2)) await new Promise(setImmediate);
+            state.free++;
+            queue.wake();
+          },
+          () => void outcomes.left++,
+        ),
+      );
+      if (random(3) === 0) await new Promise(setImmediate);
+    }
+    await Promise.all(all);
+    expect(outcomes.served + outcomes.left).toBe(2000);
+    expect([state.free, queue.count]).toEqual([3, 0]);
+  });
+});
+
+describe('Shares', () => {
+  it('leave the last one to others, unless it is the only one', () => {
+    const three = new Shares(allButTheLast(3));
+    expect(['a', 'a', 'a', 'b', 'b'].map((owner) => three.take(owner))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    const one = new Shares(allButTheLast(1));
+    expect([one.take('a'), one.take('b')]).toEqual([true, false]);
+    one.give('a');
+    expect(one.take('b')).toBe(true);
+  });
+
+  it('take the first of any weight where an owner may have half', () => {
+    const shares = new Shares(halfOf({ count: 4, weight: 20 }));
+    expect([shares.take('a', 30), shares.take('b', 1)]).toEqual([true, false]);
+  });
+
+  it('leave as much as an owner has, and let one change what it has', () => {
+    const shares = new Shares(asMuchAsStaysFree(60));
+    expect([shares.take('a', 20), shares.take('a', 11), shares.take('a', 10)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([shares.take('b', 16), shares.take('b', 15)]).toEqual([false, true]);
+    expect(shares.hasRoom('a', 25, 20)).toBe(false);
+    expect(shares.hasRoom('a', 19, 20)).toBe(true);
+    expect(shares.all).toEqual({ count: 3, weight: 45 });
+  });
+
+  it('let one be larger that is alone', () => {
+    const shares = new Shares(asMuchAsStaysFree(60));
+    expect([shares.take('a', 61), shares.take('a', 60), shares.take('b', 0)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+});
