@@ -8,7 +8,13 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  EitherAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+  ShortWrites,
+} from '../../platform/auth/access.js';
 import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { holdOf } from '../../platform/http/body-budget.js';
@@ -95,6 +101,7 @@ export class OtelController {
     ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
     'trace.v1.ExportTraceServiceRequest',
   )
+  @ShortWrites()
   @ApiExported(SpansExportedDto)
   traces(
     @Req() request: Request,

@@ -1,7 +1,13 @@
 import { Body, Req, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+  ShortWrites,
+} from '../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../platform/auth/caller.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
@@ -37,6 +43,7 @@ export class CallsController {
 
   /** Records the start of a call. May be repeated and may come after the end. */
   @Operation('call/start', 'writer')
+  @ShortWrites()
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Req() request: Request): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, bodyTextOf(request), callerOf(request));
@@ -45,6 +52,7 @@ export class CallsController {
 
   /** Records the end of a call. May be repeated and may come before the start. */
   @Operation('call/end', 'writer')
+  @ShortWrites()
   @ApiEmptyResponse()
   async end(
     @Body() { end }: CallEndBodyDto,
@@ -57,6 +65,7 @@ export class CallsController {
 
   /** Records up to 10,000 starts and ends, in any order. A bad item is answered in its place, the rest is stored. */
   @Operation('call/upsert_batch', 'writer')
+  @ShortWrites()
   @NoProjectField('each item names its own, which CallsService checks')
   @IdempotentItself()
   async upsertBatch(

@@ -27,6 +27,7 @@ import {
 } from './labels.query.js';
 import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
 import { spelledOut } from './spelled-out.js';
+import { OBJECTS } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
 @Injectable()
@@ -72,7 +73,7 @@ export class LabelsService {
       const [found] = await this.database.query(nameQuery(project_id, object_id));
       if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
       await this.database.query(aliasesDelete(project_id, object_id, aliases));
-      this.database.note(project_id, 'objects');
+      this.database.note(project_id, OBJECTS);
     });
   }
 
@@ -98,7 +99,7 @@ export class LabelsService {
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
       await change({ projectId, objectId, index: meant.version_index });
-      this.database.note(projectId, 'objects');
+      this.database.note(projectId, OBJECTS);
     });
   }
 

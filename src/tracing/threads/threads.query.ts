@@ -1,4 +1,4 @@
-import { LOCKS } from '../../platform/database/advisory-locks.js';
+import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { isAfter, partsAfter } from '../../platform/query/after.js';
 import {
@@ -158,7 +158,7 @@ const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.fi
 /** Marks of 5000 threads of ten turns take 0.15 s. */
 export const MARKED_THREADS: Marked = {
   marks: sql`thread_marks`,
-  lock: LOCKS.threads,
+  lock: projectLock(0x74687264),
   atOnce: 5000,
   what: 'threads',
 };

@@ -1,5 +1,8 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const MODELS = changeKind('models');
 
 /** A model under training, of a project. For the migration check only. */
 @ProjectTable('models', { rows: 'data', counted: {} })

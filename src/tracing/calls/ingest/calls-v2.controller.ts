@@ -1,7 +1,12 @@
 import { Body, Controller, Param, Req, UseGuards } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { BasicAuth, NoProjectField, Operation } from '../../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  ShortWrites,
+} from '../../../platform/auth/access.js';
 import { Caller, CallerParam } from '../../../platform/auth/caller.js';
 import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
@@ -21,6 +26,7 @@ import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
 @ApiParam({ name: 'entity', example: 'acme' })
 @ApiParam({ name: 'project', example: 'demo' })
 @UseGuards(ProjectPathGuard)
+@ShortWrites()
 @BasicAuth() // decorators apply from the last one up, so its guards run first
 @Controller('v2/:entity/:project')
 export class CallsV2Controller {
