@@ -391,10 +391,10 @@ SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.paren
   WHERE j.project_id = $3 AND j.id = ANY(ARRAY(SELECT job_id FROM build_jobs
   WHERE project_id = $4 AND build_id = ANY($5::uuid[]))) ORDER BY j.id, bj.build_id LIMIT $6;
 
-SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::float8, (max("n0"))::float8]::float8[] AS "m0" FROM (
-  SELECT *, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number("t0") AS n OFFSET 0) x) AS "n0" FROM (
+SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::float8, (max("n0"))::float8]::float8[] AS "m0"
+  FROM (SELECT *, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number("t0") AS n OFFSET 0) "x") AS "n0" FROM (
   SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
-  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) t OFFSET 0) v
+  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) "t" OFFSET 0) "v"
   GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
 
 SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
@@ -841,9 +841,8 @@ SELECT row_to_json(t)::text FROM (
   RECURSIVE family AS (
   SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($5::text[]))
   UNION
-  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
-  SELECT c.id, c.trace_id FROM calls c
-  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
   )
   SELECT c.* FROM calls c
   WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint))) c CROSS JOIN LATERAL (
@@ -945,8 +944,7 @@ SELECT row_to_json(w)::text AS json FROM (
   t.p50_turn_duration_ms, t.p99_turn_duration_ms FROM threads t
   WHERE t.project_id = $1 AND TRUE
   AND
-  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = $2 LIMIT $3::bigint) s)
-  <= $4::bigint
+  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = $2 LIMIT $3::bigint) s) <= $4::bigint
   THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = $5 LIMIT $6::bigint)
   ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = $7 AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
   END
@@ -1142,9 +1140,8 @@ WITH
   RECURSIVE family AS (
   SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $1 AND c.id IN (SELECT unnest($2::text[]))
   UNION
-  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
-  SELECT c.id, c.trace_id FROM calls c
-  WHERE c.project_id = $3 AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $3 AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
   )
   SELECT id FROM family ORDER BY id;
 
@@ -1152,9 +1149,8 @@ WITH
   RECURSIVE family AS (
   SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($2::text[]))
   UNION
-  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
-  SELECT c.id, c.trace_id FROM calls c
-  WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
   ), locked AS (
   SELECT id FROM calls WHERE project_id = $4 AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
