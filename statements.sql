@@ -2,6 +2,10 @@
 
 DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
 
+DELETE FROM "call_indexes" WHERE ("project_id" = $1 AND "name" = $2);
+
+DELETE FROM "checkpoints" WHERE ("project_id" = $1 AND "model_id" = $2);
+
 DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);
 
 DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
@@ -10,15 +14,11 @@ DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
 
-DELETE FROM call_indexes WHERE project_id = $1 AND name = $2 RETURNING 1;
-
 DELETE FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) RETURNING 1;
 
 DELETE FROM checkpoints
   WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND step < (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
   RETURNING step;
-
-DELETE FROM checkpoints WHERE project_id = $1 AND model_id = $2 RETURNING 1;
 
 DELETE FROM console_sessions WHERE expires_at < now();
 
@@ -275,7 +275,11 @@ INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, n
 
 INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
+SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" ORDER BY "ApiKey"."id" ASC;
+
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
+
+SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
 
 SELECT (
   SELECT row_to_json(o)::text FROM (
@@ -372,6 +376,10 @@ SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::fl
 
 SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
   WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.digest = $4;
+
+SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlias"."project_id" = $1) AND ("ObjectAlias"."object_id" = $2));
+
+SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
 
 SELECT DISTINCT to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM costs p
   WHERE p.project_id = $1 AND p.effective_date > $2::timestamptz AND p.effective_date < $3::timestamptz
@@ -525,11 +533,6 @@ SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
 
-SELECT count(*)::int AS count FROM object_aliases WHERE project_id = $1 AND object_id = $2;
-
-SELECT count(*)::int AS count FROM object_tags
-  WHERE project_id = $1 AND object_id = $2 AND version_index = $3;
-
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 
 SELECT d.digest FROM unnest($1::text[]) AS d(digest)
@@ -583,10 +586,8 @@ SELECT id, trace_id FROM calls
   WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) AND trace_id IS NOT NULL;
 
 SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt" FROM api_keys ORDER BY id;
-
-SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt" FROM api_keys WHERE secret_hash = ANY ($1::bytea[]);
+  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  FROM api_keys WHERE secret_hash = ANY ($1::bytea[]);
 
 SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
@@ -695,8 +696,6 @@ SELECT pg_try_advisory_xact_lock($1::int, hashtext($2)) AS is_mine;
 SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
   (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
   FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
-
-SELECT project_id, calls_days, payload_days FROM retention_policies WHERE project_id = $1;
 
 SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
   ORDER BY touched_at, id LIMIT 100;
@@ -1047,6 +1046,8 @@ SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NU
   WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, $1::text)) t ON t.name = w.name
   WHERE w.project_id = $2 AND ($3::text IS NULL OR w.name = $4) ORDER BY w.created_at, w.name;
 
+UPDATE "models" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2);
+
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
 
 UPDATE builds SET erased_at = statement_timestamp()
@@ -1062,8 +1063,6 @@ UPDATE erasings SET cursor = $1::json, counts = $2::json,
 UPDATE erasings SET request = NULL, targets = NULL, cursor = NULL, counts = $1::json,
   touched_at = statement_timestamp(), ended_at = statement_timestamp()
   WHERE project_id = $2 AND id = $3;
-
-UPDATE models SET deleted_at = now() WHERE project_id = $1 AND id = $2;
 
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (

@@ -9,7 +9,7 @@ import { Database } from '../database/database.js';
 import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { allKeys, keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
+import { keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 
@@ -182,7 +182,7 @@ export class KeysService {
   }
 
   list(): Promise<ApiKey[]> {
-    return this.database.query(allKeys());
+    return this.database.repository(ApiKey).find({ order: { id: 'ASC' } });
   }
 
   /** False when there is no such key, or it was revoked before. */

@@ -3,7 +3,8 @@ import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
-import { policyQuery, policySet } from './retention.query.js';
+import { RetentionPolicy } from './retention-policy.entity.js';
+import { policySet } from './retention.query.js';
 
 const RETENTION_SET = auditAction('retention.set');
 
@@ -26,7 +27,8 @@ export class RetentionService {
   }
 
   async read(projectId: string): Promise<RetentionAnswerDto> {
-    const [policy] = await this.database.query(policyQuery(projectId));
-    return policy ?? { project_id: projectId, calls_days: null, payload_days: null };
+    const policy = await this.database.repository(RetentionPolicy).findOneBy({ projectId });
+    const { callsDays = null, payloadDays = null } = policy ?? {};
+    return { project_id: projectId, calls_days: callsDays, payload_days: payloadDays };
   }
 }

@@ -14,7 +14,8 @@ import type { Counts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, sumOf } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
-import { type Due, duePolicies, walkMove, walksRestart } from './retention.query.js';
+import { RetentionPolicy } from './retention-policy.entity.js';
+import { type Due, duePolicies, walksRestart } from './retention.query.js';
 
 /** One replica erases what projects no longer keep. */
 const SWEEP = oneLock(125_779_852_814_702);
@@ -128,7 +129,10 @@ export class RetentionSweeper implements OnApplicationBootstrap {
 
   private async walk(projectId: string, before: string, after: Candidate | null) {
     const done = await this.calls.erasePayloads(projectId, before, after);
-    if (done.after) await this.database.query(walkMove(projectId, done.after));
+    if (done.after)
+      await this.database
+        .repository(RetentionPolicy)
+        .update({ projectId }, { payloadCursor: done.after });
     return done;
   }
 

@@ -54,10 +54,6 @@ export const jobsById = (projectId: string, id: string) => jobs(projectId, sql`j
 export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number) =>
   jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
 
-/** The name of a model of the project. */
-export const modelName = (projectId: string, id: string): Sql<{ name: string }> =>
-  sql`SELECT name FROM models WHERE project_id = ${projectId} AND id = ${id}::uuid`;
-
 const INPUTS = column.json(sql`c.inputs`, sql`c.is_opaque`);
 const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
 const USAGE = jsonValueAt(SUMMARY, ['usage']);

@@ -16,14 +16,12 @@ import type {
   ModelsQueryDto,
 } from './models.dto.js';
 import {
-  allCheckpointsDelete,
   batchesDelete,
   checkpointsDelete,
   checkpointsPage,
   metricsMerge,
   modelById,
   modelByName,
-  modelDelete,
   modelInsert,
   modelsPage,
 } from './models.query.js';
@@ -32,7 +30,7 @@ import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelRow } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
-import { MODELS } from './model.entity.js';
+import { Model, MODELS } from './model.entity.js';
 
 const MODELS_DELETE = auditAction('models.delete');
 const CHECKPOINTS_DELETE = auditAction('checkpoints.delete');
@@ -92,12 +90,18 @@ export class ModelsService {
     return this.database.long(async () => {
       await this.lock(project_id, id);
       await this.queue.cancelAllOf(project_id, id);
-      await this.database.query(modelDelete(project_id, id));
-      const checkpoints = await this.database.query(allCheckpointsDelete(project_id, id));
+      const ofProject = { projectId: project_id };
+      await this.database
+        .repository(Model)
+        .update({ ...ofProject, id }, { deletedAt: () => 'now()' });
+      const { affected } = await this.database
+        .repository(Checkpoint)
+        .delete({ ...ofProject, modelId: id });
+      const num_checkpoints = affected ?? 0;
       const batches = await this.database.query(batchesDelete(project_id, id));
       const ids = batches.map((batch) => batch.id);
       await this.uploads.forget(project_id, ids);
-      const detail = { num_checkpoints: checkpoints.length, num_batches: batches.length };
+      const detail = { num_checkpoints, num_batches: batches.length };
       await this.database.query(
         eventInsert({
           action: MODELS_DELETE,
@@ -108,7 +112,7 @@ export class ModelsService {
         }),
       );
       this.database.note(project_id, MODELS);
-      return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
+      return { model_id: id, deleted_checkpoints: num_checkpoints, deleted_run: false };
     }, STATEMENT_MS.bulk);
   }
 

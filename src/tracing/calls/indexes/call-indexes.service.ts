@@ -8,12 +8,12 @@ import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
 import { CallIndexesKeeper } from './call-indexes.keeper.js';
 import {
   countsQuery,
-  indexDelete,
   indexesQuery,
   indexInsert,
   type Counts,
   wantedIndex,
 } from './call-indexes.query.js';
+import { CallIndex } from './call-index.entity.js';
 
 /** The number of indexes on fields, while one is added. */
 const COUNTED = oneLock(1_670_489_068);
@@ -70,8 +70,9 @@ export class CallIndexesService {
   async delete({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<void> {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
     await this.database.transaction(async () => {
-      const [gone] = await this.database.query(indexDelete(wanted));
-      if (!gone) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
+      const key = { projectId: project_id, name: wanted.name };
+      const { affected } = await this.database.repository(CallIndex).delete(key);
+      if (!affected) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
       await this.tell(INDEX_DELETE, wanted, by);
     });
     this.keeper.look();
