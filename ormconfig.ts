@@ -24,6 +24,7 @@ import { Cost } from './src/tracing/costs/cost.entity.js';
 import { SESSION } from './src/platform/database/limits.js';
 import { Baseline1765999000000 } from './src/platform/database/migrations/1765999000000-baseline.js';
 import { UsageOnce1766000000000 } from './src/platform/database/migrations/1766000000000-usage-once.js';
+import { PayloadOnly1766100000000 } from './src/platform/database/migrations/1766100000000-payload-only.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -106,7 +107,7 @@ export function dataSourceOptions(
       BuildUnit,
       BuildJob,
     ],
-    migrations: [Baseline1765999000000, UsageOnce1766000000000],
+    migrations: [Baseline1765999000000, UsageOnce1766000000000, PayloadOnly1766100000000],
     namingStrategy: new Names(),
     synchronize: false,
     installExtensions: false,

@@ -31,9 +31,7 @@ CREATE TABLE body_chunks (
   project_id text COLLATE "C" NOT NULL,
   batch_id uuid NOT NULL,
   seq integer NOT NULL,
-  is_payload boolean NOT NULL,
   text bytea NOT NULL,
-  edits bytea,
   CONSTRAINT body_chunks_pkey PRIMARY KEY (project_id, batch_id, seq)
 );
 
@@ -465,8 +463,6 @@ CREATE TABLE uploads (
 );
 
 ALTER TABLE audit_events ALTER COLUMN project_id SET STATISTICS 0;
-
-ALTER TABLE body_chunks ALTER COLUMN edits SET STORAGE EXTERNAL;
 
 ALTER TABLE body_chunks ALTER COLUMN project_id SET STATISTICS 0;
 

@@ -89,7 +89,7 @@ async function fill(client) {
     await client.query(
       index % 2 === 0
         ? 'INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes) VALUES ($1, $2, $3, $4)'
-        : 'INSERT INTO body_chunks (project_id, batch_id, seq, is_payload, text) VALUES ($1, $2, $3, true, $4)',
+        : 'INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4)',
       [PROJECT, owner, index, randomBytes(CHUNK_BYTES)],
     );
   // until the service has counted the threads: from then on no table changes

@@ -8,7 +8,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
-import { assertRoutes, routesOf } from '../platform/auth/routes.js';
+import { assertRoutes, type Route, routesOf } from '../platform/auth/routes.js';
 import { edge } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
@@ -25,12 +25,6 @@ const KEEP_ALIVE_MS = 65_000;
 /** How often late heads are looked for. */
 const CHECK_EVERY_MS = 5000;
 
-/**
- * Routes whose writes hold no connection for long, except under an `Idempotency-Key`, which says whose they are. Before
- * Node 24, an asynchronous context makes each promise in it slower: a start costs a fifth more.
- */
-const INGEST = /\/(calls?\/(start|end|upsert_batch|complete)|v1\/traces)$/;
-
 /** The whole service over one data source, ready to listen. */
 export async function createApp(
   dataSource: DataSource,
@@ -42,15 +36,19 @@ export async function createApp(
     AppModule.forDataSource(dataSource, config),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
   );
-  assertRoutes(routesOf(app));
+  const routes = routesOf(app);
+  assertRoutes(routes);
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   app.use(edge(config));
   app.use(consoleFiles());
   const database = app.get(Database);
+  const shortWrites = pathsOf(routes.filter(({ hasShortWrites }) => hasShortWrites));
   app.use((request: Request, _: Response, next: NextFunction) =>
-    INGEST.test(request.path) ? next() : database.runFor(() => request.user?.keyId ?? '', next),
+    shortWrites.test(request.path)
+      ? next()
+      : database.runFor(() => request.user?.keyId ?? '', next),
   );
   const server: Server = app.getHttpServer();
   limitTimes(server, config);
@@ -62,6 +60,12 @@ export async function createApp(
   });
   return app;
 }
+
+/** Whether a path leads to one of the routes. */
+const pathsOf = (routes: Route[]) =>
+  new RegExp(
+    `^(${routes.flatMap(({ paths }) => paths.map((path) => path.replaceAll(/:\\w+/g, '[^/]+'))).join('|')})$`,
+  );
 
 /** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated.ts`): a large one may take long. */
 function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { ROLES, type Role } from '../../src/platform/auth/api-key.entity.js';
 import { newSecret } from '../../src/platform/auth/secret.js';
-import { unlessCluster } from '../support/database.js';
 import { faultsOf, isDocumented } from '../support/answers.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
 import {
@@ -15,14 +14,6 @@ import {
   type Sent,
 } from '../support/operations.js';
 import { contents, plant, type Planted } from '../support/planted.js';
-import {
-  lastKeysOf,
-  recordStatements,
-  refusedByCitus,
-  scansWithoutProject,
-  type Statement,
-} from '../support/statements.js';
-import { Database } from '../../src/platform/database/database.js';
 
 const OWN = 'acme/demo';
 /** They hold the same names and ids as `OWN`: another project of the entity, with a name that begins alike, and others. */
@@ -71,25 +62,11 @@ beforeAll(async () => {
     const secret = (badKeys[name] = await app.aKey('admin'));
     await app.query(`UPDATE api_keys SET ${column} = now() WHERE hint = $1`, [secret.slice(0, 8)]);
   }
-  statements = recordStatements(app);
-  const database = app.app.get(Database);
-  const query = database.query.bind(database);
-  jest.spyOn(database, 'query').mockImplementation((statement) => {
-    const { text, values } = 'toQuery' in statement ? statement.toQuery() : statement;
-    if (!database['scope']?.slot) unslotted.set(text, values);
-    return query(statement);
-  });
   planted = [];
   for (const project of [OWN, ...NEIGHBOURS]) planted.push(await plant(app, project));
   own = planted[0]!;
 });
 afterAll(() => app.close());
-
-/** What ran, by its text. */
-let statements: Map<string, Statement>;
-
-/** The statements that ran without a slot, by their text, with the values of one run. */
-const unslotted = new Map<string, unknown[]>();
 
 /** The routes that have answered, and what of their answers openapi.json does not say. */
 const answered = new Map<string, Set<string>>();
@@ -307,111 +284,3 @@ async function sessionOf(secret: string): Promise<string> {
   });
   return response.headers.get('set-cookie')!.split(';')[0]!;
 }
-
-/** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
-const MOST_COST = 5000;
-/** Tables that hold few rows: keys, indexes, training jobs and what there is for each of them, erasings of the last day, one policy a project. */
-const SMALL =
-  `api_keys call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies`.split(
-    ' ',
-  );
-
-unlessCluster('the planner of the coordinator sees no rows').it(
-  'what runs without a slot reads few rows, however large the project',
-  async () => {
-    // To the planner every table holds 100 million rows, and a project 1/200 of them.
-    await app.query(
-      `UPDATE pg_class SET reltuples = 1e8, relpages = greatest(pg_relation_size(oid) / 8192, 1)
-     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL($1)`,
-      [SMALL],
-    );
-    const long: string[] = [];
-    for (const [text, values] of unslotted) {
-      const [explained] = await app.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
-      const cost = explained['QUERY PLAN'][0].Plan['Total Cost'];
-      if (cost > MOST_COST) long.push(`to go through Database.long, at a cost of ${cost}: ${text}`);
-    }
-    expect(unslotted.size).toBeGreaterThan(50);
-    expect(long).toEqual([]);
-  },
-);
-
-/** What may be asked for without a project, and why no project is shown to another one by it. */
-const OF_ALL: Record<string, string> = {
-  models:
-    'are found by their ids, or listed by the scopes of the key, and then judged by their project',
-  training_jobs: 'the same; trainers find them by their lease, or by what they can train',
-  projects: 'are listed by the scopes of the key',
-  audit_events: 'are listed by the scopes of the key',
-  thread_marks: 'are looked for in all projects by the refresher',
-  call_slot_marks: 'are looked for in all projects by the refresher',
-  project_marks: 'are looked for in all projects by the refresher',
-  retention_policies: 'are looked for in all projects by the sweeper',
-  call_indexes: 'are looked for in all projects by the keeper',
-};
-
-/** What sweepers look for, or remove, by its age alone. */
-const SWEEP =
-  /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
-
-/** Log records that waited a day for their span, by the partial index that has only those. */
-const AWAITED =
-  /FROM calls c WHERE c\.op_name IS NULL .* AND c\.logged_at < now\(\) - interval '1 day'/;
-
-/** What comes with training jobs, each by the project of its job. */
-const WITH_JOBS =
-  /FROM training_jobs j(\s+LEFT JOIN \w+ (\w) ON \2\.project_id = j\.project_id\b.*)+/;
-
-unlessCluster('the planner of the coordinator shows no scans').it(
-  'every statement on data of projects says of which',
-  async () => {
-    const scans = await scansWithoutProject(app, statements.values());
-    expect(statements.size).toBeGreaterThan(200);
-    const isKnown = (text: string) => [SWEEP, AWAITED, WITH_JOBS].some((known) => known.test(text));
-    expect(scans.filter(([table, text]) => !(table in OF_ALL || isKnown(text)))).toEqual([]);
-  },
-);
-
-/** Statements that write to tables of the coordinator alone. */
-const OF_COORDINATOR = /\b(api_keys|console_sessions|audit_events)\b/;
-
-it('no statement has a form that a cluster refuses', async () => {
-  const written = [...statements.values()].filter(({ text }) => !OF_COORDINATOR.test(text));
-  expect(await refusedByCitus(app, written)).toEqual([]);
-});
-
-/** Last keys of an order that are no last column of a unique index, and what makes rows differ in them. */
-const WITHOUT_TIES: Record<string, string> = {
-  bucket: 'GROUP BY',
-  op_name: 'GROUP BY',
-  segment: 'DISTINCT ON',
-  place: 'row_number()',
-  1: 'DISTINCT',
-  build_id: 'comes behind the job, of which a build has one',
-};
-
-/** Streams without an order of their own. */
-const IN_ORDER: [RegExp, why: string][] = [
-  [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
-  [/generate_series\(/, 'follows the series'],
-  [/ AS usage\b/, 'is summed up by the service'],
-  [/ c\.id = \$\d+\b/, 'is one call'],
-];
-
-it('every list has a total order', async () => {
-  const rows = await app.query<{ key: string }>(
-    `SELECT DISTINCT a.attname AS key FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum = i.indnkeyatts
-     WHERE i.indisunique AND i.indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
-  );
-  const unique = [...Object.keys(WITHOUT_TIES), ...rows.map(({ key }) => key)];
-  const partial: string[] = [];
-  for (const statement of statements.values()) {
-    const { text, isStream } = statement;
-    const keys = lastKeysOf(statement);
-    if (isStream && keys.length === 0 && !IN_ORDER.some(([known]) => known.test(text)))
-      partial.push(`has no ORDER BY: ${text}`);
-    for (const key of keys)
-      if (!unique.includes(key)) partial.push(`may have ties after ${key}: ${text}`);
-  }
-  expect(partial).toEqual([]);
-});

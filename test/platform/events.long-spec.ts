@@ -8,6 +8,9 @@ import { plant, type Planted } from '../support/planted.js';
 import { startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 import { Database } from '../../src/platform/database/database.js';
+import { CALLS } from '../../src/tracing/calls/call.entity.js';
+import { JOBS } from '../../src/training/jobs/training-job.entity.js';
+import { MODELS } from '../../src/training/models/model.entity.js';
 
 let app: TestApp;
 const opened: ClientRequest[] = [];
@@ -88,13 +91,13 @@ describe('a stream of events', () => {
       .spyOn(database.changes, 'note')
       .mockImplementation((project, kind) => void told.push(`${project} ${kind}`));
     await database.transaction(async () => {
-      database.note('acme/tx', 'jobs');
-      await database.transaction(async () => database.note('acme/tx', 'calls'));
+      database.note('acme/tx', JOBS);
+      await database.transaction(async () => database.note('acme/tx', CALLS));
       expect(told).toEqual([]);
     });
     expect(told).toEqual(['acme/tx jobs', 'acme/tx calls']);
     const failing = database.long(async () => {
-      database.note('acme/tx', 'models');
+      database.note('acme/tx', MODELS);
       throw new Error('no');
     });
     await expect(failing).rejects.toThrow('no');
@@ -241,9 +244,9 @@ it('is told what a process has noted when that ends', async () => {
   expect(await watching.next()).toEqual(KINDS);
   const { app: other } = await openApp(app.databaseUrl);
   await other.init();
-  for (const kind of ['calls', 'jobs'] as const) other.get(Database).note('acme/end', kind);
+  for (const kind of [CALLS, JOBS]) other.get(Database).note('acme/end', kind);
   await other.close();
   const told: Kind[] = [];
-  while (!told.includes('jobs')) told.push(...(await watching.next())!);
+  while (!told.includes(JOBS)) told.push(...(await watching.next())!);
   expect(told).toEqual(['calls', 'jobs']);
 });

@@ -19,23 +19,6 @@ async function classesOf(files: RegExp): Promise<[file: string, exported: Functi
   return found;
 }
 
-const COMMENT = /\/\*[^]*?\*\/|\/\/ .*/g;
-const TABLE_NAMED = /\b(?:FROM|JOIN|INTO|UPDATE|USING|TABLE)\s+(?:ONLY\s+)?(\w+)/g;
-
-/** The tables of others that a feature's statements name. Who changes such a table looks here first. */
-const READS: Record<string, string[]> = {
-  'platform/erasing': ['uploads'],
-  tracing: ['feedback'],
-  'tracing/calls': ['feedback'],
-  'tracing/costs': ['calls'],
-  'tracing/projects': ['call_slot_marks'],
-  'tracing/threads': ['calls'],
-  training: ['checkpoints', 'models'],
-  'training/jobs': ['checkpoints', 'models', 'trajectories', 'trajectory_batches'],
-  'training/models': ['trajectory_batches'],
-  'training/builds': ['calls', 'checkpoints', 'feedback', 'models', 'training_jobs'],
-};
-
 const app = useApp();
 
 const namesOf = (list: [string, Function][]) =>
@@ -80,35 +63,6 @@ it('every table has an entity', async () => {
   );
   const known = app.dataSource.entityMetadatas.map(({ tableName }) => tableName);
   expect(tables.map(({ name }) => name).toSorted()).toEqual(known.toSorted());
-});
-
-it('features name the tables of other features in their statements only as declared', () => {
-  const roomOf = (file: string) => file.split('/').slice(0, -1).slice(0, 2).join('/');
-  const owners = new Map<string, string>();
-  for (const file of FILES.filter((name) => name.endsWith('.entity.ts')))
-    owners.set(
-      /@(?:Entity|ProjectTable)\('(\w+)'/.exec(readFileSync(join(ROOT, file), 'utf8'))![1]!,
-      roomOf(file),
-    );
-  const read = new Set<string>();
-  const faults: string[] = [];
-  for (const file of FILES.filter((name) => !name.startsWith('platform/database/migrations/'))) {
-    const text = readFileSync(join(ROOT, file), 'utf8').replaceAll(COMMENT, '');
-    const room = roomOf(file);
-    for (const [, table] of text.matchAll(TABLE_NAMED)) {
-      const isQuery = new RegExp(`\\b${table} AS (NOT )?(MATERIALIZED )?\\(`).test(text); // of WITH
-      const owner = owners.get(table!);
-      if (!owner || owner === room || isQuery) continue;
-      read.add(`${room} ${table}`);
-      if (!READS[room]?.includes(table!))
-        faults.push(`${file} names ${table}: ask a service of ${owner}, or add it to READS`);
-    }
-  }
-  expect(faults).toEqual([]);
-  const declared = Object.entries(READS).flatMap(([room, tables]) =>
-    tables.map((table) => `${room} ${table}`),
-  );
-  expect(declared.filter((entry) => !read.has(entry))).toEqual([]);
 });
 
 it('every field of a class in *.dto.ts is in openapi.json, where the class is', async () => {

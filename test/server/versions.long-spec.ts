@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { LOCKS } from '../../src/platform/database/advisory-locks.js';
+import { MIGRATIONS } from '../../src/platform/database/migrate.js';
 import { VERSION } from '../../src/platform/config/version.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
@@ -69,7 +69,7 @@ describe('a database with a migration that the build does not know', () => {
   });
 
   it('stops a start that waits while a newer one migrates', async () => {
-    await client.query('SELECT pg_advisory_lock($1)', [LOCKS.migrations.number]);
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATIONS.number]);
     const server = run('main.js', env());
     await until(async () => {
       const { rowCount } = await client.query(`SELECT 1 FROM pg_locks

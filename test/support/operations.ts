@@ -1,5 +1,5 @@
 import type { Role } from '../../src/platform/auth/api-key.entity.js';
-import { type Kind, KINDS } from '../../src/platform/database/changes.js';
+import { KINDS } from '../../src/platform/database/changes.js';
 import type { TestApp } from './app.js';
 import { at, anEnd, aStart } from './factories.js';
 import {
@@ -58,7 +58,7 @@ export interface Operation {
   /** The request names no project: the answer may hold the markers of all that the key reaches. */
   isForAll?: true;
   /** Of what it changes, what those are told who watch the project. */
-  changes?: Kind[];
+  changes?: string[];
   /** Of a write that takes no `Idempotency-Key`: why one that comes again, however late, does no harm. */
   harmless?: string;
   /** Stores what the operation is to show, with the marker, in each project that is planted. */

@@ -30,6 +30,16 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
   return statements;
 }
 
+/** Statements one behind the other, each as it is written, in the order of their texts. */
+export const listOf = (statements: Iterable<Statement>): string =>
+  [...statements]
+    .map(
+      ({ text, isStream }) =>
+        `${text.trim().replaceAll(/\s*\n\s*/g, '\n  ')};${isStream ? ' -- a list' : ''}\n`,
+    )
+    .toSorted()
+    .join('\n');
+
 interface Plan {
   'Node Type': string;
   'Relation Name'?: string;

@@ -15,11 +15,14 @@ import {
 } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
 import { WIRE } from '../../platform/http/wire.js';
-import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import { lock, projectLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { FeedbackService } from '../../tracing/feedback/feedback.service.js';
 import type { EventRefusedDto, IngestionAnswerDto } from './langfuse.dto.js';
 import { type Event, InvalidEvent, isObservation, isTrace, Observation } from './observation.js';
+
+/** Calls that events of Langfuse change, while these are read and written again. */
+const EVENTS = projectLock(0x6c66);
 
 /** Each is a statement or two. */
 export const MAX_SCORES = 1000;
@@ -69,7 +72,7 @@ export class LangfuseService {
     }
     for (const part of await this.partsOf(observed, projectId)) {
       await caller.assertValid();
-      await this.database.alone(lock(LOCKS.langfuse, projectId), () =>
+      await this.database.alone(lock(EVENTS, projectId), () =>
         this.store(part, projectId, caller, outcomes),
       );
     }

@@ -7,7 +7,13 @@ import {
   ApiOkResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import { EitherAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  EitherAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+  ShortWrites,
+} from '../../platform/auth/access.js';
 import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
 import { freeBytes } from '../../platform/http/body-bytes.js';
 import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../../platform/http/body.guard.js';
@@ -93,6 +99,7 @@ export class OtelController {
     ['otel/v1/traces', 'v1/traces', 'agents/otel/v1/traces', LANGFUSE],
     'trace.v1.ExportTraceServiceRequest',
   )
+  @ShortWrites()
   @ApiExported(SpansExportedDto)
   traces(
     @Ctx() context: Context,

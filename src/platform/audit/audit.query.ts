@@ -1,28 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
+import { type Declared, declarations } from '../declared.js';
 import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
 
-export const ACTIONS = [
-  'keys.create',
-  'keys.revoke',
-  'keys.use',
-  'calls.delete',
-  'calls.purge',
-  'objs.delete',
-  'objs.purge',
-  'feedback.purge',
-  'feedback.replace',
-  'cost.purge',
-  'models.delete',
-  'checkpoints.delete',
-  'project.delete',
-  'erasing.end',
-  'retention.set',
-  'index.create',
-  'index.delete',
-] as const;
-export type Action = (typeof ACTIONS)[number];
+/** What was done. A feature declares its own where it does them. */
+export type Action = Declared<'action'>;
+export const { names: ACTIONS, declare: auditAction } = declarations('action');
 
 /** The actor: a key, or a user of the operating system. */
 export interface Actor {

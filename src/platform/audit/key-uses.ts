@@ -1,7 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database } from '../database/database.js';
-import { type Actor, useInsert } from './audit.query.js';
+import { type Actor, auditAction, useInsert } from './audit.query.js';
+
+const KEYS_USE = auditAction('keys.use');
 
 const MAX_KEYS = 10_000;
 
@@ -21,7 +23,7 @@ export class KeyUses {
     const day = new Date().toISOString().slice(0, '2026-01-31'.length);
     if (this.days.get(key.keyId) === day) return;
     this.days.set(key.keyId, day);
-    const event = { action: 'keys.use', by: key, target: key.keyId, scopes: key.scopes } as const;
+    const event = { action: KEYS_USE, by: key, target: key.keyId, scopes: key.scopes };
     const insert = () => this.database.query(useInsert(event));
     const inserted = this.database.urgently(() => this.database.transaction(insert));
     inserted.catch((error: unknown) => {

@@ -60,3 +60,11 @@ export const PUBLIC = 'public';
 
 /** The route answers anybody: it shows nothing of a project. */
 export const Public = () => SetMetadata(PUBLIC, true);
+
+export const SHORT_WRITES = 'short writes';
+
+/**
+ * The writes of the route hold no connection for long, except under an `Idempotency-Key`, which says whose they are: it runs
+ * in no asynchronous context. Before Node 24, one makes each promise in it slower: a start of a call costs a fifth more.
+ */
+export const ShortWrites = () => SetMetadata(SHORT_WRITES, true);

@@ -1,11 +1,14 @@
 import type { DataSource } from 'typeorm';
 import { type Config, InvalidSetting } from '../config/config.js';
 import { KeyUses } from '../audit/key-uses.js';
-import { LOCKS, withLock } from '../database/advisory-locks.js';
+import { oneLock, withLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { isSecret, newSecret } from './secret.js';
+
+/** Replicas that start on an empty database make one key between them. */
+const FIRST_KEY = oneLock(126_862_167_207_539);
 
 /** @throws InvalidSetting when the key given does not have the shape of one. */
 export function assertBootstrapKey(given: string | undefined): void {
@@ -27,7 +30,7 @@ export async function firstKey(
   const given = config.bootstrapApiKey;
   const database = new Database(dataSource, config);
   const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
-  await withLock(dataSource, LOCKS.firstKey, async () => {
+  await withLock(dataSource, FIRST_KEY, async () => {
     if (await keys.hasAny()) return;
     const secret = given ?? newSecret();
     if (given === undefined) show(secret);

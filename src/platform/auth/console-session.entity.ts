@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Stands for an API key in a browser: a session, or the code of a login link, which becomes one when it is used. For the migration check only. */
+/** Stands for an API key in a browser: a session, or the code of a login link, which becomes one when it is used. */
 @Entity('console_sessions')
 export class ConsoleSession {
   /** SHA-256 of the cookie or the code. */

@@ -3,15 +3,18 @@ import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidv7 } from 'uuid';
-import { type Actor, eventInsert } from '../audit/audit.query.js';
+import { type Actor, eventInsert, auditAction } from '../audit/audit.query.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
 import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { allKeys, keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
+import { keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
+
+const KEYS_CREATE = auditAction('keys.create');
+const KEYS_REVOKE = auditAction('keys.revoke');
 
 /** How long a key stays cached, and then a connection for as long again: together less than the 5 s of a revocation. */
 const CACHE_MS = 2000;
@@ -172,14 +175,14 @@ export class KeysService {
       const key = { id, userName, role, scopes, expiresAt, secretHash, hint };
       await this.database.repository(ApiKey).insert(key);
       await this.database.query(
-        eventInsert({ action: 'keys.create', by, target: id, scopes, detail }),
+        eventInsert({ action: KEYS_CREATE, by, target: id, scopes, detail }),
       );
     });
     return { id, secret };
   }
 
   list(): Promise<ApiKey[]> {
-    return this.database.query(allKeys());
+    return this.database.repository(ApiKey).find({ order: { id: 'ASC' } });
   }
 
   /** False when there is no such key, or it was revoked before. */
@@ -188,7 +191,7 @@ export class KeysService {
       const [revoked] = await this.database.query(keyRevoke(id));
       if (!revoked) return false;
       const { scopes } = revoked;
-      await this.database.query(eventInsert({ action: 'keys.revoke', by, target: id, scopes }));
+      await this.database.query(eventInsert({ action: KEYS_REVOKE, by, target: id, scopes }));
       return true;
     };
     const isRevoked = await this.database.urgently(() => this.database.transaction(revoke));

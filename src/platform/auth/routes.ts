@@ -1,10 +1,17 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { GUARDS_METADATA, METHOD_METADATA } from '@nestjs/common/constants.js';
+import { GUARDS_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { BodyGuard } from '../http/body.guard.js';
 import { type DtoParameter, dtoParameters } from '../http/handler-dtos.js';
 import { assertRules, namesProject } from '../http/validation.js';
-import { BasicGuard, BearerGuard, EitherGuard, NO_PROJECT_FIELD, PUBLIC } from './access.js';
+import {
+  BasicGuard,
+  BearerGuard,
+  EitherGuard,
+  NO_PROJECT_FIELD,
+  PUBLIC,
+  SHORT_WRITES,
+} from './access.js';
 import { AccessGuard, ROLE } from './access.guard.js';
 import type { Role } from './api-key.entity.js';
 
@@ -12,6 +19,9 @@ import type { Role } from './api-key.entity.js';
 export interface Route {
   /** `CallsController.read` */
   name: string;
+  /** Its paths, with names after colons. */
+  paths: string[];
+  hasShortWrites: boolean;
   isPublic: boolean;
   guards: unknown[];
   role: Role | undefined;
@@ -38,6 +48,10 @@ export function routesOfController(controller: Function): Route[] {
       Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
     return {
       name: `${controller.name}.${handler.name}`,
+      paths: pathsOf(controller).flatMap((base) =>
+        pathsOf(handler).map((path) => `/${base}/${path}`.replaceAll(/\/+/g, '/')),
+      ),
+      hasShortWrites: declared(SHORT_WRITES) ?? false,
       isPublic: declared(PUBLIC) ?? false,
       guards: [controller, handler].flatMap(
         (target) => Reflect.getMetadata(GUARDS_METADATA, target) ?? [],
@@ -48,6 +62,8 @@ export function routesOfController(controller: Function): Route[] {
     };
   });
 }
+
+const pathsOf = (target: Function): string[] => [Reflect.getMetadata(PATH_METADATA, target)].flat();
 
 /**
  * The service does not start with a route that would let somebody in, or let something pass, unseen.

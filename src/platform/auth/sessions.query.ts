@@ -26,9 +26,6 @@ export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number)
       AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
     RETURNING s.api_key_id`;
 
-export const sessionDelete = (tokenHash: Buffer) =>
-  sql`DELETE FROM console_sessions WHERE token_hash = ${tokenHash}`;
-
 export const expiredSessionsDelete = () =>
   sql`DELETE FROM console_sessions WHERE expires_at < now()`;
 

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError } from '../errors.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
+import { ConsoleSession } from './console-session.entity.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 import { hashOf } from './secret.js';
@@ -12,7 +13,6 @@ import {
   codeRedeem,
   expiredSessionsDelete,
   oldestAdminKey,
-  sessionDelete,
   sessionInsert,
 } from './sessions.query.js';
 
@@ -83,7 +83,7 @@ export class SessionsService {
   }
 
   async end(token: string): Promise<void> {
-    await this.database.query(sessionDelete(hashOf(token)));
+    await this.database.repository(ConsoleSession).delete({ tokenHash: hashOf(token) });
     this.keys.forget();
   }
 }

@@ -1,4 +1,8 @@
-import { Changes, changesIn, KINDS, TICK_MS } from './changes.js';
+import { changeKind, Changes, changesIn, KINDS, TICK_MS } from './changes.js';
+
+const CALLS = changeKind('calls');
+const COSTS = changeKind('costs');
+const JOBS = changeKind('jobs');
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
@@ -18,13 +22,13 @@ const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
 it('tells the first change at once, and what comes then with one statement each tick', async () => {
   const told: string[][] = [];
   const { changes } = changesTo(told);
-  changes.note('a/b', 'calls');
+  changes.note('a/b', CALLS);
   expect(told).toEqual([['a/b calls']]);
   await pass(1);
   for (let i = 0; i < 100; i++) {
-    changes.note('a/b', 'calls');
-    changes.note('a/b', 'costs');
-    changes.note('c/d', 'jobs');
+    changes.note('a/b', CALLS);
+    changes.note('a/b', COSTS);
+    changes.note('c/d', JOBS);
   }
   await pass(TICK_MS - 2);
   expect(told).toHaveLength(1);
@@ -39,9 +43,9 @@ it('tells later what a database did not take', async () => {
   const told: string[][] = [];
   const { changes, at } = changesTo(told);
   at.isAway = true;
-  changes.note('a/b', 'calls');
+  changes.note('a/b', CALLS);
   await pass(1);
-  changes.note('a/b', 'jobs');
+  changes.note('a/b', JOBS);
   at.isAway = false;
   await pass(1000);
   expect(told).toEqual([['a/b calls jobs']]);
@@ -50,9 +54,9 @@ it('tells later what a database did not take', async () => {
 it('tells what is left when it is asked to', async () => {
   const told: string[][] = [];
   const { changes } = changesTo(told);
-  changes.note('a/b', 'calls');
+  changes.note('a/b', CALLS);
   await pass(1);
-  changes.note('a/b', 'jobs');
+  changes.note('a/b', JOBS);
   await changes.flush();
   expect(told.at(-1)).toEqual(['a/b jobs']);
   expect(jest.getTimerCount()).toBe(0);
@@ -61,7 +65,7 @@ it('tells what is left when it is asked to', async () => {
 it('keeps each notice below the 8,000 bytes of PostgreSQL, and loses none', async () => {
   const told: string[][] = [];
   const { changes } = changesTo(told);
-  changes.note('first/one', 'calls');
+  changes.note('first/one', CALLS);
   await pass(1);
   const projects = Array.from(
     { length: 1000 },
@@ -78,11 +82,11 @@ it('keeps each notice below the 8,000 bytes of PostgreSQL, and loses none', asyn
 it('says that anything may have changed when it is too much to list', async () => {
   const told: string[][] = [];
   const { changes } = changesTo(told);
-  for (let i = 0; i < 1500; i++) changes.note(`a/${i}`, 'calls');
+  for (let i = 0; i < 1500; i++) changes.note(`a/${i}`, CALLS);
   await pass(TICK_MS);
   expect(told).toEqual([['a/0 calls'], ['*']]);
   expect(changesIn('*')).toBeNull();
-  changes.note('a/b', 'calls');
+  changes.note('a/b', CALLS);
   await pass(TICK_MS);
   expect(told[2]).toEqual(['a/b calls']);
 });
@@ -97,8 +101,8 @@ it('tells what is left after the statement under way, not beside it', async () =
     told.push(statement.toQuery().values.at(-1) as string[]);
     await new Promise<void>((resolve) => (end = resolve));
   });
-  changes.note('a/b', 'calls');
-  changes.note('a/b', 'jobs');
+  changes.note('a/b', CALLS);
+  changes.note('a/b', JOBS);
   const flushed = changes.flush();
   await pass(0);
   expect(told).toEqual([['a/b calls']]);

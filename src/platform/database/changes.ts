@@ -1,8 +1,9 @@
+import { type Declared, declarations } from '../declared.js';
 import { sql, type Sql } from '../query/sql.js';
 
-/** The kinds of changes in a project. Threads and statistics follow from calls and have no kind of their own. */
-export const KINDS = ['calls', 'feedback', 'objects', 'costs', 'models', 'jobs', 'builds'] as const;
-export type Kind = (typeof KINDS)[number];
+/** A kind of change in a project. A feature declares its own beside its table; what follows from other rows has none. */
+export type Kind = Declared<'kind of change'>;
+export const { names: KINDS, declare: changeKind } = declarations('kind of change');
 
 /** Kinds by project. */
 export type Noted = Map<string, Set<Kind>>;

@@ -128,7 +128,10 @@ export class Database {
     return (this.scope?.client ?? this.connections).query(query);
   }
 
-  /** For one row by its key; everything else is a `query`. The key of a project's row has its `project_id`. */
+  /**
+   * For rows by their keys and small lists. Ingest, streams, statistics and guarded transitions are a `query`. The key of a project's
+   * row has its `project_id`.
+   */
   repository<Row extends ObjectLiteral>(entity: EntityTarget<Row>): Repository<Row> {
     const client = this.scope?.client;
     if (!client) return this.dataSource.getRepository(entity);

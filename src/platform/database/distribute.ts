@@ -1,8 +1,5 @@
 import type { DataSource } from 'typeorm';
 
-/** The first to be distributed; the others lie where its rows of the same project are. */
-const FIRST = 'calls';
-
 /**
  * What statements on a worker need to answer as on the coordinator, and to be planned as there. The rest of a session is
  * the coordinator's.
@@ -18,8 +15,7 @@ const NODE_SETTINGS = {
 export async function isDistributed(dataSource: DataSource): Promise<boolean> {
   if (!(await hasCitus(dataSource))) return false;
   const rows = await dataSource.query<unknown[]>(
-    `SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass($1) AND partmethod = 'h'`,
-    [FIRST],
+    `SELECT FROM pg_dist_partition WHERE partmethod = 'h' LIMIT 1`,
   );
   return rows.length > 0;
 }
@@ -55,13 +51,16 @@ export async function distributeTables(dataSource: DataSource): Promise<string[]
     SELECT create_distributed_function(oid::regprocedure) FROM pg_proc
     WHERE pronamespace = current_schema()::regnamespace AND starts_with(proname, 'skein_')
       AND oid NOT IN (SELECT objid FROM pg_catalog.pg_dist_object WHERE classid = 'pg_proc'::regclass)`);
-  const tables = await dataSource.query<{ name: string }[]>(TABLES, [FIRST]);
+  const tables = await dataSource.query<{ name: string }[]>(TABLES);
   for (const { name } of tables)
     await dataSource.transaction(async (manager) => {
-      const beside = name === FIRST ? '' : `, colocate_with => '${FIRST}'`;
       // rows that are there are copied, not written: they have their marks
       await manager.query(`ALTER TABLE "${name}" DISABLE TRIGGER USER`);
-      await manager.query(`SELECT create_distributed_table($1, 'project_id'${beside})`, [name]);
+      await manager.query(
+        `SELECT create_distributed_table($1, 'project_id', colocate_with => coalesce(
+           (SELECT min(logicalrelid::text) FROM pg_dist_partition WHERE partmethod = 'h'), 'default'))`,
+        [name],
+      );
       await manager.query(`ALTER TABLE "${name}" ENABLE TRIGGER USER`);
     });
   await dataSource.query(MOVED);
@@ -76,7 +75,7 @@ const TABLES = `
     AND c.oid NOT IN (SELECT logicalrelid FROM pg_dist_partition)
     AND NOT EXISTS (
       SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND NOT a.attnum = ANY(i.indkey))
-  ORDER BY c.relname <> $1, c.relname`;
+  ORDER BY c.relname`;
 
 /** Takes what is in the shards out of the tables that it was copied from. */
 const MOVED = `

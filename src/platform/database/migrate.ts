@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { Client } from 'pg';
-import { LOCKS, withLock } from './advisory-locks.js';
+import { oneLock, withLock } from './advisory-locks.js';
 import { distributeTables, isDistributed } from './distribute.js';
 import { UNLIMITED_SESSION } from './limits.js';
 import {
@@ -13,6 +13,9 @@ import {
 } from './schema-state.js';
 import { beginSession } from './session.js';
 import { applySqlFiles } from './sql-files.js';
+
+/** Replicas that start at the same time take turns. */
+export const MIGRATIONS = oneLock(495_555_340_654);
 
 /** One connection for the lock, one for the migrations. */
 const POOL_SIZE = 2;
@@ -86,7 +89,7 @@ export async function changingSchema<T>(
   const unlimited = new DataSource({ ...options, poolSize: POOL_SIZE, extra } as typeof options);
   await unlimited.initialize();
   try {
-    return await withLock(unlimited, LOCKS.migrations, () => work(unlimited));
+    return await withLock(unlimited, MIGRATIONS, () => work(unlimited));
   } finally {
     await unlimited.destroy();
   }

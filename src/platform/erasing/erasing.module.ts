@@ -1,5 +1,4 @@
 import { Global, Module } from '@nestjs/common';
-import { CallsVacuum } from './calls-vacuum.js';
 import { ErasingsController } from './erasings.controller.js';
 import { ErasingsService } from './erasings.service.js';
 import { Pace } from './pace.js';
@@ -9,7 +8,7 @@ import { ProjectErasing } from './project-erasing.js';
 @Global()
 @Module({
   controllers: [ErasingsController],
-  providers: [CallsVacuum, ErasingsService, Pace, ProjectErasing],
+  providers: [ErasingsService, Pace, ProjectErasing],
   exports: [ErasingsService, Pace],
 })
 export class ErasingModule {}

@@ -27,7 +27,7 @@ export class ErasingsController {
       projectId,
       kind: ProjectErasing.kind,
       request: {},
-      event: { action: 'project.delete' as const, target: projectId },
+      event: { action: ProjectErasing.action, target: projectId },
     };
     const begin = () => this.erasings.begin(erasure, context.caller);
     return this.erasings.run(projectId, () => this.idempotency.once(context, begin));

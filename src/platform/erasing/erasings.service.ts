@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { type Action, eventInsert } from '../audit/audit.query.js';
+import { type Action, eventInsert, auditAction } from '../audit/audit.query.js';
 import type { Caller } from '../auth/caller.js';
 import { logger } from '../process/logger.js';
 import { showCounter } from '../process/metrics.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
-import { join, sql, type Sql } from '../query/sql.js';
-import { CallsVacuum } from './calls-vacuum.js';
 import type { ErasedDto } from './erasings.dto.js';
 import {
   type Counts,
@@ -24,6 +22,8 @@ import {
 } from './erasings.query.js';
 import { Pace } from './pace.js';
 
+const ERASING_END = auditAction('erasing.end');
+
 /** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
 const ANSWER_AFTER_MS = 5000;
 /** Between two looks for erasings whose process died. */
@@ -33,21 +33,6 @@ const TAKE_OVER_EVERY_MS = 5000;
 export interface Step {
   cursor: object | null;
   counts: Counts;
-}
-
-/** What another feature makes of calls. */
-export interface Maker {
-  /** Taken by who deletes or erases calls. */
-  lock: (projectId: string) => Sql;
-  /** Ids of what was made of calls, whose ids `calls` selects. */
-  made: (projectId: string, calls: Sql) => Sql;
-  /** Forgets it, in the transaction of the caller. */
-  forget: (projectId: string, made: readonly string[]) => Promise<void>;
-}
-
-/** Ids of what each maker made. */
-interface Made {
-  made: string[][];
 }
 
 /** What is to be erased. */
@@ -68,7 +53,7 @@ export interface NewErasure {
 @Injectable()
 export class ErasingsService {
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
-  private readonly makers: Maker[] = [];
+  private readonly listeners: ((counts: Counts) => void)[] = [];
   private readonly erased = showCounter(
     'skein_erased_rows_total',
     'Rows erased for good, by what they were and what erased them.',
@@ -78,7 +63,6 @@ export class ErasingsService {
   constructor(
     private readonly database: Database,
     private readonly pace: Pace,
-    private readonly vacuum: CallsVacuum,
     schedule: Schedule,
   ) {
     schedule.every(TAKE_OVER_EVERY_MS, 'erasings', () => this.takeOver());
@@ -89,44 +73,14 @@ export class ErasingsService {
     this.steps.set(kind, step);
   }
 
-  /** Says what another feature makes of calls: it is forgotten with them, in the transaction that deletes or erases them. */
-  onForget(maker: Maker): void {
-    this.makers.push(maker);
-  }
-
-  /** Forgets what was made of calls, in the transaction of the caller. */
-  async forget(projectId: string, calls: readonly string[]): Promise<void> {
-    if (calls.length === 0) return;
-    await this.forgetWith(projectId, async (madeOf) => {
-      const [row] = await this.database.query(
-        sql<Made>`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
-      );
-      return row!;
-    });
-  }
-
-  /**
-   * Forgets what was made of calls that `erase` deletes with one statement, however many these are: the statement answers
-   * as `made` what the expression says that it is given, of the ids that a query selects.
-   */
-  async forgetWith<T extends Made>(
-    projectId: string,
-    erase: (madeOf: (calls: Sql) => Sql) => Promise<T>,
-  ): Promise<T> {
-    for (const { lock } of this.makers) await this.database.query(lock(projectId));
-    const row = await erase(
-      (calls) =>
-        sql`json_build_array(${join(
-          this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
-        )})`,
-    );
-    for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
-    return row;
+  /** `listener` hears what each batch has erased. */
+  onErased(listener: (counts: Counts) => void): void {
+    this.listeners.push(listener);
   }
 
   /** Counts what was erased, in `/metrics` too. */
   count(by: 'request' | 'retention', counts: Counts): void {
-    this.vacuum.noteErased(counts);
+    for (const listener of this.listeners) listener(counts);
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
 
@@ -221,7 +175,7 @@ export class ErasingsService {
     const by = { keyId: key_id, userName: user_name };
     const detail = { num_erased: counts };
     await this.database.query(
-      eventInsert({ action: 'erasing.end', by, projectId, target: id, detail }),
+      eventInsert({ action: ERASING_END, by, projectId, target: id, detail }),
     );
   }
 }

@@ -12,6 +12,7 @@ import {
   rowsDelete,
   uploadsDelete,
 } from './project.query.js';
+import { auditAction } from '../audit/audit.query.js';
 
 /** Nothing is added to an upload without its row, so these go first. */
 const UPLOADS = 'uploads';
@@ -31,6 +32,7 @@ interface Cursor {
 @Injectable()
 export class ProjectErasing {
   static readonly kind = 'project';
+  static readonly action = auditAction('project.delete');
   private readonly tables: ProjectTable[];
 
   constructor(

@@ -2,8 +2,12 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { ApiError } from '../errors.js';
-import { TICK_MS } from '../database/changes.js';
+import { changeKind, TICK_MS } from '../database/changes.js';
 import { EventStream } from './event-stream.js';
+
+const CALLS = changeKind('calls');
+const COSTS = changeKind('costs');
+const JOBS = changeKind('jobs');
 
 /** A stream to a client whose socket takes bytes when `take` is called; `text` is what it has taken. */
 function aStream(assertValid: () => Promise<void> = async () => {}) {
@@ -41,9 +45,9 @@ it('tells a client that takes nothing one thing at a time, and the rest of it at
   const { stream, socket, takeAll } = aStream();
   stream.begin();
   await takeAll();
-  stream.tick(['calls']);
+  stream.tick([CALLS]);
   await jest.advanceTimersByTimeAsync(1);
-  for (let i = 0; i < 1000; i++) stream.tick(['jobs', 'costs']);
+  for (let i = 0; i < 1000; i++) stream.tick([JOBS, COSTS]);
   await jest.advanceTimersByTimeAsync(100 * TICK_MS);
   await takeAll();
   await jest.advanceTimersByTimeAsync(TICK_MS);
@@ -62,7 +66,7 @@ it('cuts a client that has not taken the last sign of life', async () => {
   expect(response.destroyed).toBe(false);
   stream.beat();
   expect(response.destroyed).toBe(true);
-  stream.tick(['calls']); // there is nobody to tell
+  stream.tick([CALLS]); // there is nobody to tell
 });
 
 it('ends with its key', async () => {
@@ -71,7 +75,7 @@ it('ends with its key', async () => {
   );
   stream.begin();
   await takeAll();
-  stream.tick(['calls']);
+  stream.tick([CALLS]);
   await takeAll();
   expect(response.writableFinished).toBe(true);
 });
@@ -83,12 +87,12 @@ it('tells nothing, and later all of it, while the database cannot say whether th
   });
   stream.begin();
   await takeAll();
-  stream.tick(['calls']);
+  stream.tick([CALLS]);
   await jest.advanceTimersByTimeAsync(500);
   await takeAll();
   expect(ticksIn(socket.text)).toEqual([]);
   isAway = false;
-  stream.tick(['jobs']);
+  stream.tick([JOBS]);
   await jest.advanceTimersByTimeAsync(1000);
   await takeAll();
   expect(ticksIn(socket.text)).toEqual([['calls', 'jobs']]);

@@ -176,16 +176,6 @@ interface Page {
 export const page = ({ limit, offset }: Page) =>
   sql`LIMIT ${limit ?? null}::bigint OFFSET ${offset ?? null}::bigint`;
 
-/**
- * The LIMIT of a page, and of what comes before it. The planner cannot see it and takes it for a tenth of the rows.
- * It expects 100 of a project's 20,000 rows in a table of one project (docs/adr/0007-no-statistics-of-projects.md), and would
- * rather sort them all than read half of them in the order of an index.
- */
-export const pageLimit = (limit: number | null | undefined, offset?: number | null) =>
-  limit === null || limit === undefined
-    ? sql``
-    : sql`LIMIT (SELECT ${limit}::bigint + ${offset ?? 0}::bigint)`;
-
 /** PostgreSQL drops this where the column is declared so already: an index on the column still serves. */
 export const byCodePoint = (text: Sql) => sql`${text} COLLATE "C"`;
 

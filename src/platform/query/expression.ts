@@ -11,6 +11,7 @@ import {
 import * as operands from './operands.js';
 import type { Comparison, Scalar, Target, Value } from './operands.js';
 import { join, sql, type Sql } from './sql.js';
+import { computedOnce } from './plans.js';
 
 export const MAX_DEPTH = 32;
 export const MAX_NODES = 1000;
@@ -194,7 +195,7 @@ function isIn(argument: Node): Sql {
   if (answers.length === 0) return sql`FALSE`;
   if (answers.length === 1 || operands.isLiteral(value)) return sql`(${join(answers, ' OR ')})`;
   const once = isAnyOf({ type: value.type, sql: sql`in_operand.value` }, items);
-  return sql`(SELECT ${join(once, ' OR ')} FROM (SELECT ${value.sql} AS value OFFSET 0) in_operand)`;
+  return sql`(SELECT ${join(once, ' OR ')} FROM ${computedOnce(sql`SELECT ${value.sql} AS value`, 'in_operand')})`;
 }
 
 function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
@@ -249,7 +250,7 @@ function contains(argument: Node): Sql {
   if (!operands.isLiteral(substr)) {
     const text = operands.cast(substr, 'text');
     const [haystack, needle] = isFolded ? [foldAscii(input), foldAscii(text)] : [input, text];
-    return sql`(SELECT ${find(haystack, sql`wanted.value`)} FROM (SELECT ${needle} AS value OFFSET 0) wanted
+    return sql`(SELECT ${find(haystack, sql`wanted.value`)} FROM ${computedOnce(sql`SELECT ${needle} AS value`, 'wanted')}
       WHERE octet_length(wanted.value) <= ${MAX_SUBSTR}::int)`;
   }
   const text = operands.castLiteral(substr.literal, 'text') as string | null;

@@ -1,5 +1,8 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const CALLS = changeKind('calls');
 
 /** The calls that thread statistics count: docs/adr/0030-thread-statistics.md. */
 const IS_TURN = `id = turn_id AND thread_id <> '' AND op_name IS NOT NULL AND deleted_at IS NULL`;

@@ -1,6 +1,12 @@
 import { Body, type StreamableFile } from '@nestjs/common';
 import { ApiOkResponse } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+  ShortWrites,
+} from '../../platform/auth/access.js';
 import { Idempotency, Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
   ApiEmptyResponse,
@@ -33,6 +39,7 @@ export class CallsController {
 
   /** Records the start of a call. May be repeated and may come after the end. */
   @Operation('call/start', 'writer')
+  @ShortWrites()
   @IdempotentItself()
   start(@Body() { start }: CallStartBodyDto, @Ctx() context: Context): Promise<CallStartedDto> {
     const write = () => this.calls.start(start, context.text, context.caller);
@@ -41,6 +48,7 @@ export class CallsController {
 
   /** Records the end of a call. May be repeated and may come before the start. */
   @Operation('call/end', 'writer')
+  @ShortWrites()
   @ApiEmptyResponse()
   async end(@Body() { end }: CallEndBodyDto, @Ctx() { text, caller }: Context): Promise<object> {
     await this.calls.end(end, text, caller);
@@ -49,6 +57,7 @@ export class CallsController {
 
   /** Records up to 10,000 starts and ends, in any order. A bad item is answered in its place, the rest is stored. */
   @Operation('call/upsert_batch', 'writer')
+  @ShortWrites()
   @NoProjectField('each item names its own, which CallsService checks')
   @IdempotentItself()
   async upsertBatch(

@@ -6,6 +6,8 @@ import { CallIndexesKeeper } from './indexes/call-indexes.keeper.js';
 import { CallIndexesService } from './indexes/call-indexes.service.js';
 import { CallsErasingController } from './erasing/calls-erasing.controller.js';
 import { CallsErasingService } from './erasing/calls-erasing.service.js';
+import { CallsVacuum } from './erasing/calls-vacuum.js';
+import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
@@ -32,6 +34,8 @@ import { CallUsageService } from './usage/call-usage.service.js';
   providers: [
     CallsService,
     CallsErasingService,
+    MadeOfCalls,
+    CallsVacuum,
     CallsWriter,
     CallMessagesService,
     CallStatsService,
@@ -41,6 +45,6 @@ import { CallUsageService } from './usage/call-usage.service.js';
     CallIndexesService,
     CallIndexesKeeper,
   ],
-  exports: [CallsService, CallsErasingService, CallMessagesService],
+  exports: [CallsService, CallsErasingService, CallMessagesService, MadeOfCalls],
 })
 export class CallsModule {}

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   ApiError,
@@ -19,7 +19,6 @@ import { WIRE } from '../../platform/http/wire.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import { ErasingsService } from '../../platform/erasing/erasings.service.js';
 import type { Sql } from '../../platform/query/sql.js';
 import {
   CallEndDto,
@@ -57,6 +56,10 @@ import {
 } from './ingest/calls.writer.js';
 import { cutException, mend } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
+import { CALLS } from './call.entity.js';
+import { MadeOfCalls } from './erasing/made-of-calls.service.js';
+
+const CALLS_DELETE = auditAction('calls.delete');
 
 /** The answer to one item of a batch. */
 type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
@@ -66,7 +69,7 @@ export class CallsService {
   constructor(
     private readonly database: Database,
     private readonly writer: CallsWriter,
-    private readonly erasings: ErasingsService,
+    private readonly made: MadeOfCalls,
   ) {}
 
   /** `text` is the body as it was sent. */
@@ -231,20 +234,20 @@ export class CallsService {
       () => this.database.query(updateQuery(project_id, call_id, display_name || null)),
       STATEMENT_MS.write,
     );
-    this.database.note(project_id, 'calls');
+    this.database.note(project_id, CALLS);
   }
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     return this.database.long(async () => {
-      const { num_deleted } = await this.erasings.forgetWith(project_id, async (madeOf) => {
+      const { num_deleted } = await this.made.forgetWith(project_id, async (madeOf) => {
         const [row] = await this.database.query(deleteQuery(project_id, call_ids, madeOf));
         return row!;
       });
-      this.database.note(project_id, 'calls');
+      this.database.note(project_id, CALLS);
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
         await this.database.query(
-          eventInsert({ action: 'calls.delete', by, projectId: project_id, detail }),
+          eventInsert({ action: CALLS_DELETE, by, projectId: project_id, detail }),
         );
       return { num_deleted };
     }, STATEMENT_MS.bulk);

@@ -1,5 +1,8 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const COSTS = changeKind('costs');
 
 /** What a project pays for one token of a model, from a date on. `numeric` is exact: the driver hands it out as text. For the migration check only. */
 @ProjectTable('costs', { rows: 'data', counted: {} })

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Decimal, printed } from '../../platform/json/decimal.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
@@ -43,6 +43,9 @@ import {
 } from './price.js';
 import { PriceBook } from './price-book.js';
 import type { Tokens } from '../usage.js';
+import { COSTS } from './cost.entity.js';
+
+const COST_PURGE = auditAction('cost.purge');
 
 /** For the calls, which are answered with their costs. */
 export { CallCostDto } from './costs.dto.js';
@@ -89,7 +92,7 @@ export class CostsService {
   async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
     const rows = rowsOf(costs, valueAt(text, 'costs'));
     await this.database.query(insertQuery(project_id, rows));
-    this.database.note(project_id, 'costs');
+    this.database.note(project_id, COSTS);
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
   }
 
@@ -105,11 +108,11 @@ export class CostsService {
   async purge(request: CostsPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
       const num_purged = await this.database.write(purgeQuery(request));
-      this.database.note(request.project_id, 'costs');
+      this.database.note(request.project_id, COSTS);
       if (num_purged > 0)
         await this.database.query(
           eventInsert({
-            action: 'cost.purge',
+            action: COST_PURGE,
             by,
             projectId: request.project_id,
             detail: { num_purged },

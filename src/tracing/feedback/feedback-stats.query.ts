@@ -3,6 +3,7 @@ import { jsonAt, nameBytes, stepsOf, toNumber } from '../../platform/query/colum
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
 import { PAYLOAD } from './feedback.query.js';
+import { computedOnce } from '../../platform/query/plans.js';
 
 /** A metric as it is answered. */
 export interface Wanted {
@@ -62,16 +63,17 @@ export function statsQuery(
     (_, i) => sql`${numberOf(identifier(`t${i}`))} AS ${identifier(`n${i}`)}`,
   );
   const values = metrics.map((metric, i) => sql`${valuesOf(metric, i)} AS ${identifier(`m${i}`)}`);
+  const found = sql`
+    SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${listed(texts)}
+    FROM feedback f WHERE ${allOf(
+      sql`f.project_id = ${project_id}`,
+      sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
+      typeof feedback_type === 'string' && sql`f.feedback_type = ${feedback_type}`,
+      typeof trigger_ref === 'string' && isTrigger(trigger_ref),
+    )}`;
   return sql`
-    SELECT bucket, count(*)::int AS count${listed(values)} FROM (
-      SELECT *${listed(numbers)} FROM (
-        SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${listed(texts)}
-        FROM feedback f WHERE ${allOf(
-          sql`f.project_id = ${project_id}`,
-          sql`f.created_at >= ${start}::timestamptz AND f.created_at < ${end}::timestamptz`,
-          typeof feedback_type === 'string' && sql`f.feedback_type = ${feedback_type}`,
-          typeof trigger_ref === 'string' && isTrigger(trigger_ref),
-        )} OFFSET 0) t OFFSET 0) v
+    SELECT bucket, count(*)::int AS count${listed(values)}
+    FROM ${computedOnce(sql`SELECT *${listed(numbers)} FROM ${computedOnce(found, 't')}`, 'v')}
     GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket`;
 }
 
@@ -84,7 +86,7 @@ const isTrigger = (ref: string) =>
 
 /** Within what float8 holds, also as a sum. */
 const numberOf = (text: Sql) =>
-  sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT ${toNumber(text)} AS n OFFSET 0) x)`;
+  sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM ${computedOnce(sql`SELECT ${toNumber(text)} AS n`, 'x')})`;
 
 function valuesOf({ valueType, aggregations, percentiles }: Wanted, i: number): Sql {
   const text = identifier(`t${i}`);

@@ -1,5 +1,8 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const FEEDBACK = changeKind('feedback');
 
 /** What somebody says about the item behind a ref. The item need not exist. */
 @ProjectTable('feedback', {

@@ -1,5 +1,5 @@
 import { WIRE } from '../../platform/http/wire.js';
-import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {
   column,
   type Columns,
@@ -16,6 +16,9 @@ import {
 import { compile } from '../../platform/query/expression.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackCreateDto, FeedbackPurgeDto, FeedbackQueryDto } from './feedback.dto.js';
+
+/** One row of feedback, while it is replaced. */
+const REPLACED = textLock(0x6664626b);
 
 export const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 
@@ -165,4 +168,4 @@ export const purgeQuery = (request: FeedbackPurgeDto) =>
 
 /** A replacement of the row with an id holds this lock until its transaction ends. */
 export const lockQuery = (projectId: string, id: string): Sql =>
-  lock(LOCKS.feedback, `${projectId}\n${id}`);
+  lock(REPLACED, `${projectId}\n${id}`);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest, type Refusal, refusal } from '../../platform/errors.js';
 import {
@@ -32,8 +32,11 @@ import {
   lockQuery,
   purgeQuery,
 } from './feedback.query.js';
-import { Feedback } from './feedback.entity.js';
+import { Feedback, FEEDBACK } from './feedback.entity.js';
 import { addedTo, isAnnotation } from './feedback.types.js';
+
+const FEEDBACK_REPLACE = auditAction('feedback.replace');
+const FEEDBACK_PURGE = auditAction('feedback.purge');
 
 export const MAX_PAYLOAD_BYTES = 1024 * 1024;
 
@@ -122,7 +125,7 @@ export class FeedbackService {
       if (affected)
         await this.database.query(
           eventInsert({
-            action: 'feedback.replace',
+            action: FEEDBACK_REPLACE,
             by: caller,
             projectId: body.project_id,
             target: body.feedback_id,
@@ -151,11 +154,11 @@ export class FeedbackService {
   async purge(request: FeedbackPurgeDto, by: Caller): Promise<void> {
     await this.database.long(async () => {
       const num_purged = await this.database.write(purgeQuery(request));
-      this.database.note(request.project_id, 'feedback');
+      this.database.note(request.project_id, FEEDBACK);
       if (num_purged > 0)
         await this.database.query(
           eventInsert({
-            action: 'feedback.purge',
+            action: FEEDBACK_PURGE,
             by,
             projectId: request.project_id,
             detail: { num_purged },
@@ -231,7 +234,7 @@ export class FeedbackService {
     const [stored] = await this.database.query(insertQuery(row));
     if (!stored!.is_same)
       throw new ApiError('conflict', `feedback with this id exists and differs: ${row.id}`);
-    this.database.note(row.body.project_id, 'feedback');
+    this.database.note(row.body.project_id, FEEDBACK);
     return stored!.json;
   }
 }

@@ -20,6 +20,7 @@ import {
   insertFileQuery,
   insertSmallFileQuery,
 } from './files.query.js';
+import { OBJECTS } from './object-version.entity.js';
 
 export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 /** The whole multipart body: the file, a few fields, and what else a client writes between them. */
@@ -119,7 +120,7 @@ export class FilesService {
   ): Promise<void> {
     return this.database.long(async () => {
       const [stored] = await this.database.query(insertFileQuery(file, sizeBytes));
-      this.database.note(file.projectId, 'objects');
+      this.database.note(file.projectId, OBJECTS);
       if (stored) await upload.keep(file.projectId);
       else await upload.discard();
     }, STATEMENT_MS.bulk);
@@ -138,7 +139,7 @@ export class FilesService {
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
     );
-    this.database.note(projectId, 'objects');
+    this.database.note(projectId, OBJECTS);
     return { digest };
   }
 

@@ -16,10 +16,6 @@ export const tagsDelete = ({ projectId, objectId, index }: Version, tags: string
   DELETE FROM object_tags
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ${index} AND tag = ANY(${tags}::text[])`;
 
-export const tagCount = ({ projectId, objectId, index }: Version) => sql<{ count: number }>`
-  SELECT count(*)::int AS count FROM object_tags
-  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ${index}`;
-
 /** Gives a version aliases, which other versions of the object lose. */
 export const aliasesUpsert = ({ projectId, objectId, index }: Version, aliases: string[]) => sql`
   INSERT INTO object_aliases (project_id, object_id, alias, version_index)
@@ -29,9 +25,6 @@ export const aliasesUpsert = ({ projectId, objectId, index }: Version, aliases: 
 export const aliasesDelete = (projectId: string, objectId: string, aliases: string[]) => sql`
   DELETE FROM object_aliases
   WHERE project_id = ${projectId} AND object_id = ${objectId} AND alias = ANY(${aliases}::text[])`;
-
-export const aliasCount = ({ projectId, objectId }: Version) => sql<{ count: number }>`
-  SELECT count(*)::int AS count FROM object_aliases WHERE project_id = ${projectId} AND object_id = ${objectId}`;
 
 /** The versions that aliases mean, each of the object of the name beside it. */
 export const meantByAliases = (

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
-import type { Sql } from '../../platform/query/sql.js';
 import {
   type AliasesRemoveDto,
   type AliasesSetDto,
@@ -15,18 +14,19 @@ import {
   type VersionPathDto,
 } from './labels.dto.js';
 import {
-  aliasCount,
   aliasesDelete,
   aliasesQuery,
   aliasesUpsert,
-  tagCount,
   tagsDelete,
   tagsInsert,
   tagsQuery,
   type Version,
 } from './labels.query.js';
 import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
+import { ObjectAlias } from './object-alias.entity.js';
+import { ObjectTag } from './object-tag.entity.js';
 import { spelledOut } from './spelled-out.js';
+import { OBJECTS } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
 @Injectable()
@@ -36,8 +36,11 @@ export class LabelsService {
   /** @throws ApiError `not_found`, `too_large` */
   addTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
     return this.ofVersion(project_id, path, caller, async (version) => {
+      const { projectId, objectId, index: versionIndex } = version;
       await this.database.query(tagsInsert(version, tags));
-      await this.assertFew(tagCount(version), `a version may have ${MAX_TAGS} tags`, MAX_TAGS);
+      const where = { projectId, objectId, versionIndex };
+      const count = await this.database.repository(ObjectTag).countBy(where);
+      assertFew(count, `a version may have ${MAX_TAGS} tags`, MAX_TAGS);
     });
   }
 
@@ -55,9 +58,10 @@ export class LabelsService {
     caller: Caller,
   ): Promise<void> {
     return this.ofVersion(project_id, { object_id, digest }, caller, async (version) => {
+      const { projectId, objectId } = version;
       await this.database.query(aliasesUpsert(version, aliases));
-      const limit = `an object may have ${MAX_ALIASES} aliases`;
-      await this.assertFew(aliasCount(version), limit, MAX_ALIASES);
+      const count = await this.database.repository(ObjectAlias).countBy({ projectId, objectId });
+      assertFew(count, `an object may have ${MAX_ALIASES} aliases`, MAX_ALIASES);
     });
   }
 
@@ -72,7 +76,7 @@ export class LabelsService {
       const [found] = await this.database.query(nameQuery(project_id, object_id));
       if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
       await this.database.query(aliasesDelete(project_id, object_id, aliases));
-      this.database.note(project_id, 'objects');
+      this.database.note(project_id, OBJECTS);
     });
   }
 
@@ -98,16 +102,11 @@ export class LabelsService {
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
       await change({ projectId, objectId, index: meant.version_index });
-      this.database.note(projectId, 'objects');
+      this.database.note(projectId, OBJECTS);
     });
   }
+}
 
-  private async assertFew(
-    countQuery: Sql<{ count: number }>,
-    limit: string,
-    max: number,
-  ): Promise<void> {
-    const [row] = await this.database.query(countQuery);
-    if (row!.count > max) throw new ApiError('too_large', `${limit}, and would have ${row!.count}`);
-  }
+function assertFew(count: number, limit: string, max: number): void {
+  if (count > max) throw new ApiError('too_large', `${limit}, and would have ${count}`);
 }

@@ -1,5 +1,8 @@
 import { Check, Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const OBJECTS = changeKind('objects');
 
 /**
  * One published version of an object or op. Deleted ones keep their row and their index. Of a name at most one live

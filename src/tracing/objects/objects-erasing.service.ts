@@ -10,6 +10,11 @@ import { labelsDelete } from './labels.query.js';
 import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';
 import type { ObjectsPurgeDto } from './objects.dto.js';
 import { lockQuery, promoteQuery } from './objects.query.js';
+import { FEEDBACK } from '../feedback/feedback.entity.js';
+import { OBJECTS } from './object-version.entity.js';
+import { auditAction } from '../../platform/audit/audit.query.js';
+
+const OBJS_PURGE = auditAction('objs.purge');
 
 const KIND = 'objects';
 /** A value may be as large as a body. */
@@ -40,7 +45,7 @@ export class ObjectsErasingService {
           request: { object_id: objectId },
           targets,
           event: {
-            action: 'objs.purge',
+            action: OBJS_PURGE,
             target: objectId,
             detail: { num_versions: targets.length },
           },
@@ -70,8 +75,8 @@ export class ObjectsErasingService {
     const at = (cursor as { at: number } | null)?.at ?? 0;
     const indexes = targets!.slice(at, at + VERSIONS_AT_ONCE).map(Number);
     if (indexes.length === 0) return { cursor: null, counts: {} };
-    this.database.note(project_id, 'objects');
-    this.database.note(project_id, 'feedback');
+    this.database.note(project_id, OBJECTS);
+    this.database.note(project_id, FEEDBACK);
     await this.database.query(lockQuery(project_id, object_id));
     const digests = await this.database.query(lastDigests(project_id, object_id, indexes));
     const versions = digests.map(({ digest }) => `${object_id}:${digest}`);

@@ -1,11 +1,14 @@
 import { WIRE } from '../../platform/http/wire.js';
 import { isAfter } from '../../platform/query/after.js';
-import { lock, LOCKS } from '../../platform/database/advisory-locks.js';
+import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
 import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 import { versionWord } from './version-word.js';
+
+/** The versions of one object. */
+const VERSIONS = textLock(0x6f626a73);
 
 const NEVER = sql`FALSE`;
 /** Which versions words may mean, and which of them `latest` means. */
@@ -196,7 +199,7 @@ export const deletedAtQuery = (
  * kind. Its later statements see what the previous holder committed. Why not a row: docs/adr/0020-objects.md.
  */
 export const lockQuery = (projectId: string, objectId: string): Sql =>
-  lock(LOCKS.objects, `${projectId}\n${objectId}`);
+  lock(VERSIONS, `${projectId}\n${objectId}`);
 
 /** The version that is the latest already, when it has the digest. */
 export const latestIndexQuery = (projectId: string, objectId: string, digest: string) => sql<Index>`

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -32,6 +32,9 @@ import {
   versionQuery,
 } from './objects.query.js';
 import { spelledOut } from './spelled-out.js';
+import { OBJECTS } from './object-version.entity.js';
+
+const OBJS_DELETE = auditAction('objs.delete');
 
 /** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
 const VALUES_AT_ONCE = 8;
@@ -64,7 +67,7 @@ export class ObjectsService {
       await caller.assertValid();
       await this.database.query(demoteQuery(version.projectId, version.objectId));
       const [published] = await this.database.query(publishQuery(version));
-      this.database.note(version.projectId, 'objects');
+      this.database.note(version.projectId, OBJECTS);
       return published!;
     });
   }
@@ -110,11 +113,11 @@ export class ObjectsService {
       const indexes = deleted.map(({ version_index }) => version_index);
       await this.database.query(labelsDelete(project_id, object_id, indexes));
       await this.database.query(promoteQuery(project_id, object_id));
-      this.database.note(project_id, 'objects');
+      this.database.note(project_id, OBJECTS);
       const detail = { ...(digests && { digests }), num_deleted: deleted.length };
       await this.database.query(
         eventInsert({
-          action: 'objs.delete',
+          action: OBJS_DELETE,
           by: caller,
           projectId: project_id,
           target: object_id,

@@ -2,6 +2,7 @@ import { column, type Columns, orderBy } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';
 import type { TableQueryDto, TablesStatsDto } from './tables.dto.js';
+import { lookedUp } from '../../platform/query/plans.js';
 
 export interface NewRow {
   digest: string;
@@ -56,8 +57,7 @@ const ROW: Columns<'val' | 'none'> = {
 /**
  * Rows as JSON texts. In the table's own order a page costs its rows, wherever it lies; the order is that in which the
  * series is made, which a sort would only repeat. Sorted or filtered, the whole table is read, each of its different rows
- * once: a table of one large row 20,000 times takes a request of 1 MB to make. `OFFSET 0` keeps PostgreSQL from reading
- * all rows of the project for a table of ten.
+ * once: a table of one large row 20,000 times takes a request of 1 MB to make.
  */
 export function tableRowsQuery(query: TableQueryDto): Sql {
   const { project_id: projectId, digest, limit = null } = query;
@@ -79,9 +79,10 @@ export function tableRowsQuery(query: TableQueryDto): Sql {
       SELECT p.n, p.digest FROM ${places(projectId, digest, 0, null)} p WHERE ${isWanted}),
     ranked AS (
       SELECT d.digest, rank() OVER (${order}) AS rank FROM (SELECT DISTINCT p.digest FROM p) d
-      CROSS JOIN LATERAL (
-        SELECT r.val, r.is_opaque FROM table_rows r
-        WHERE r.project_id = ${projectId} AND r.digest = d.digest OFFSET 0) r)
+      ${lookedUp(
+        sql`SELECT r.val, r.is_opaque FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = d.digest`,
+        'r',
+      )})
     SELECT ${answered(projectId)} FROM (
       SELECT p.n, p.digest FROM p JOIN ranked USING (digest)
       ORDER BY ranked.rank, p.n LIMIT ${limit} OFFSET ${offset}) p`;

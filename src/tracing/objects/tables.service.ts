@@ -32,6 +32,7 @@ import {
   tableStatsQuery,
   unknownRowQuery,
 } from './tables.query.js';
+import { OBJECTS } from './object-version.entity.js';
 
 /** Inserts and pops of one `/table/update`; appends are bounded by the body. */
 const MAX_EDITS = 10_000;
@@ -129,7 +130,7 @@ export class TablesService {
       for (const batch of batchesOf(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
       await this.database.query(insertTableQuery(projectId, digest, rowDigests));
-      this.database.note(projectId, 'objects');
+      this.database.note(projectId, OBJECTS);
     });
     return digest;
   }

@@ -1,4 +1,4 @@
-import { LOCKS } from '../../platform/database/advisory-locks.js';
+import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { join, sql, type Sql } from '../../platform/query/sql.js';
@@ -16,7 +16,7 @@ const PAGE = 100;
 /** A mark takes microseconds. */
 export const MARKED_PROJECTS: Marked = {
   marks: sql`project_marks`,
-  lock: LOCKS.projects,
+  lock: projectLock(0x70726f6a),
   atOnce: 10_000,
   what: 'counts of projects',
 };

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** How long a project keeps what, in days; null is for ever. For the migration check only. */
+/** How long a project keeps what, in days; null is for ever. */
 @ProjectTable('retention_policies', { rows: 'data', counted: null })
 export class RetentionPolicy {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

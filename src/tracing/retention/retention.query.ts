@@ -1,9 +1,6 @@
 import { sql } from '../../platform/query/sql.js';
 import type { RetentionAnswerDto } from './retention.dto.js';
 
-export const policyQuery = (projectId: string) => sql<RetentionAnswerDto>`
-  SELECT project_id, calls_days, payload_days FROM retention_policies WHERE project_id = ${projectId}`;
-
 export const policySet = ({ project_id, calls_days, payload_days }: RetentionAnswerDto) => sql`
   INSERT INTO retention_policies (project_id, calls_days, payload_days)
   VALUES (${project_id}, ${calls_days}, ${payload_days})
@@ -27,6 +24,3 @@ export const duePolicies = () => sql<Due>`
 export const walksRestart = () => sql`
   UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
   WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day'`;
-
-export const walkMove = (projectId: string, cursor: object) => sql`
-  UPDATE retention_policies SET payload_cursor = ${JSON.stringify(cursor)}::json WHERE project_id = ${projectId}`;

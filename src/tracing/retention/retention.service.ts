@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
-import { policyQuery, policySet } from './retention.query.js';
+import { RetentionPolicy } from './retention-policy.entity.js';
+import { policySet } from './retention.query.js';
+
+const RETENTION_SET = auditAction('retention.set');
 
 /** How long projects keep what. */
 @Injectable()
@@ -17,14 +20,15 @@ export class RetentionService {
       await this.database.query(policySet(policy));
       const detail = { calls_days, payload_days };
       await this.database.query(
-        eventInsert({ action: 'retention.set', by: caller, projectId: project_id, detail }),
+        eventInsert({ action: RETENTION_SET, by: caller, projectId: project_id, detail }),
       );
       return policy;
     });
   }
 
   async read(projectId: string): Promise<RetentionAnswerDto> {
-    const [policy] = await this.database.query(policyQuery(projectId));
-    return policy ?? { project_id: projectId, calls_days: null, payload_days: null };
+    const policy = await this.database.repository(RetentionPolicy).findOneBy({ projectId });
+    const { callsDays = null, payloadDays = null } = policy ?? {};
+    return { project_id: projectId, calls_days: callsDays, payload_days: payloadDays };
   }
 }

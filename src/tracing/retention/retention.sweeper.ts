@@ -7,14 +7,18 @@ import {
 } from '../calls/erasing/calls-erasing.service.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { LOCKS, tryLock } from '../../platform/database/advisory-locks.js';
+import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import type { Counts } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, sumOf } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
-import { type Due, duePolicies, walkMove, walksRestart } from './retention.query.js';
+import { RetentionPolicy } from './retention-policy.entity.js';
+import { type Due, duePolicies, walksRestart } from './retention.query.js';
+
+/** One replica erases what projects no longer keep. */
+const SWEEP = oneLock(125_779_852_814_702);
 
 /** Another process sweeps. */
 const TAKEN = Symbol('taken');
@@ -125,13 +129,16 @@ export class RetentionSweeper implements OnApplicationBootstrap {
 
   private async walk(projectId: string, before: string, after: Candidate | null) {
     const done = await this.calls.erasePayloads(projectId, before, after);
-    if (done.after) await this.database.query(walkMove(projectId, done.after));
+    if (done.after)
+      await this.database
+        .repository(RetentionPolicy)
+        .update({ projectId }, { payloadCursor: done.after });
     return done;
   }
 
   private batch<T>(work: () => Promise<T>): Promise<T | typeof TAKEN> {
     const alone = async () => {
-      const [row] = await this.database.query(tryLock(LOCKS.retention));
+      const [row] = await this.database.query(tryLock(SWEEP));
       return row!.is_mine ? work() : TAKEN;
     };
     return this.pace.run(() => this.database.long(alone, STATEMENT_MS.bulk));

@@ -1,17 +1,11 @@
-import { LOCKS } from '../../platform/database/advisory-locks.js';
+import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { isAfter, partsAfter } from '../../platform/query/after.js';
-import {
-  column,
-  type Columns,
-  orderBy,
-  page,
-  pageLimit,
-  select,
-} from '../../platform/query/columns.js';
+import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isListed, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, LATENCY_MS, visibleIn } from '../visible-calls.js';
 import type { ThreadsFilterDto, ThreadsQueryDto } from './threads.dto.js';
+import { isInNone, pageLimit, unseen } from '../../platform/query/plans.js';
 
 const THREAD: Columns = {
   thread_id: column.text(sql`t.thread_id`, { isNotNull: true }),
@@ -52,7 +46,7 @@ const withStatistics = (
   isInside = sql`TRUE`,
 ) => sql`
   SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
-    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND (${isInside}) IS TRUE) s`;
+    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND ${unseen(isInside)}) s`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
@@ -92,7 +86,7 @@ interface Page {
 
 /**
  * Statistics over the turns of a window. Details of the threads on the page only, and these from the index of threads:
- * behind IS TRUE the bounds are out of sight of the planner, so that it cannot read the window again for each thread.
+ * the planner does not see the bounds, so that it cannot read the window again for each thread.
  */
 function threadsInWindow(
   projectId: string,
@@ -139,18 +133,12 @@ function currentThreads(
     (${needsDetails ? computed(STATISTICS) : withStatistics(projectId, computed(TOTALS), DETAILS)})`;
 }
 
-/**
- * A few marks are hashed once, many are looked up for each thread. Plain NOT EXISTS leaves the choice to the planner,
- * which takes a table that was just vacuumed for empty and may compare every thread with every mark.
- */
-const hasNoMark = (projectId: string) => sql`
-  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS + 1}::bigint) s)
-      <= ${FEW_MARKS}::bigint
-    THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = ${projectId} LIMIT ${FEW_MARKS}::bigint)
-    ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = ${projectId} AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
-  END`;
-/** So many fit into the default `work_mem` as a hash table, however long the ids are. */
-const FEW_MARKS = 5000;
+const hasNoMark = (projectId: string) =>
+  isInNone(
+    sql`t.thread_id`,
+    sql`m.thread_id`,
+    sql`FROM thread_marks m WHERE m.project_id = ${projectId}`,
+  );
 
 const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
     t.p50_turn_duration_ms, t.p99_turn_duration_ms`;
@@ -158,7 +146,7 @@ const STORED = sql`t.thread_id, t.turn_count, t.start_time, t.last_updated, t.fi
 /** Marks of 5000 threads of ten turns take 0.15 s. */
 export const MARKED_THREADS: Marked = {
   marks: sql`thread_marks`,
-  lock: LOCKS.threads,
+  lock: projectLock(0x74687264),
   atOnce: 5000,
   what: 'threads',
 };

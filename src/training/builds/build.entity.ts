@@ -1,5 +1,8 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const BUILDS = changeKind('builds');
 
 /** What a recipe made of the data at one moment. For the migration check only. */
 @ProjectTable('builds', { rows: 'data', counted: {} })

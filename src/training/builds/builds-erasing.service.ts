@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
-import { ErasingsService } from '../../platform/erasing/erasings.service.js';
+import { MadeOfCalls } from '../../tracing/calls/erasing/made-of-calls.service.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import {
   builderLock,
@@ -11,6 +11,7 @@ import {
   goneCalls,
   jobsForget,
 } from './builds.query.js';
+import { BUILDS } from './build.entity.js';
 
 /**
  * Erases the groups of builds that hold deleted or erased calls, and their copies in jobs and logs. Digests, counts
@@ -21,9 +22,9 @@ export class BuildsErasing {
   constructor(
     private readonly database: Database,
     private readonly jobs: TrainingJobsService,
-    erasings: ErasingsService,
+    calls: MadeOfCalls,
   ) {
-    erasings.onForget({
+    calls.register({
       lock: deletersLock,
       made: buildsOfCalls,
       forget: (projectId, builds) => this.forget(projectId, builds),
@@ -46,7 +47,7 @@ export class BuildsErasing {
     const forgotten = await this.database.query(buildsForget(projectId, builds));
     const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;
-    this.database.note(projectId, 'builds');
+    this.database.note(projectId, BUILDS);
     await this.database.query(chunksForget(projectId, ids));
     const jobs = await this.database.query(jobsForget(projectId, ids));
     await this.jobs.forget(

@@ -1,4 +1,4 @@
-import { lock, LOCKS, lockShared } from '../../platform/database/advisory-locks.js';
+import { lock, textLock, lockShared } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { WIRE } from '../../platform/http/wire.js';
@@ -6,6 +6,9 @@ import type { BuiltGroup, Input } from './builder.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
 import { textsSha256 } from './units.query.js';
+
+/** What was made of a project's calls: deletions of calls share it, a new build takes it exclusively. */
+const DERIVED = textLock(0x6275696c);
 
 /** A build as it is stored. */
 export interface NewBuild {
@@ -168,8 +171,8 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
 
 // erasing: deletions of calls share a lock; a build that has just been made takes it exclusively
 
-export const deletersLock = (projectId: string): Sql => lockShared(LOCKS.builds, projectId);
-export const builderLock = (projectId: string): Sql => lock(LOCKS.builds, projectId);
+export const deletersLock = (projectId: string): Sql => lockShared(DERIVED, projectId);
+export const builderLock = (projectId: string): Sql => lock(DERIVED, projectId);
 
 /** The builds that calls went into, which are not erased yet. `calls` selects ids. */
 export const buildsOfCalls = (projectId: string, calls: Sql) => sql`

@@ -27,6 +27,7 @@ import {
 import { lintFailed } from './lints.js';
 import { type KnownRecipe, RecipesService } from './recipes.service.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
+import { BUILDS } from './build.entity.js';
 
 /** Samples that a preview shows, together. */
 const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
@@ -114,7 +115,7 @@ export class BuildsService {
           userId: context.caller.userName,
         }),
       );
-      this.database.note(projectId, 'builds');
+      this.database.note(projectId, BUILDS);
       const { as_of, digest, counts, lints } = built;
       return { build_id: id, as_of, digest, manifest_digest: manifestDigest, counts, lints };
     }, STATEMENT_MS.bulk);

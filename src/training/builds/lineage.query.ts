@@ -1,6 +1,7 @@
 import { column, jsonAt, jsonValueAt } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
+import { lookedUp } from '../../platform/query/plans.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;
@@ -53,10 +54,6 @@ export const jobsById = (projectId: string, id: string) => jobs(projectId, sql`j
 export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number) =>
   jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
 
-/** The name of a model of the project. */
-export const modelName = (projectId: string, id: string): Sql<{ name: string }> =>
-  sql`SELECT name FROM models WHERE project_id = ${projectId} AND id = ${id}::uuid`;
-
 const INPUTS = column.json(sql`c.inputs`, sql`c.is_opaque`);
 const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
 const USAGE = jsonValueAt(SUMMARY, ['usage']);
@@ -75,10 +72,7 @@ export interface Checkpoint {
   step: number;
 }
 
-/**
- * Checkpoints that made calls, by the model that these name: `<name>:step<N>`. Models and checkpoints are looked up by their keys: a
- * join may compare every call with each of them.
- */
+/** Checkpoints that made calls, by the model that these name: `<name>:step<N>`. */
 export const makersOfCalls = (
   projectId: string,
   ids: string[],
@@ -90,12 +84,15 @@ export const makersOfCalls = (
     SELECT c.id, u.model FROM calls c
     CROSS JOIN LATERAL json_object_keys(CASE json_typeof(${USAGE}) WHEN 'object' THEN ${USAGE} END) u (model)
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c
-  CROSS JOIN LATERAL (
-    SELECT m.id, m.name FROM models m
-    WHERE m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '')
-      AND m.deleted_at IS NULL OFFSET 0) m
-  CROSS JOIN LATERAL (
-    SELECT k.step FROM checkpoints k
+  ${lookedUp(
+    sql`SELECT m.id, m.name FROM models m
+    WHERE m.project_id = ${projectId} AND m.name = regexp_replace(c.model, ':step[0-9]{1,9}$', '') AND m.deleted_at IS NULL`,
+    'm',
+  )}
+  ${lookedUp(
+    sql`SELECT k.step FROM checkpoints k
     WHERE k.project_id = ${projectId} AND k.model_id = m.id AND k.step = substring(c.model FROM ':step([0-9]{1,9})$')::int
-      AND m.name || ':step' || k.step = c.model OFFSET 0) k
+      AND m.name || ':step' || k.step = c.model`,
+    'k',
+  )}
   ORDER BY c.id, k.step LIMIT ${MAX_CALLS * 10}`;

@@ -19,8 +19,8 @@ import {
   jobsOfCheckpoint,
   makersOfCalls,
   MAX_CALLS,
-  modelName,
 } from './lineage.query.js';
+import { Model } from '../models/model.entity.js';
 
 type Node = LineageEdgeDto['from'];
 
@@ -78,7 +78,7 @@ export class LineageService {
       if (job.step !== null)
         checkpoints.set(`${job.model_id} ${job.step}`, { ...job, step: job.step });
     if (model_id) {
-      const [model] = await this.database.query(modelName(projectId, model_id));
+      const model = await this.database.repository(Model).findOneBy({ projectId, id: model_id });
       const asked = { model_id, model: model?.name ?? null, step: step! };
       checkpoints.set(`${model_id} ${step}`, asked);
     }

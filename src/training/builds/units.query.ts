@@ -10,6 +10,7 @@ import {
 import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
 import type { Recipe } from './recipe.js';
+import { lookedUp } from '../../platform/query/plans.js';
 
 /** A unit with more calls is left out. */
 export const MAX_UNIT_CALLS = 5000;
@@ -70,11 +71,10 @@ const IS_ROOT = {
   call: sql`strpos(c.inputs::text, '"messages"') > 0`,
 };
 
-/** Each first turn is looked up by its key: a join may read the turns of all threads for each. */
 const firstTurns = (projectId: string) => sql`(
   SELECT DISTINCT ON (c.thread_id) c.id AS first_id FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isTurn} ORDER BY c.thread_id, c.started_at, c.id) f
-  CROSS JOIN LATERAL (SELECT c.* FROM calls c WHERE c.project_id = ${projectId} AND c.id = f.first_id OFFSET 0) c`;
+  ${lookedUp(sql`SELECT c.* FROM calls c WHERE c.project_id = ${projectId} AND c.id = f.first_id`, 'c')}`;
 
 const isTrained = (
   projectId: string,

@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
-import { LOCKS, tryLock } from '../../platform/database/advisory-locks.js';
+import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { Notices } from '../../platform/database/notices.js';
 import { Schedule } from '../../platform/database/schedule.js';
@@ -54,6 +54,11 @@ import type {
 } from './trainer.dto.js';
 import { UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock } from '../preview.query.js';
+import { JOBS } from './training-job.entity.js';
+import { MODELS } from '../models/model.entity.js';
+
+/** One replica is the watchdog of training jobs. */
+const WATCHDOG = oneLock(495_555_340_655);
 
 /** A claim that met others at every job it saw looks again. */
 const CLAIM_TRIES = 10;
@@ -132,7 +137,7 @@ export class QueueService implements OnModuleInit {
   private async claimOne(job: FoundJob, by: Claim): Promise<ClaimedRow | undefined> {
     try {
       const [row] = await this.database.query(claim(job, by, this.config));
-      if (row) this.database.note(row.project_id, 'jobs');
+      if (row) this.database.note(row.project_id, JOBS);
       return row;
     } catch (error) {
       if ((error as { code?: string }).code === '23505') return undefined;
@@ -184,7 +189,7 @@ export class QueueService implements OnModuleInit {
       const fresh = newEvents(events, known);
       if (fresh.length === 0) return;
       await this.database.query(eventsInsert(job, fresh));
-      this.database.note(job.project_id, 'jobs');
+      this.database.note(job.project_id, JOBS);
     });
   }
 
@@ -204,8 +209,8 @@ export class QueueService implements OnModuleInit {
         checkpointAdd(job, { id: uuidv7(), uri, sha256, sizeBytes, metrics }),
       );
       await this.end(job, 'training_ended', {});
-      this.database.note(project_id, 'jobs');
-      this.database.note(project_id, 'models');
+      this.database.note(project_id, JOBS);
+      this.database.note(project_id, MODELS);
       return { step: job.step! };
     });
   }
@@ -268,7 +273,7 @@ export class QueueService implements OnModuleInit {
    */
   async sweep(): Promise<void> {
     await this.database.transaction(async () => {
-      const [row] = await this.database.query(tryLock(LOCKS.watchdog));
+      const [row] = await this.database.query(tryLock(WATCHDOG));
       if (!row!.is_mine) return;
       for (const kind of overdueKinds(this.config))
         for (const job of await this.database.query(overdueJobs(kind)))
@@ -280,7 +285,7 @@ export class QueueService implements OnModuleInit {
   private async settle(transition: Sql<JobRow>): Promise<JobRow[]> {
     const jobs = await this.database.query(transition);
     for (const job of jobs) {
-      this.database.note(job.project_id, 'jobs');
+      this.database.note(job.project_id, JOBS);
       if (job.status === 'queued') {
         await this.database.query(eventsHide(job));
         await this.database.query(notifyQueue());

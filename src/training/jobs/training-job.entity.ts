@@ -1,5 +1,8 @@
 import { Check, Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
+
+export const JOBS = changeKind('jobs');
 
 export const STATUSES = [
   'queued',

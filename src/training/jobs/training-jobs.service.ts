@@ -29,6 +29,7 @@ import { violationOf } from '../trajectory-rules.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { type PageQueryDto } from '../preview.dto.js';
 import { latestStep, type ModelRow } from '../preview.query.js';
+import { JOBS } from './training-job.entity.js';
 
 /** Groups that the service made: bodies without their `model_id`. */
 interface Submission {
@@ -138,7 +139,7 @@ export class TrainingJobsService {
       jobInsert(model, { id, batchId: upload.staged.id, userId, experimentalConfig: config }),
     );
     await this.database.query(notifyQueue());
-    this.database.note(projectId, 'jobs');
+    this.database.note(projectId, JOBS);
     return { id };
   }
 

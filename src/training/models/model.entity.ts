@@ -1,7 +1,10 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import { changeKind } from '../../platform/database/changes.js';
 
-/** A model under training, of a project. For the migration check only. */
+export const MODELS = changeKind('models');
+
+/** A model under training, of a project. */
 @ProjectTable('models', { rows: 'data', counted: {} })
 @Index('models_id_idx', ['id'])
 @Index('models_name_idx', ['projectId', 'name'], { unique: true, where: 'deleted_at IS NULL' })

@@ -15,9 +15,6 @@ export const modelByName = (project: string, name: string) => sql<ModelRow>`
 export const modelById = (id: string, caller: Caller) => sql<ModelRow>`
   SELECT ${MODEL} FROM models m WHERE m.id = ${id} AND m.deleted_at IS NULL AND ${isReached(sql`m.project_id`, caller)}`;
 
-export const modelDelete = (project: string, id: string) =>
-  sql`UPDATE models SET deleted_at = now() WHERE project_id = ${project} AND id = ${id}`;
-
 export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<ModelRow>`
   SELECT ${MODEL} FROM models m
   WHERE ${allOf(
@@ -58,9 +55,6 @@ export const checkpointsDelete = (project: string, model: string, steps: number[
   DELETE FROM checkpoints
   WHERE ${OF_MODEL(project, model)} AND step = ANY(${steps}::int[]) AND step < (${latestStep(project, model)})
   RETURNING step`;
-
-export const allCheckpointsDelete = (project: string, model: string) =>
-  sql`DELETE FROM checkpoints WHERE ${OF_MODEL(project, model)} RETURNING 1`;
 
 export const batchesDelete = (project: string, model: string): Sql<{ id: string }> =>
   sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert } from '../../platform/audit/audit.query.js';
+import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
@@ -16,14 +16,12 @@ import type {
   ModelsQueryDto,
 } from './models.dto.js';
 import {
-  allCheckpointsDelete,
   batchesDelete,
   checkpointsDelete,
   checkpointsPage,
   metricsMerge,
   modelById,
   modelByName,
-  modelDelete,
   modelInsert,
   modelsPage,
 } from './models.query.js';
@@ -32,6 +30,10 @@ import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelRow } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
+import { Model, MODELS } from './model.entity.js';
+
+const MODELS_DELETE = auditAction('models.delete');
+const CHECKPOINTS_DELETE = auditAction('checkpoints.delete');
 
 /** Models, their checkpoints, and what is logged against them. */
 @Injectable()
@@ -53,7 +55,7 @@ export class ModelsService {
       if (created) {
         const base = { projectId, modelId: created.id, step: 0, id: uuidv7() };
         await this.database.repository(Checkpoint).insert(base);
-        this.database.note(projectId, 'models');
+        this.database.note(projectId, MODELS);
         return modelDto(created);
       }
       const [existing] = await this.database.query(modelByName(projectId, name));
@@ -88,23 +90,29 @@ export class ModelsService {
     return this.database.long(async () => {
       await this.lock(project_id, id);
       await this.queue.cancelAllOf(project_id, id);
-      await this.database.query(modelDelete(project_id, id));
-      const checkpoints = await this.database.query(allCheckpointsDelete(project_id, id));
+      const ofProject = { projectId: project_id };
+      await this.database
+        .repository(Model)
+        .update({ ...ofProject, id }, { deletedAt: () => 'now()' });
+      const { affected } = await this.database
+        .repository(Checkpoint)
+        .delete({ ...ofProject, modelId: id });
+      const num_checkpoints = affected ?? 0;
       const batches = await this.database.query(batchesDelete(project_id, id));
       const ids = batches.map((batch) => batch.id);
       await this.uploads.forget(project_id, ids);
-      const detail = { num_checkpoints: checkpoints.length, num_batches: batches.length };
+      const detail = { num_checkpoints, num_batches: batches.length };
       await this.database.query(
         eventInsert({
-          action: 'models.delete',
+          action: MODELS_DELETE,
           by: caller,
           projectId: project_id,
           target: id,
           detail,
         }),
       );
-      this.database.note(project_id, 'models');
-      return { model_id: id, deleted_checkpoints: checkpoints.length, deleted_run: false };
+      this.database.note(project_id, MODELS);
+      return { model_id: id, deleted_checkpoints: num_checkpoints, deleted_run: false };
     }, STATEMENT_MS.bulk);
   }
 
@@ -126,10 +134,10 @@ export class ModelsService {
       const deleted = await this.database.query(checkpointsDelete(project_id, id, steps));
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {
-        this.database.note(project_id, 'models');
+        this.database.note(project_id, MODELS);
         await this.database.query(
           eventInsert({
-            action: 'checkpoints.delete',
+            action: CHECKPOINTS_DELETE,
             by: caller,
             projectId: project_id,
             target: id,
@@ -171,7 +179,7 @@ export class ModelsService {
     const [latest] = await this.database.query(metricsMerge(projectId, modelId, metrics));
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
-    this.database.note(projectId, 'models');
+    this.database.note(projectId, MODELS);
   }
 
   /** For the rest of the transaction nothing is added to the model. */

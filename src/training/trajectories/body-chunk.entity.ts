@@ -1,15 +1,12 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A piece of a body with trajectory groups, in the order of `seq`; body-chunks.ts says how it is made. */
+/** A piece of the payload of a body with trajectory groups, in the order of `seq`. */
 @ProjectTable('body_chunks', { rows: 'data', counted: null, upload: 'batch_id' })
 export class BodyChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid', { name: 'batch_id' }) batchId!: string;
   @PrimaryColumn('int') seq!: number;
-  @Column('boolean', { name: 'is_payload' }) isPayload!: boolean;
   /** A gzip member: the payload is those of all its chunks, one after the other. */
   @Column('bytea') text!: Buffer;
-  /** Gzip too; null when there are none. */
-  @Column('bytea', { nullable: true }) edits!: Buffer | null;
 }

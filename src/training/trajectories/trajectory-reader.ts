@@ -5,10 +5,10 @@ import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Utf8Check } from '../../platform/json/utf8-check.js';
 import { DEFAULTS, type Group, type Trajectory, violationOf } from '../trajectory-rules.js';
-import { BodyCutter } from './body-chunks.js';
 import { CapturedText } from './captured-text.js';
 import { DocumentOutline, type Kind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
+import { PayloadCutter } from './payload-cutter.js';
 
 /** What is stored of a trajectory for queries. */
 export interface TrajectoryRow {
@@ -24,7 +24,7 @@ export interface TrajectoryRow {
   document: string;
 }
 
-/** Members of the body that are understood beside its groups; others are kept with the body only. */
+/** Members of the body that are understood beside its groups; others are not kept. */
 const MEMBERS = ['model_id', 'split', 'experimental_config'];
 /** Of such a member, and of what a group holds beside its trajectories. */
 const MEMBER_LIMITS = { bytes: 4 * 1024 * 1024, values: Infinity };
@@ -34,26 +34,26 @@ const GROUP_DEPTH = 3;
 const EMPTY_LIST = Buffer.from('[]');
 
 /**
- * Reads the body of `log` and of a training job as it comes, in one pass: cuts it into chunks to keep, takes out the
+ * Reads the body of `log` and of a training job as it comes, in one pass: makes the payload of its groups, takes out the
  * small members, and makes a row of each trajectory when it has ended. Of a repeated key the last one counts, as in
  * `JSON.parse`. Memory is one trajectory without its logprobs, and what the caller has not taken yet.
  *
  *     state               captures     cuts    begins with                      ends with
- *     body                             frame
- *     ├─ member           member       frame                                    `members`
- *     └─ groups                        frame   repeal of all rows so far
+ *     body
+ *     ├─ member           member                                                `members`
+ *     └─ groups                                repeal of all rows so far
  *        └─ group         shell        group                                    metrics, a line of the payload
  *           └─ trajectories            group   repeal of the group's rows
  *              └─ trajectory           group                                    a row
  *                 │       trajectory
  *                 └─ logprobs          group   their key is taken out           (tokens are counted)
  *
- * `DocumentOutline` knows where the reader is, `CapturedText` keeps bytes that are to be parsed, `BodyCutter` all of them.
+ * `DocumentOutline` knows where the reader is, `CapturedText` keeps bytes that are to be parsed, `PayloadCutter` those of groups.
  */
 export class TrajectoryReader implements ScanListener {
   /** The small members, parsed, and their text. */
   readonly members = new Map<string, { value: unknown; text: string }>();
-  readonly cutter = new BodyCutter();
+  readonly cutter = new PayloadCutter();
   /** Rows that were not taken yet, and the length of their documents. */
   rows: TrajectoryRow[] = [];
   rowBytes = 0;
@@ -215,7 +215,6 @@ export class TrajectoryReader implements ScanListener {
   private cutUpTo(end: number, isGroup: boolean): void {
     const bytes = this.chunk.subarray(this.cutEnd, end);
     if (isGroup) this.cutter.addGroup(bytes);
-    else this.cutter.addFrame(bytes);
     this.cutEnd = end;
   }
 }

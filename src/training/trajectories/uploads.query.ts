@@ -1,16 +1,8 @@
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
 
-export interface StoredChunk {
-  seq: number;
-  isPayload: boolean;
-  text: Buffer;
-  edits: Buffer | null;
-}
-
-export const chunkInsert = (project: string, batch: string, chunk: StoredChunk) => sql`
-  INSERT INTO body_chunks (project_id, batch_id, seq, is_payload, text, edits)
-  VALUES (${project}, ${batch}, ${chunk.seq}, ${chunk.isPayload}, ${chunk.text}, ${chunk.edits})`;
+export const chunkInsert = (project: string, batch: string, seq: number, text: Buffer) => sql`
+  INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES (${project}, ${batch}, ${seq}, ${text})`;
 
 export function trajectoriesInsert(project: string, batch: string, rows: TrajectoryRow[]): Sql {
   const values = rows.map(
@@ -31,9 +23,6 @@ export const groupsRepeal = (project: string, batch: string, groups: number[]) =
 /** What a repeated key took back: all of them. */
 export const trajectoriesDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM trajectories WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
-
-export const payloadRepeal = (project: string, batch: string) =>
-  sql`UPDATE body_chunks SET is_payload = false WHERE project_id = ${project} AND batch_id = ${batch}`;
 
 export const chunksDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
@@ -66,4 +55,4 @@ export const payloadChunks = (project: string, batch: string, seq: number) => sq
   text: Buffer;
 }>`
   SELECT seq, text FROM body_chunks
-  WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} AND is_payload ORDER BY seq LIMIT 4`;
+  WHERE project_id = ${project} AND batch_id = ${batch} AND seq > ${seq} ORDER BY seq LIMIT 4`;

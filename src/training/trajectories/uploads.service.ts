@@ -18,7 +18,6 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
-import type { BodyChunk } from './body-chunks.js';
 import { TrajectoryReader } from './trajectory-reader.js';
 import {
   type Batch,
@@ -27,8 +26,6 @@ import {
   chunksDelete,
   groupsRepeal,
   payloadChunks,
-  payloadRepeal,
-  type StoredChunk,
   trajectoriesDelete,
   trajectoriesInsert,
 } from './uploads.query.js';
@@ -205,7 +202,6 @@ class Staging {
   private bodyBytes = 0;
   private payloadBytes = 0;
   private seq = 0;
-  private hasPayload = false;
   private storing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -234,7 +230,7 @@ class Staging {
     await this.choosePlace();
     await this.storeNext();
     await this.storing;
-    if (!this.hasPayload) await this.store({ chunks: [NO_PAYLOAD], rows: [], repealed: [] });
+    if (this.payloadBytes === 0) await this.store({ chunks: [NO_PAYLOAD], rows: [], repealed: [] });
     const { upload, reader, bodyBytes, payloadBytes } = this;
     return {
       staged: upload,
@@ -271,34 +267,25 @@ class Staging {
   }: ReturnType<TrajectoryReader['take']>): Promise<void> {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
-    const packed: StoredChunk[] = [];
+    const packed: Buffer[] = [];
     for (const chunk of chunks) packed.push(await this.pack(chunk));
     await upload.store(async () => {
       const { projectId, id } = upload;
       if (repealed.length > 0) await this.repeal(repealed);
-      for (const chunk of packed) await database.query(chunkInsert(projectId, id, chunk));
+      for (const text of packed) await database.query(chunkInsert(projectId, id, this.seq++, text));
       for (let i = 0; i < rows.length; i += MAX_ROWS)
         await database.query(trajectoriesInsert(projectId, id, rows.slice(i, i + MAX_ROWS)));
     });
   }
 
-  private async pack({ text, edits, isPayload }: BodyChunk): Promise<StoredChunk> {
+  private async pack(text: Buffer): Promise<Buffer> {
     const packed = await gzip(text, LEVEL);
-    if (isPayload) {
-      this.hasPayload = true;
-      this.payloadBytes += packed.length;
-      this.payloadHash.update(packed);
-    }
-    return {
-      seq: this.seq++,
-      isPayload,
-      text: packed,
-      edits: edits.length > 0 ? await gzip(edits, LEVEL) : null,
-    };
+    this.payloadBytes += packed.length;
+    this.payloadHash.update(packed);
+    return packed;
   }
 
   private forgetPayload(): void {
-    this.hasPayload = false;
     this.payloadBytes = 0;
     this.payloadHash = createHash('sha256');
   }
@@ -307,14 +294,14 @@ class Staging {
   private async repeal(groups: (number | null)[]): Promise<void> {
     const { projectId, id } = this.upload;
     if (groups.includes(null)) {
-      await this.database.query(payloadRepeal(projectId, id));
+      await this.database.query(chunksDelete(projectId, [id]));
       await this.database.query(trajectoriesDelete(projectId, [id]));
     } else await this.database.query(groupsRepeal(projectId, id, groups.map(Number)));
   }
 }
 
 /** Of a body without groups: a payload is at least one chunk. */
-const NO_PAYLOAD: BodyChunk = { text: Buffer.alloc(0), edits: Buffer.alloc(0), isPayload: true };
+const NO_PAYLOAD = Buffer.alloc(0);
 
 /** Date-times in the form of the wire. */
 const microseconds = (time: Date) => time.toISOString().replace('Z', '000Z');

@@ -11,7 +11,6 @@ import {
   type NewErasure,
   type Step,
 } from '../../../platform/erasing/erasings.service.js';
-import { Pace } from '../../../platform/erasing/pace.js';
 import {
   callsErase,
   callsLock,
@@ -26,8 +25,13 @@ import {
 } from './calls-erasing.query.js';
 import type { CallsPurgeDto } from '../calls.dto.js';
 import { isMatch } from '../read/calls.query.js';
-import { CallsWriter } from '../ingest/calls.writer.js';
 import { overdueCalls, overdueErase } from '../messages/call-messages.query.js';
+import { CALLS } from '../call.entity.js';
+import { FEEDBACK } from '../../feedback/feedback.entity.js';
+import { auditAction } from '../../../platform/audit/audit.query.js';
+import { MadeOfCalls } from './made-of-calls.service.js';
+
+const CALLS_PURGE = auditAction('calls.purge');
 
 export type { Candidate };
 
@@ -47,11 +51,9 @@ export class CallsErasingService {
   constructor(
     private readonly database: Database,
     private readonly erasings: ErasingsService,
-    writer: CallsWriter,
-    pace: Pace,
+    private readonly made: MadeOfCalls,
   ) {
     erasings.register(KIND, (erasing) => this.step(erasing));
-    pace.yieldTo(() => writer.waitingRows);
   }
 
   /** Stores which calls to erase; returns the id of the erasing. */
@@ -63,7 +65,7 @@ export class CallsErasingService {
       projectId,
       kind: KIND,
       request,
-      event: { action: 'calls.purge', detail: toldOf(body) },
+      event: { action: CALLS_PURGE, detail: toldOf(body) },
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.long(async () => {
@@ -110,8 +112,8 @@ export class CallsErasingService {
     if (ids.length === 0) return { after: next, payloads: 0 };
     await this.database.query(callsLock(projectId, ids));
     const erased = await this.database.query(payloadsErase(projectId, ids));
-    this.database.note(projectId, 'calls');
-    await this.erasings.forget(projectId, ids);
+    this.database.note(projectId, CALLS);
+    await this.made.forget(projectId, ids);
     return { after: next, payloads: erased.length };
   }
 
@@ -156,13 +158,13 @@ export class CallsErasingService {
     ids: string[],
   ): Promise<{ isWhole: boolean; counts: Counts }> {
     await this.database.query(callsLock(projectId, ids));
-    this.database.note(projectId, 'calls');
-    this.database.note(projectId, 'feedback');
+    this.database.note(projectId, CALLS);
+    this.database.note(projectId, FEEDBACK);
     const refs = refsOf(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;
-    await this.erasings.forget(projectId, ids);
+    await this.made.forget(projectId, ids);
     return { isWhole: true, counts: { calls, feedback } };
   }
 }

@@ -1,7 +1,7 @@
 import { Check, Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
-/** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. For the migration check only. */
+/** A path of the calls of a project that is wanted as an index. Whether it is there yet is known to PostgreSQL. */
 @ProjectTable('call_indexes', { rows: 'data', counted: null })
 @Check('call_indexes_kind_check', `kind IN ('text', 'number', 'substring')`)
 export class CallIndex {

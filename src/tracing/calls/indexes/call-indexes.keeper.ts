@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isConnectionError, toApiError } from '../../../platform/errors.js';
 import { logger } from '../../../platform/process/logger.js';
-import { LOCKS, trySessionLock } from '../../../platform/database/advisory-locks.js';
+import { oneLock, trySessionLock } from '../../../platform/database/advisory-locks.js';
 import { type Aside, Database } from '../../../platform/database/database.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import {
@@ -11,6 +11,9 @@ import {
   indexFailed,
   type WantedIndex,
 } from './call-indexes.query.js';
+
+/** One replica makes and drops indexes on fields. */
+const KEEPER = oneLock(156_888_772);
 
 const LOOK_EVERY_MS = 30_000;
 /** PostgreSQL trusts the owner of a database with it. */
@@ -43,7 +46,7 @@ export class CallIndexesKeeper {
 
   private async settle({ query, run }: Aside): Promise<void> {
     // A transaction that waits for the lock would hold up the index.
-    const [row] = await query(trySessionLock(LOCKS.callIndexesKeeper));
+    const [row] = await query(trySessionLock(KEEPER));
     if (!row!.is_mine) return;
     await run('SET statement_timeout = 0');
     await run('SET lock_timeout = 0');

@@ -119,9 +119,6 @@ export const indexInsert = ({ project_id, name, field, kind }: WantedIndex) => s
   INSERT INTO call_indexes (project_id, name, field, kind) VALUES (${project_id}, ${name}, ${field}, ${kind})
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL`;
 
-export const indexDelete = ({ project_id, name }: WantedIndex) =>
-  sql`DELETE FROM call_indexes WHERE project_id = ${project_id} AND name = ${name} RETURNING 1`;
-
 /** The next index that is not as it is wanted: missing, left behind half made, or not wanted any more. */
 export interface Difference {
   /** Whether PostgreSQL has it; when nothing is wanted, it is dropped. */

@@ -1,19 +1,25 @@
 import { Injectable } from '@nestjs/common';
-import { eventInsert } from '../../../platform/audit/audit.query.js';
+import { type Action, auditAction, eventInsert } from '../../../platform/audit/audit.query.js';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
-import { lock, LOCKS } from '../../../platform/database/advisory-locks.js';
+import { lock, oneLock } from '../../../platform/database/advisory-locks.js';
 import { Database } from '../../../platform/database/database.js';
 import type { CallIndexDto, CallIndexStateDto } from './call-indexes.dto.js';
 import { CallIndexesKeeper } from './call-indexes.keeper.js';
 import {
   countsQuery,
-  indexDelete,
   indexesQuery,
   indexInsert,
   type Counts,
   wantedIndex,
 } from './call-indexes.query.js';
+import { CallIndex } from './call-index.entity.js';
+
+/** The number of indexes on fields, while one is added. */
+const COUNTED = oneLock(1_670_489_068);
+
+const INDEX_CREATE = auditAction('index.create');
+const INDEX_DELETE = auditAction('index.delete');
 
 /** Each costs every write of its project about a tenth, and every statement over calls a look at its condition (docs/adr/0016-indexes-on-fields.md). */
 export const MAX_OF_PROJECT = 5;
@@ -43,12 +49,12 @@ export class CallIndexesService {
   /** The index: it is made in the background, or exists already. */
   async create({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<CallIndexStateDto> {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
-    const index = await this.database.alone(lock(LOCKS.callIndexes), async () => {
+    const index = await this.database.alone(lock(COUNTED), async () => {
       await by.assertValid();
       const [counts] = await this.database.query(countsQuery(wanted));
       assertRoom(counts!);
       await this.database.query(indexInsert(wanted));
-      await this.tell('index.create', wanted, by);
+      await this.tell(INDEX_CREATE, wanted, by);
       const [state] = await this.database.query(indexesQuery(project_id, wanted.name));
       return state!;
     });
@@ -64,15 +70,16 @@ export class CallIndexesService {
   async delete({ project_id, field, kind }: CallIndexDto, by: Caller): Promise<void> {
     const wanted = wantedIndex(project_id, field, kind ?? 'text');
     await this.database.transaction(async () => {
-      const [gone] = await this.database.query(indexDelete(wanted));
-      if (!gone) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
-      await this.tell('index.delete', wanted, by);
+      const key = { projectId: project_id, name: wanted.name };
+      const { affected } = await this.database.repository(CallIndex).delete(key);
+      if (!affected) throw new ApiError('not_found', `there is no index of this kind on ${field}`);
+      await this.tell(INDEX_DELETE, wanted, by);
     });
     this.keeper.look();
   }
 
   private async tell(
-    action: 'index.create' | 'index.delete',
+    action: Action,
     { project_id, field, kind }: ReturnType<typeof wantedIndex>,
     by: Caller,
   ): Promise<void> {

@@ -1,6 +1,11 @@
 import { Body, Controller, Param, UseGuards } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
-import { BasicAuth, NoProjectField, Operation } from '../../../platform/auth/access.js';
+import {
+  BasicAuth,
+  NoProjectField,
+  Operation,
+  ShortWrites,
+} from '../../../platform/auth/access.js';
 import { Idempotency, IdempotentItself } from '../../../platform/auth/idempotency.js';
 import { ApiEmptyResponse } from '../../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../../platform/http/context.js';
@@ -18,6 +23,7 @@ import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
 @ApiParam({ name: 'entity', example: 'acme' })
 @ApiParam({ name: 'project', example: 'demo' })
 @UseGuards(ProjectPathGuard)
+@ShortWrites()
 @BasicAuth() // decorators apply from the last one up, so its guards run first
 @Controller('v2/:entity/:project')
 export class CallsV2Controller {

@@ -5,6 +5,8 @@ import { isRowError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
+import { CALLS } from '../call.entity.js';
+import { Pace } from '../../../platform/erasing/pace.js';
 
 /** The start, the end, or both of one call. */
 export interface CallWrite {
@@ -29,7 +31,11 @@ export class CallsWriter implements OnApplicationShutdown {
     (error) => isRowError(error) || isTimeout(error), // of many, one may wait for a lock
   );
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    pace: Pace,
+  ) {
+    pace.yieldTo(() => this.waitingRows);
     showNumber(
       'skein_calls_waiting',
       'Starts and ends of calls that wait for the database.',
@@ -93,7 +99,7 @@ export class CallsWriter implements OnApplicationShutdown {
     const rows = await this.database.query(
       upsertQuery(writes.length === 1 ? writes : [...mergedByCall(writes).values()]),
     );
-    for (const { projectId } of writes) this.database.note(projectId, 'calls');
+    for (const { projectId } of writes) this.database.note(projectId, CALLS);
     if (rows.length === 0) return; // every start named its trace
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
     for (const write of writes) write.traceId = traceIds.get(keyOf(write));

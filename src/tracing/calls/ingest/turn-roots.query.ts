@@ -1,4 +1,5 @@
 import { sql, type Sql } from '../../../platform/query/sql.js';
+import { lookedUp } from '../../../platform/query/plans.js';
 
 /**
  * Which of the traces have a span below the root that names a thread. Most requests find none, and an UPDATE costs its triggers
@@ -23,14 +24,17 @@ const IS_OPEN_ROOT = sql`num_nulls(c.parent_id, c.thread_id) = 2 AND c.otel_dump
 export const turnRootsQuery = (projectId: string, traceIds: readonly string[]) => sql`
   WITH threads AS (
     SELECT DISTINCT ON (c.trace_id) c.trace_id, c.thread_id
-    FROM unnest(${traceIds}::text[]) t (trace_id) CROSS JOIN LATERAL (
-      SELECT trace_id, thread_id, started_at, id FROM calls
-      WHERE project_id = ${projectId} AND trace_id = t.trace_id
-        AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL OFFSET 0) c
+    FROM unnest(${traceIds}::text[]) t (trace_id) ${lookedUp(
+      sql`SELECT trace_id, thread_id, started_at, id FROM calls
+      WHERE project_id = ${projectId} AND trace_id = t.trace_id AND num_nulls(parent_id, thread_id) = 0 AND deleted_at IS NULL`,
+      'c',
+    )}
     ORDER BY c.trace_id, c.started_at, c.id),
   found AS MATERIALIZED (
-    SELECT c.id, t.thread_id FROM threads t CROSS JOIN LATERAL (
-      SELECT id FROM calls c WHERE project_id = ${projectId} AND trace_id = t.trace_id AND ${IS_OPEN_ROOT} OFFSET 0) c
+    SELECT c.id, t.thread_id FROM threads t ${lookedUp(
+      sql`SELECT id FROM calls c WHERE project_id = ${projectId} AND trace_id = t.trace_id AND ${IS_OPEN_ROOT}`,
+      'c',
+    )}
     ORDER BY c.id COLLATE "C"),
   roots AS MATERIALIZED (
     SELECT c.id, f.thread_id FROM found f CROSS JOIN LATERAL (

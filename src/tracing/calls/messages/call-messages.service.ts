@@ -13,6 +13,7 @@ import {
   messagesUpsert,
   refusedQuery,
 } from './call-messages.query.js';
+import { CALLS } from '../call.entity.js';
 
 export type { CallMessages };
 
@@ -98,7 +99,7 @@ export class CallMessagesService implements OnApplicationShutdown {
       const key = callKey(project_id, id);
       left.get(key)!.isAwaited = is_awaited;
       left.delete(key);
-      this.database.note(project_id, 'calls');
+      this.database.note(project_id, CALLS);
     }
     const [some] = left.values();
     if (!some) return;

@@ -10,7 +10,6 @@ import {
   nameBytes,
   type Operand,
   orderBy,
-  pageLimit,
   resolve,
   unknownField,
   wireTime,
@@ -34,6 +33,13 @@ import type {
   CallsStatsDto,
 } from '../calls.dto.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
+import {
+  computedOnce,
+  lookedUp,
+  nearOrAll,
+  pageLimit,
+  unseen,
+} from '../../../platform/query/plans.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
@@ -241,22 +247,14 @@ function foundCalls(request: CallsQueryDto): Sql {
   const next = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND ${isBehind}
     ${ordered} ${pageLimit(NEAR)}`;
   const upTo = sql`${ordered} ${pageLimit(rows)}`;
-  return sql`
-    WITH near AS MATERIALIZED (SELECT c.* FROM (${next}) c WHERE ${match} ${upTo})
-    SELECT c.* FROM (
-      SELECT c.* FROM near c WHERE (SELECT count(*) FROM near) = ${rows}::bigint
-      UNION ALL
-      SELECT c.* FROM (${calls} AND ${isBehind} ${upTo}) c WHERE (SELECT count(*) FROM near) < ${rows}::bigint) c
-    ${page} ${skipped}`;
+  const near = sql`SELECT c.* FROM (${next}) c WHERE ${match} ${upTo}`;
+  return sql`${nearOrAll(near, sql`${calls} AND ${isBehind} ${upTo}`, rows)} ${page} ${skipped}`;
 }
 
 /** How many calls are looked at in order before all of the project are asked; some 3 ms. */
 const NEAR = 2000;
 
-/**
- * Whether a page may be full of calls next to where it begins, or of few in the whole project, and only statistics of columns
- * could tell which: PostgreSQL has none after a bulk load (docs/adr/0018-lists-of-calls.md). So both are tried.
- */
+/** Whether a page may be full of calls next to where it begins, or of few in the whole project. */
 function isNearby({ filter, query, sort_by }: CallsQueryDto): boolean {
   const isByStart =
     !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
@@ -349,7 +347,7 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
  */
 const holdsRef = (document: Sql, refs: readonly string[] | null | undefined) =>
   refs?.length
-    ? sql`EXISTS (SELECT FROM (SELECT ${document}::text AS text OFFSET 0) d
+    ? sql`EXISTS (SELECT FROM ${computedOnce(sql`SELECT ${document}::text AS text`, 'd')}
         CROSS JOIN LATERAL (SELECT FROM unnest(${refs.map((ref) => JSON.stringify(ref))}::text[]) r (ref)
           WHERE strpos(d.text, r.ref) > 0 LIMIT 1) found)`
     : null;
@@ -380,9 +378,11 @@ export const familyOf = (ids: readonly string[], isCounted: Sql) => sql`
   RECURSIVE family AS (
     SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
     UNION
-    SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (
-      SELECT c.id, c.trace_id FROM calls c
-      WHERE ${isCounted} AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) child
+    SELECT child.id, child.trace_id FROM family f ${lookedUp(
+      sql`SELECT c.id, c.trace_id FROM calls c
+      WHERE ${isCounted} AND c.parent_id = f.id AND ${unseen(sql`c.trace_id = f.trace_id`)}`,
+      'child',
+    )}
   )`;
 
 /**

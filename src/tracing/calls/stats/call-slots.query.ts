@@ -1,4 +1,4 @@
-import { LOCKS } from '../../../platform/database/advisory-locks.js';
+import { projectLock } from '../../../platform/database/advisory-locks.js';
 import type { Marked } from '../../../platform/database/marks-refresher.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
@@ -18,7 +18,7 @@ export const TIERS = [128_001, 200_000, 200_001, 272_000, 272_001, 512_001];
 /** A slot costs its calls, some 100 here. */
 export const MARKED_SLOTS: Marked = {
   marks: sql`call_slot_marks`,
-  lock: LOCKS.callSlots,
+  lock: projectLock(0x736c6f74),
   atOnce: 500,
   what: 'statistics of calls',
 };

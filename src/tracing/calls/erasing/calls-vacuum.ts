@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { ask } from '../process/primary.js';
-import { Database } from '../database/database.js';
-import { Schedule } from '../database/schedule.js';
-import type { Counts } from './erasings.query.js';
+import { Database } from '../../../platform/database/database.js';
+import { Schedule } from '../../../platform/database/schedule.js';
+import type { Counts } from '../../../platform/erasing/erasings.query.js';
+import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
+import { ask } from '../../../platform/process/primary.js';
 
 /** Fewer erased calls leave too little room for a VACUUM of their own. */
 const MIN_CALLS = 10_000;
@@ -38,11 +39,13 @@ export class CallsVacuum {
   constructor(
     private readonly database: Database,
     private readonly schedule: Schedule,
+    erasings: ErasingsService,
   ) {
+    erasings.onErased((counts) => this.noteErased(counts));
     schedule.every(LOOK_EVERY_MS, 'vacuum of calls', () => this.look());
   }
 
-  noteErased(counts: Counts): void {
+  private noteErased(counts: Counts): void {
     this.calls += counts['calls'] ?? 0;
     for (const rows of Object.values(counts)) this.erased += rows;
   }

@@ -1,0 +1,50 @@
+import { ByteBuffer } from '../../platform/json/byte-buffer.js';
+
+/** A chunk is cut when its text reaches this size. */
+const CHUNK_BYTES = 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const BLANK = 0x20;
+
+/**
+ * Makes the payload of a body as it comes, in chunks: what a trainer reads is JSONL, the groups as they were sent, each
+ * on a line of its own. Memory is one chunk and what was not taken yet.
+ */
+export class PayloadCutter {
+  chunks: Buffer[] = [];
+  private readonly text = new ByteBuffer();
+
+  /** Bytes of a group. */
+  addGroup(bytes: Uint8Array): void {
+    for (let i = 0; i < bytes.length; i += CHUNK_BYTES) {
+      const start = this.text.length;
+      this.text.append(bytes.subarray(i, i + CHUNK_BYTES));
+      this.blankLineBreaks(start);
+      if (this.text.length >= CHUNK_BYTES) this.cut();
+    }
+  }
+
+  /** After the last byte of a group. */
+  endLine(): void {
+    this.text.append(Uint8Array.of(LINE_FEED));
+  }
+
+  /** What is left becomes a chunk. */
+  cut(): void {
+    if (this.text.length > 0) this.chunks.push(this.text.take());
+  }
+
+  /** The groups so far do not count. Chunks that were taken already are the taker's to delete. */
+  repeal(): void {
+    this.text.clear();
+    this.chunks = [];
+  }
+
+  /** In a group a raw line break stands between tokens only, where a blank says the same. */
+  private blankLineBreaks(start: number): void {
+    const { bytes } = this.text;
+    for (let at = start; at < bytes.length; at++)
+      if (bytes[at] === LINE_FEED || bytes[at] === CARRIAGE_RETURN) bytes[at] = BLANK;
+  }
+}

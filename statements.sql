@@ -1,0 +1,2138 @@
+-- What operations and background tasks ask of the database, written by `npm run generate:statements`: nothing reads it but people.
+
+DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
+
+DELETE FROM "call_indexes" WHERE ("project_id" = $1 AND "name" = $2);
+
+DELETE FROM "checkpoints" WHERE ("project_id" = $1 AND "model_id" = $2);
+
+DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);
+
+DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
+
+DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
+
+DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
+
+DELETE FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) RETURNING 1;
+
+DELETE FROM checkpoints
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND step < (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
+  RETURNING step;
+
+DELETE FROM console_sessions WHERE expires_at < now();
+
+DELETE FROM costs p WHERE p.project_id = $1 AND (p.llm_id = $2::text);
+
+DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';
+
+DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
+
+DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
+
+DELETE FROM object_aliases
+  WHERE project_id = $1 AND object_id = $2 AND alias = ANY($3::text[]);
+
+DELETE FROM object_tags
+  WHERE project_id = $1 AND object_id = $2 AND version_index = $3 AND tag = ANY($4::text[]);
+
+DELETE FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
+
+DELETE FROM projects WHERE project_id = $1 AND row_count = 0 AND bytes = 0;
+
+DELETE FROM threads WHERE project_id = $1 AND thread_id IN (SELECT unnest($2::text[]));
+
+DELETE FROM trajectories WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
+
+DELETE FROM trajectory_batches WHERE project_id = $1 AND model_id = $2 RETURNING id;
+
+DELETE FROM uploads WHERE project_id = $1 AND id = $2 RETURNING 1;
+
+DELETE FROM uploads WHERE project_id = $1 RETURNING 1;
+
+INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT) RETURNING "created_at";
+
+INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "uri", "sha256", "size_bytes", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
+
+INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
+  VALUES ($1, $2, $3, $4, $5, $6,
+  $7::text[], $8::json) ON CONFLICT DO NOTHING;
+
+INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
+  VALUES ($1, $2, $3, $4, $5, $6,
+  $7::text[], $8::json);
+
+INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4);
+
+INSERT INTO build_chunks (project_id, build_id, seq, split, text)
+  VALUES ($1, $2, $3, $4, $5);
+
+INSERT INTO build_inputs (project_id, build_id, kind, id, sha256)
+  SELECT $1, $2::uuid, i.* FROM unnest($3::text[],
+  $4::text[], $5::text[]) i
+  ON CONFLICT DO NOTHING;
+
+INSERT INTO build_jobs (project_id, build_id, job_id, log_batch_id)
+  VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING;
+
+INSERT INTO build_units (project_id, build_id, group_index, trajectory_index, split, unit_id, call_id, reward)
+  SELECT $1, $2::uuid, $3::int, u.place - 1, $4, u.unit_id, u.call_id, u.reward
+  FROM unnest($5::text[],
+  $6::text[],
+  $7::float8[])
+  WITH ORDINALITY u (unit_id, call_id, reward, place);
+
+INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, builder_version, as_of, digest,
+  manifest_digest, num_chunks, counts, lints, facts, user_id)
+  VALUES ($1, $2, $3, $4, $5::json,
+  $6, $7, $8::timestamptz, $9, $10,
+  $11, $12::json, $13::json, $14::json, $15);
+
+INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (project_id, name) DO UPDATE SET error = NULL;
+
+INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
+  latency_sum, latency_min, latency_max, latencies, bytes)
+  SELECT $1, s.slot, t.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+  SELECT count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
+  sum((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_sum, min((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_min, max((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_max, string_agg(int8send((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint), ''::bytea ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latencies,
+  coalesce(sum(coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_column_size(c.output), 0)
+  + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
+  + coalesce(pg_column_size(c.otel_dump), 0)), 0) AS bytes FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes') t
+  WHERE t.call_count > 0 RETURNING bytes::text;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, "attributes", "inputs", "otel_dump", "summary", "output")
+  SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
+  trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, "attributes", "inputs", "otel_dump", "summary", "output"
+  FROM unnest(
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],
+  $22::json[], $23::json[], $24::json[], $25::json[], $26::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output")
+  ORDER BY project_id COLLATE "C", id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque RETURNING project_id, id, trace_id;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, "attributes", "inputs", "otel_dump", "summary", "output")
+  SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
+  trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, "attributes", "inputs", "otel_dump", "summary", "output"
+  FROM unnest(
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],
+  $22::json[], $23::json[], $24::json[], $25::json[], $26::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output")
+  ORDER BY project_id COLLATE "C", id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (project_id, id, display_name) VALUES ($1, $2, $3)
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END;
+
+INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at)
+  SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now()
+  FROM
+  unnest($1::text[], $2::text[],
+  $3::text[], $4::text[],
+  $5::text[]) AS w (project_id, id, started_at, is_opaque, logged)
+  ORDER BY project_id COLLATE "C", id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  started_at = coalesce(c.started_at, excluded.started_at), is_opaque = c.is_opaque OR excluded.is_opaque,
+  logged = skein_logged(c.logged, excluded.logged, 2000, 4194304), logged_at = CASE WHEN c.op_name IS NULL THEN excluded.logged_at ELSE c.logged_at END,
+  own_inputs = CASE WHEN c.logged IS NULL THEN c.inputs ELSE c.own_inputs END, own_output = CASE WHEN c.logged IS NULL THEN c.output ELSE c.own_output END,
+  inputs = CASE WHEN c.op_name IS NOT NULL THEN skein_with_logged(CASE WHEN c.logged IS NULL THEN c.inputs ELSE c.own_inputs END, skein_logged(c.logged, excluded.logged, 2000, 4194304), c.trace_id, 'inputs') END, output = CASE WHEN c.op_name IS NOT NULL THEN skein_with_logged(CASE WHEN c.logged IS NULL THEN c.output ELSE c.own_output END, skein_logged(c.logged, excluded.logged, 2000, 4194304), c.trace_id, 'output') END
+  WHERE c.logged IS NULL OR jsonb_array_length(skein_logged(c.logged, excluded.logged, 2000, 4194304)) > jsonb_array_length(c.logged)
+  RETURNING c.project_id, c.id, c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL AS is_awaited;
+
+INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes)
+  VALUES ($1, $2, $3, $4, $5::jsonb,
+  $6, $7, $8);
+
+INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_token_cost, completion_token_cost,
+  cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit)
+  SELECT $1, id, llm_id, coalesce(effective_date, now()), coalesce(provider_id, 'default'), prompt, completion,
+  cache_read, cache_creation, coalesce(prompt_unit, 'USD'), coalesce(completion_unit, 'USD')
+  FROM unnest($2::text[], $3::text[], $4::timestamptz[],
+  $5::text[], $6::numeric[], $7::numeric[],
+  $8::numeric[], $9::numeric[],
+  $10::text[], $11::text[])
+  AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
+
+INSERT INTO erasings (project_id, id, kind, request, targets, key_id, user_name)
+  VALUES ($1, $2, $3, $4::json,
+  $5::text[], $6, $7);
+
+INSERT INTO models AS m (project_id, id, name, base_model, user_id)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING m.project_id, m.id, m.name, m.base_model;
+
+INSERT INTO object_aliases (project_id, object_id, alias, version_index)
+  SELECT DISTINCT $1, $2, t.alias, $3::int FROM unnest($4::text[]) AS t (alias)
+  ON CONFLICT (project_id, object_id, alias) DO UPDATE SET version_index = excluded.version_index;
+
+INSERT INTO object_tags (project_id, object_id, version_index, tag)
+  SELECT DISTINCT $1, $2, $3::int, t.tag FROM unnest($4::text[]) AS t (tag)
+  ON CONFLICT DO NOTHING;
+
+INSERT INTO object_versions AS v (project_id, object_id, version_index, digest, created_at, is_latest, kind,
+  base_object_class, leaf_object_class, user_id, size_bytes, val)
+  SELECT $1, $2,
+  coalesce((SELECT max(v.version_index) FROM object_versions v WHERE v.project_id = $3 AND v.object_id = $4) + 1, 0),
+  $5, statement_timestamp(), true, $6, $7,
+  $8, $9, $10::int, $11::json
+  ON CONFLICT (project_id, object_id, digest) WHERE deleted_at IS NULL DO UPDATE SET is_latest = true
+  RETURNING v.version_index;
+
+INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
+  VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5::timestamptz);
+
+INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activity)
+  VALUES ($1, $2::bigint, $3::bigint, $4::bigint, $5::timestamptz)
+  ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
+  call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
+  last_activity = greatest(p.last_activity, excluded.last_activity);
+
+INSERT INTO retention_policies (project_id, calls_days, payload_days)
+  VALUES ($1, $2, $3)
+  ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
+  payload_cursor = NULL, walk_started_at = excluded.walk_started_at;
+
+INSERT INTO table_rows (project_id, digest, is_opaque, val)
+  SELECT $1, r.digest, r.is_opaque, r.val::json
+  FROM unnest($2::text[], $3::boolean[],
+  $4::text[]) AS r(digest, is_opaque, val)
+  ON CONFLICT DO NOTHING;
+
+INSERT INTO tables (project_id, digest, row_digests) VALUES ($1, $2, $3)
+  ON CONFLICT DO NOTHING;
+
+INSERT INTO threads AS t (project_id, thread_id, turn_count, start_time, last_updated, first_turn_id, last_turn_id,
+  p50_turn_duration_ms, p99_turn_duration_ms)
+  SELECT $1, fresh.* FROM (
+  SELECT m.*, s.* FROM (SELECT thread_id FROM unnest($2::text[]) AS m (thread_id)) m CROSS JOIN LATERAL (
+  SELECT count(*)::int AS turn_count, min(c.started_at) AS start_time, max(coalesce(c.ended_at, c.started_at)) AS last_updated,
+  (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
+  (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) fresh
+  WHERE turn_count > 0
+  ON CONFLICT (project_id, thread_id) DO UPDATE SET turn_count = excluded.turn_count, start_time = excluded.start_time,
+  last_updated = excluded.last_updated, first_turn_id = excluded.first_turn_id, last_turn_id = excluded.last_turn_id,
+  p50_turn_duration_ms = excluded.p50_turn_duration_ms, p99_turn_duration_ms = excluded.p99_turn_duration_ms
+  RETURNING thread_id;
+
+INSERT INTO training_job_events (project_id, job_id, seq, id, type, data, attempt, trainer_seq)
+  SELECT $1::text, $2::uuid,
+  n + (SELECT coalesce(max(seq), 0) FROM training_job_events WHERE project_id = $3 AND job_id = $4),
+  event_id, type, data, $5::int, trainer_seq
+  FROM (VALUES ($6::int, $7::uuid, $8::text, $9::json, $10::bigint)) AS e (n, event_id, type, data, trainer_seq);
+
+INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
+  VALUES ($1, $2, $3, $4, $5, $6::json);
+
+INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
+  reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
+  $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json);
+
+INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, num_groups, num_trajectories,
+  body_bytes, body_sha256, payload_bytes, payload_sha256)
+  VALUES ($1, $2, $3, $4, $5, $6,
+  $7, $8, $9, $10, $11,
+  $12);
+
+INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
+
+SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" ORDER BY "ApiKey"."id" ASC;
+
+SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
+
+SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
+
+SELECT (
+  SELECT row_to_json(o)::text FROM (
+  SELECT r.digest, r.val, p.n AS original_index FROM table_rows r
+  WHERE r.project_id = $1 AND r.digest = p.digest) o) FROM (
+  SELECT p.n, convert_from(substring(p.row_digests FROM p.n * $2::int + 1 FOR $3::int), 'UTF8') AS digest
+  FROM (
+  SELECT t.row_digests, generate_series($4::bigint, least($5::bigint, octet_length(t.row_digests) / $6::int) - 1)::int AS n
+  FROM tables t WHERE t.project_id = $7 AND t.digest = $8) p) p; -- a list
+
+SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.user_id AS "svc_user_id") t) AS json FROM (
+  SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
+  LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+
+SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
+  LIMIT 1;
+
+SELECT ARRAY[t."api_key_id"::text, t."key"::text]::text[] AS key FROM "idempotency_keys" t WHERE t.project_id = $1
+  ORDER BY t."api_key_id" DESC, t."key" DESC LIMIT 1;
+
+SELECT ARRAY[t."batch_id"::text, t."seq"::text]::text[] AS key FROM "body_chunks" t WHERE t.project_id = $1
+  ORDER BY t."batch_id" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."build_id"::text, t."group_index"::text, t."trajectory_index"::text]::text[] AS key FROM "build_units" t WHERE t.project_id = $1
+  ORDER BY t."build_id" DESC, t."group_index" DESC, t."trajectory_index" DESC LIMIT 1;
+
+SELECT ARRAY[t."build_id"::text, t."job_id"::text]::text[] AS key FROM "build_jobs" t WHERE t.project_id = $1
+  ORDER BY t."build_id" DESC, t."job_id" DESC LIMIT 1;
+
+SELECT ARRAY[t."build_id"::text, t."kind"::text, t."id"::text]::text[] AS key FROM "build_inputs" t WHERE t.project_id = $1
+  ORDER BY t."build_id" DESC, t."kind" DESC, t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."build_id"::text, t."seq"::text]::text[] AS key FROM "build_chunks" t WHERE t.project_id = $1
+  ORDER BY t."build_id" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."digest"::text]::text[] AS key FROM "files" t WHERE t.project_id = $1
+  ORDER BY t."digest" DESC LIMIT 1;
+
+SELECT ARRAY[t."digest"::text]::text[] AS key FROM "table_rows" t WHERE t.project_id = $1
+  ORDER BY t."digest" DESC LIMIT 1;
+
+SELECT ARRAY[t."digest"::text]::text[] AS key FROM "tables" t WHERE t.project_id = $1
+  ORDER BY t."digest" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "builds" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "calls" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "costs" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "feedback" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "models" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "training_jobs" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectories" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectory_batches" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS key FROM "training_job_events" t WHERE t.project_id = $1
+  ORDER BY t."job_id" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS key FROM "checkpoints" t WHERE t.project_id = $1
+  ORDER BY t."model_id" DESC, t."step" DESC LIMIT 1;
+
+SELECT ARRAY[t."name"::text]::text[] AS key FROM "call_indexes" t WHERE t.project_id = $1
+  ORDER BY t."name" DESC LIMIT 1;
+
+SELECT ARRAY[t."object_id"::text, t."alias"::text]::text[] AS key FROM "object_aliases" t WHERE t.project_id = $1
+  ORDER BY t."object_id" DESC, t."alias" DESC LIMIT 1;
+
+SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS key FROM "object_tags" t WHERE t.project_id = $1
+  ORDER BY t."object_id" DESC, t."version_index" DESC, t."tag" DESC LIMIT 1;
+
+SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS key FROM "object_versions" t WHERE t.project_id = $1
+  ORDER BY t."object_id" DESC, t."version_index" DESC LIMIT 1;
+
+SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS key FROM "file_chunks" t WHERE t.project_id = $1
+  ORDER BY t."upload_id" DESC, t."chunk_index" DESC LIMIT 1;
+
+SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::float8 END AS seq, type
+  FROM training_job_events
+  WHERE project_id = $2 AND job_id = $3
+  AND (type = 'training_started' OR (attempt = $4 AND trainer_seq = ANY($5::bigint[])));
+
+SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
+  WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.digest = $4;
+
+SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlias"."project_id" = $1) AND ("ObjectAlias"."object_id" = $2));
+
+SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
+
+SELECT DISTINCT to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM costs p
+  WHERE p.project_id = $1 AND p.effective_date > $2::timestamptz AND p.effective_date < $3::timestamptz
+  ORDER BY 1 LIMIT $4::bigint;
+
+SELECT DISTINCT v.digest FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
+  AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
+  AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
+
+SELECT FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2 AND v.is_latest;
+
+SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
+  FROM training_jobs j
+  LEFT JOIN build_jobs bj ON bj.project_id = $1 AND bj.job_id = j.id
+  LEFT JOIN models m ON m.project_id = $2 AND m.id = j.model_id
+  WHERE j.project_id = $3 AND j.id = ANY(ARRAY(SELECT job_id FROM build_jobs
+  WHERE project_id = $4 AND build_id = ANY($5::uuid[]))) ORDER BY j.id, bj.build_id LIMIT $6;
+
+SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::float8, (max("n0"))::float8]::float8[] AS "m0"
+  FROM (SELECT *, (SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM (SELECT skein_number("t0") AS n OFFSET 0) "x") AS "n0" FROM (
+  SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
+  FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) "t" OFFSET 0) "v"
+  GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
+
+SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
+  ORDER BY c.started_at, c.id LIMIT 1;
+
+SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text) > 200
+  THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
+  WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
+
+SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.exception, c.usage,
+  CASE WHEN c.bytes <= $1::bigint THEN c.attributes::text END AS attributes,
+  CASE WHEN c.bytes <= $2::bigint THEN c.inputs::text END AS inputs, CASE WHEN c.bytes <= $3::bigint THEN c.output::text END AS output
+  FROM (SELECT c.*, coalesce(octet_length(c.attributes::text), 0) + coalesce(octet_length(c.inputs::text), 0)
+  + coalesce(octet_length(c.output::text), 0) AS bytes, (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text AS usage
+  FROM calls c WHERE c.project_id = $5 AND c.id IN (SELECT unnest($6::text[]))) c;
+
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
+  CASE WHEN starts_with(c.op_name, $4::text) AND split_part(c.op_name, '/', $5::int) <> '' AND split_part(c.op_name, '/', $6::int) <> ''
+  AND split_part(c.op_name, '/', $7::int) = 'op' AND strpos(split_part(c.op_name, '/', $8::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $9::int), ':', 1) END,
+  c.op_name), (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
+  LATERAL (
+  SELECT m.llm_id, min(m.place) AS place
+  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
+  WITH ORDINALITY AS m (llm_id, place)
+  GROUP BY m.llm_id
+  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
+  THEN lpad(m.llm_id, 10, '0') END, place
+  LIMIT 1000) AS model), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), skein_counts_gross(c.attributes, c.is_opaque)::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $12) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
+  CASE WHEN starts_with(c.op_name, $4::text) AND split_part(c.op_name, '/', $5::int) <> '' AND split_part(c.op_name, '/', $6::int) <> ''
+  AND split_part(c.op_name, '/', $7::int) = 'op' AND strpos(split_part(c.op_name, '/', $8::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $9::int), ':', 1) END,
+  c.op_name), (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
+  LATERAL (
+  SELECT m.llm_id, min(m.place) AS place
+  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
+  WITH ORDINALITY AS m (llm_id, place)
+  GROUP BY m.llm_id
+  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
+  THEN lpad(m.llm_id, 10, '0') END, place
+  LIMIT 1000) AS model), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), skein_counts_gross(c.attributes, c.is_opaque)::text, (
+  SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
+  FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, f.ref AS "svc_ref",
+  f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
+  f.user_id AS "svc_user_id"
+  FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
+  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $11
+  AND f.ref = $12::text || c.project_id || '/call/' || c.id
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $13::bigint) f) f
+  WHERE f.bytes <= $14::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $15 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST  OFFSET $16::bigint) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+
+SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
+  FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[]))
+  ORDER BY c.started_at DESC, c.id DESC LIMIT $3::bigint;
+
+SELECT c.project_id, array_agg(c.id) AS ids FROM (
+  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.project_id, c.id LIMIT $1::int) c
+  GROUP BY c.project_id;
+
+SELECT c.trace_id, c.id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
+  coalesce(c.ended_at, c.started_at) > now() - make_interval(secs => $1) AS is_young,
+  (c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $2::text[]) = 'scorer', false)
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]) = 'EVALUATOR', false)) AS is_scorer,
+  CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
+  THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
+  FROM unnest($4::text[]) t (trace_id)
+  JOIN calls c ON c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id
+  ORDER BY c.started_at, c.id;
+
+SELECT coalesce(sum(s.call_count), 0)::bigint AS count
+  FROM (
+  SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE p.project_id = $1
+  UNION ALL
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE m.project_id = $2
+  UNION ALL
+  SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE m.project_id = $3) s;
+
+SELECT coalesce(w.name, t.name) AS name, t.name IS NOT NULL AS is_there,
+  CASE WHEN w.name IS NOT NULL AND w.error IS NULL THEN
+  json_build_object('project_id', w.project_id, 'name', w.name, 'field', w.field, 'kind', w.kind) END AS wanted
+  FROM call_indexes w FULL JOIN (
+  SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
+  FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+  WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, $1::text)) t ON t.name = w.name
+  WHERE CASE WHEN w.name IS NULL THEN TRUE WHEN t.name IS NULL THEN w.error IS NULL ELSE NOT t.is_valid END
+  ORDER BY t.name IS NULL, w.created_at, name LIMIT 1;
+
+SELECT count(*) FILTER (WHERE project_id = $1)::int AS of_project,
+  count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part($2, '/', 1))::int AS of_entity, count(*)::int AS total
+  FROM call_indexes WHERE (project_id, name) <> ($3, $4);
+
+SELECT count(*)::int AS count FROM (
+  SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
+  LIMIT $3::bigint) t;
+
+SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
+
+SELECT d.digest FROM unnest($1::text[]) AS d(digest)
+  WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = $2 AND r.digest = d.digest) LIMIT 1;
+
+SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
+  'created_at', to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_job_events e
+  WHERE e.project_id = $1 AND e.job_id = $2 AND e.seq > $3 AND NOT e.is_hidden
+  ORDER BY e.seq LIMIT $4;
+
+SELECT ended_at IS NOT NULL AS is_done, counts FROM erasings WHERE project_id = $1 AND id = $2;
+
+SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms;
+
+SELECT f.id, f.unit, ARRAY[CASE WHEN f.feedback_type = $1 AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
+  THEN (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text END]::text[] AS values,
+  encode(sha256(convert_to(f.feedback_type || E'\n' || f.ref || E'\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
+  FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
+  FROM unnest($4::text[], $5::int[]) r (ref, unit)
+  CROSS JOIN LATERAL (SELECT f.* FROM feedback f
+  WHERE f.project_id = $6 AND f.ref = r.ref AND f.feedback_type = ANY($7::text[])
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $8::bigint) f) f
+  WHERE f.place <= $9::bigint
+  ORDER BY f.unit, f.place;
+
+SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
+  LEFT JOIN file_chunks c ON c.project_id = f.project_id AND c.upload_id = f.upload_id AND c.chunk_index = 0
+  WHERE f.project_id = $1 AND f.digest = $2;
+
+SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = $1 AND c.id = i.id
+  WHERE i.project_id = $2 AND i.build_id = $3 AND i.kind = 'call'
+  AND (c.id IS NULL OR c.deleted_at IS NOT NULL OR CASE WHEN CASE WHEN c.output IS NULL AND pg_column_size(c.inputs) < 16 AND pg_column_size(c.attributes) < 16
+  THEN c.inputs::text = '{}' AND c.attributes::text = '{}' ELSE false END THEN i.sha256 <> encode(sha256(convert_to(coalesce(octet_length(c.id) || ':' || c.id, '-') || coalesce(octet_length(c.op_name) || ':' || c.op_name, '-') || coalesce(octet_length(to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) || ':' || to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '-') || coalesce(octet_length(c.exception) || ':' || c.exception, '-') || coalesce(octet_length(c.attributes::text) || ':' || c.attributes::text, '-') || coalesce(octet_length(c.inputs::text) || ':' || c.inputs::text, '-') || coalesce(octet_length(c.output::text) || ':' || c.output::text, '-') || coalesce(octet_length((CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text) || ':' || (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text, '-'), 'UTF8')), 'hex') END)
+  LIMIT 1;
+
+SELECT i.kind, i.id, i.build_id FROM build_inputs i
+  WHERE i.project_id = $1 AND i.build_id = ANY($2::uuid[])
+  ORDER BY i.build_id, i.kind, i.id LIMIT $3;
+
+SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
+
+SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
+  WHERE project_id = $1 AND model_id = $2
+  ORDER BY step ASC LIMIT $3;
+
+SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
+  FROM builds WHERE project_id = $1 AND id = $2::uuid;
+
+SELECT id, trace_id FROM calls
+  WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) AND trace_id IS NOT NULL;
+
+SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
+  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  FROM api_keys WHERE secret_hash = ANY ($1::bytea[]);
+
+SELECT j.id FROM training_jobs j
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
+  AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $3 AND b.id = j.batch_id) = $4
+  ORDER BY j.id LIMIT 1;
+
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
+  JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
+
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
+
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
+
+SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status = 'queued' AND j.queued_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
+
+SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.lease_expires_at <= now() ORDER BY j.project_id, j.id LIMIT 100;
+
+SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.leased_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
+
+SELECT json_build_array(ARRAY(
+  SELECT b.id FROM builds b WHERE b.project_id = $1 AND b.erased_at IS NULL AND b.id IN (
+  SELECT i.build_id FROM build_inputs i
+  WHERE i.project_id = $2 AND i.kind = 'call' AND i.id IN (SELECT unnest($3::text[]))))) AS made;
+
+SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
+  'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
+  'as_of', to_char(b.as_of AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'digest', b.digest, 'manifest_digest', b.manifest_digest,
+  'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', (
+  SELECT coalesce(json_agg(json_build_object('job_id', bj.job_id, 'model_id', j.model_id, 'status', j.status,
+  'step', j.step, 'erased_at', to_char(bj.erased_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) ORDER BY bj.created_at, bj.job_id), '[]'::json)
+  FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = $1 AND j.id = bj.job_id
+  WHERE bj.project_id = $2 AND bj.build_id = b.id),
+  $3::text, b.user_id, 'created_at', to_char(b.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'erased_at', to_char(b.erased_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text
+  FROM builds b
+  WHERE b.project_id = $4
+  ORDER BY b.created_at ASC NULLS LAST, b.id::text COLLATE "C" ASC NULLS LAST
+  LIMIT $5::bigint OFFSET $6::bigint; -- a list
+
+SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
+  AND (kind, id) > ($3, $4)
+  ORDER BY kind, id LIMIT 5000;
+
+SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
+  ORDER BY kind, id LIMIT 5000;
+
+SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id, 'model_id', b.model_id, 'job_id', b.job_id, 'split', b.split,
+  'step', b.step, 'group_index', t.group_index, 'trajectory_index', t.trajectory_index, 'num_tokens', t.num_tokens,
+  'created_at', to_char(b.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text, 2) AS json
+  FROM trajectory_batches b
+  JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
+  WHERE b.project_id = $1 AND b.model_id = $2
+  ORDER BY t.id::text COLLATE "C" ASC NULLS LAST
+  LIMIT $3::bigint OFFSET $4::bigint; -- a list
+
+SELECT m.llm_id, p.* FROM unnest($1::text[]) AS m (llm_id) CROSS JOIN LATERAL (
+  SELECT DISTINCT ON (segment) width_bucket(p.effective_date, $2::timestamptz[]) AS segment, p.id,
+  to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS effective_date, p.provider_id, p.prompt_token_cost, p.completion_token_cost,
+  p.cache_read_input_token_cost, p.cache_creation_input_token_cost, p.prompt_token_cost_unit, p.completion_token_cost_unit
+  FROM costs p WHERE p.project_id = $3 AND p.llm_id = m.llm_id AND p.effective_date < $4::timestamptz
+  ORDER BY segment, p.effective_date DESC, p.id DESC) p
+  ORDER BY m.llm_id, p.segment;
+
+SELECT m.project_id FROM call_slot_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
+
+SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
+
+SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
+
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m
+  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($1::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ORDER BY m.id LIMIT $3;
+
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m
+  WHERE m.deleted_at IS NULL AND TRUE
+  ORDER BY m.id LIMIT $1;
+
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m
+  WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
+
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m WHERE m.id = $1 AND m.deleted_at IS NULL AND (m.project_id = ANY($2::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($3::text[]));
+
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m WHERE m.id = $1 AND m.deleted_at IS NULL AND TRUE;
+
+SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
+
+SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
+  FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
+
+SELECT pg_advisory_xact_lock($1::bigint);
+
+SELECT pg_advisory_xact_lock(hashtextextended($1, $2::bigint));
+
+SELECT pg_advisory_xact_lock_shared(hashtextextended($1, $2::bigint));
+
+SELECT pg_notify($1, '');
+
+SELECT pg_try_advisory_xact_lock($1::bigint) AS is_mine;
+
+SELECT pg_try_advisory_xact_lock($1::int, hashtext($2)) AS is_mine;
+
+SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
+  (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
+  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
+
+SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
+  ORDER BY touched_at, id LIMIT 100;
+
+SELECT project_id, id FROM uploads WHERE touched_at < now() - interval '1 hour' LIMIT 100;
+
+SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
+  FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
+
+SELECT q.project_id, q.id FROM (
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  WHERE j.status = 'queued' AND (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
+  JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
+  WHERE NOT EXISTS (SELECT FROM training_jobs o
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($3::text[])
+  ORDER BY q.created_at, q.id LIMIT $4;
+
+SELECT q.project_id, q.id FROM (
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  WHERE j.status = 'queued' AND TRUE
+  ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
+  JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
+  WHERE NOT EXISTS (SELECT FROM training_jobs o
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($1::text[])
+  ORDER BY q.created_at, q.id LIMIT $2;
+
+SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[], $2::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.digest = r.word UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($4::text[], $5::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $6 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.version_index = substr(r.word, 2)::int UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($7::text[], $8::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $9 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.is_latest;
+
+SELECT row_to_json(o)::text AS json FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", '{}'::json AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3) o;
+
+SELECT row_to_json(o)::text AS json FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3) o;
+
+SELECT row_to_json(o)::text FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.deleted_at IS NULL
+  ORDER BY v.created_at ASC NULLS LAST, v.version_index ASC NULLS LAST, v.object_id COLLATE "C" ASC NULLS LAST LIMIT $2::bigint OFFSET $3::bigint) o; -- a list
+
+SELECT row_to_json(s)::text AS json FROM (SELECT
+  (SELECT coalesce(sum(t.bytes), 0)::bigint FROM call_slots t WHERE t.project_id = $1) AS trace_storage_size_bytes,
+  (SELECT coalesce(sum(t.size_bytes), 0)::bigint FROM object_versions t WHERE t.project_id = $2) AS objects_storage_size_bytes,
+  (SELECT coalesce(sum(pg_column_size(t.row_digests)), 0)::bigint FROM tables t WHERE t.project_id = $3) + (SELECT coalesce(sum(pg_column_size(t.val)), 0)::bigint FROM table_rows t WHERE t.project_id = $4) AS tables_storage_size_bytes,
+  (SELECT coalesce(sum(t.size_bytes), 0)::bigint FROM files t WHERE t.project_id = $5) AS files_storage_size_bytes) s;
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  WHERE (CASE WHEN a.project_id <> '' THEN (a.project_id = ANY($1::text[]) OR split_part(a.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ELSE a.scopes IS NOT NULL AND NOT EXISTS (SELECT FROM unnest(a.scopes) s (scope) WHERE NOT (s.scope = ANY($3::text[]) OR split_part(s.scope, '/', 1) || '/*' = ANY($4::text[]))) END)
+  ORDER BY a.created_at DESC, a.id DESC
+  LIMIT $5::bigint OFFSET $6::bigint) t; -- a list
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  WHERE TRUE
+  ORDER BY a.created_at DESC, a.id DESC
+  LIMIT $1::bigint OFFSET $2::bigint) t; -- a list
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT p.id AS "id", p.llm_id AS "llm_id", p.prompt_token_cost AS "prompt_token_cost", p.completion_token_cost AS "completion_token_cost", p.prompt_token_cost_unit AS "prompt_token_cost_unit", p.completion_token_cost_unit AS "completion_token_cost_unit", to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "effective_date", p.provider_id AS "provider_id", p.cache_read_input_token_cost AS "cache_read_input_token_cost", p.cache_creation_input_token_cost AS "cache_creation_input_token_cost" FROM costs p WHERE p.project_id = $1
+  ORDER BY p.llm_id COLLATE "C" ASC NULLS LAST, p.effective_date DESC, p.id COLLATE "C" ASC NULLS LAST
+  LIMIT $2::bigint OFFSET $3::bigint) t; -- a list
+
+SELECT row_to_json(t)::text AS row FROM (
+  SELECT u.slot, u.llm_id, width_bucket(u.input_tokens, $1::bigint[]) AS tier, u.unknown_kinds, count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
+  sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
+  sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input
+  FROM (
+  WITH RECURSIVE own AS MATERIALIZED (
+  SELECT c.id, c.trace_id, c.response_id, c.slot, u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
+  u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
+  FROM (SELECT s.slot, c.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+  SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) c) c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $4 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))
+  ), walk AS (
+  SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
+  UNION ALL
+  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (
+  SELECT c.id, c.trace_id, c.response_id, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $5 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) c
+  WHERE NOT w.says
+  ), below AS MATERIALIZED (
+  SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
+  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
+  FROM walk w CROSS JOIN LATERAL (
+  SELECT c.summary, c.is_opaque, c.attributes FROM calls c WHERE c.project_id = $7 AND c.id = w.id OFFSET 0) c
+  CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  WHERE w.says GROUP BY 1, 2
+  ), tokens AS (
+  SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
+  greatest(o.said_output - coalesce(b.output, 0), 0) AS completion_tokens,
+  greatest(o.said_read - coalesce(b.read, 0), 0) AS read, greatest(o.said_created - coalesce(b.created, 0), 0) AS created
+  FROM own o LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
+  WHERE (b.owner IS NULL OR o.said_input > b.input OR o.said_output > b.output)
+  AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND w.is_same)
+  ), cached AS (
+  SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
+  least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
+  )
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY 1, 2, 3, 4) t;
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  u.size > $1 AS is_large, CASE WHEN u.size <= $2 THEN u.usage END AS usage,
+  (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
+  LATERAL (
+  SELECT m.llm_id, min(m.place) AS place
+  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
+  WITH ORDINALITY AS m (llm_id, place)
+  GROUP BY m.llm_id
+  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
+  THEN lpad(m.llm_id, 10, '0') END, place
+  LIMIT 1000) AS model) AS records
+  FROM (
+  WITH
+  RECURSIVE family AS (
+  SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($5::text[]))
+  UNION
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
+  )
+  SELECT c.* FROM calls c
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint))) c CROSS JOIN LATERAL (
+  SELECT s.usage, octet_length(s.usage::text) AS size FROM (
+  SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  ) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  u.size > $1 AS is_large, CASE WHEN u.size <= $2 THEN u.usage END AS usage,
+  (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
+  LATERAL (
+  SELECT m.llm_id, min(m.place) AS place
+  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
+  WITH ORDINALITY AS m (llm_id, place)
+  GROUP BY m.llm_id
+  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
+  THEN lpad(m.llm_id, 10, '0') END, place
+  LIMIT 1000) AS model) AS records
+  FROM (SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($5::text[]) LIMIT $6::bigint) c CROSS JOIN LATERAL (
+  SELECT s.usage, octet_length(s.usage::text) AS size FROM (
+  SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  ) t; -- a list
+
+SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
+  skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $1 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
+  LATERAL (
+  SELECT m.llm_id, min(m.place) AS place
+  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
+  WITH ORDINALITY AS m (llm_id, place)
+  GROUP BY m.llm_id
+  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
+  THEN lpad(m.llm_id, 10, '0') END, place
+  LIMIT 1000) AS model) AS records
+  FROM calls c
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($3::text[]))) t; -- a list
+
+SELECT row_to_json(w)::text AS json FROM (
+  SELECT t.project_id AS "project_id", t.call_count AS "call_count", t.bytes AS "bytes", to_char(t.last_activity AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_activity" FROM (
+  SELECT s.project_id, sum(s.call_count)::bigint AS call_count, sum(s.bytes)::bigint AS bytes,
+  max(s.last_activity) AS last_activity
+  FROM (
+  SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE (p.project_id = ANY($1::text[]))
+  UNION ALL
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE (m.project_id = ANY($2::text[]))
+  UNION ALL
+  SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE (m.project_id = ANY($3::text[]))) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
+  ORDER BY t.last_activity DESC, t.project_id COLLATE "C" ASC NULLS LAST
+  LIMIT $4::bigint OFFSET $5::bigint) w;
+
+SELECT row_to_json(w)::text AS json FROM (
+  SELECT t.project_id AS "project_id", t.call_count AS "call_count", t.bytes AS "bytes", to_char(t.last_activity AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_activity" FROM (
+  SELECT s.project_id, sum(s.call_count)::bigint AS call_count, sum(s.bytes)::bigint AS bytes,
+  max(s.last_activity) AS last_activity
+  FROM (
+  SELECT p.project_id, p.row_count, p.call_count, p.bytes, p.last_activity FROM projects p WHERE TRUE
+  UNION ALL
+  SELECT m.project_id, m.row_count, m.call_count, m.bytes, m.made_at FROM project_marks m WHERE TRUE
+  UNION ALL
+  SELECT m.project_id, m.call_count, m.call_count, 0, m.made_at FROM call_slot_marks m WHERE TRUE) s GROUP BY s.project_id HAVING sum(s.row_count) > 0) t
+  ORDER BY t.last_activity DESC, t.project_id COLLATE "C" ASC NULLS LAST
+  LIMIT $1::bigint OFFSET $2::bigint) w;
+
+SELECT row_to_json(w)::text AS json FROM (
+  SELECT t.thread_id AS "thread_id", t.turn_count AS "turn_count", to_char(t.start_time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "start_time", to_char(t.last_updated AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "last_updated", t.first_turn_id AS "first_turn_id", t.last_turn_id AS "last_turn_id", t.p50_turn_duration_ms AS "p50_turn_duration_ms", t.p99_turn_duration_ms AS "p99_turn_duration_ms" FROM (
+  SELECT t.* FROM (
+  (SELECT t.thread_id, t.turn_count, t.start_time, t.last_updated, t.first_turn_id, t.last_turn_id,
+  t.p50_turn_duration_ms, t.p99_turn_duration_ms FROM threads t
+  WHERE t.project_id = $1 AND TRUE
+  AND
+  CASE WHEN (SELECT count(*) FROM (SELECT FROM thread_marks m WHERE m.project_id = $2 LIMIT $3::bigint) s) <= $4::bigint
+  THEN t.thread_id NOT IN (SELECT m.thread_id FROM thread_marks m WHERE m.project_id = $5 LIMIT $6::bigint)
+  ELSE (SELECT TRUE FROM thread_marks m WHERE m.project_id = $7 AND m.thread_id = t.thread_id LIMIT 1) IS NOT TRUE
+  END
+  ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST )
+  UNION ALL
+  (
+  SELECT m.*, s.* FROM (SELECT t.* FROM (
+  SELECT m.*, s.* FROM (SELECT DISTINCT m.thread_id FROM thread_marks m WHERE m.project_id = $8) m CROSS JOIN LATERAL (
+  SELECT count(*)::int AS turn_count, min(c.started_at) AS start_time, max(coalesce(c.ended_at, c.started_at)) AS last_updated FROM calls c WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s) t WHERE t.turn_count > 0 AND TRUE ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST ) m CROSS JOIN LATERAL (
+  SELECT
+  (array_agg(c.id ORDER BY c.started_at, c.id))[1] AS first_turn_id,
+  (array_agg(c.id ORDER BY coalesce(c.ended_at, c.started_at) DESC, c.id))[1] AS last_turn_id,
+  percentile_cont(0.50) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p50_turn_duration_ms,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $11::bigint OFFSET $12::bigint
+  ) t) w; -- a list
+
+SELECT seq, split, text FROM build_chunks
+  WHERE project_id = $1 AND build_id = $2::uuid AND seq > $3 ORDER BY seq LIMIT 4;
+
+SELECT seq, text FROM body_chunks
+  WHERE project_id = $1 AND batch_id = $2 AND seq > $3 ORDER BY seq LIMIT 4;
+
+SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
+  FROM unnest($2::text[]) AS n(notice);
+
+SELECT t.id, row_to_json(t)::text AS json FROM (
+  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
+  j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
+  j.experimental_config,
+  CASE WHEN c.step IS NOT NULL THEN
+  json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
+  FROM training_jobs j
+  LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
+  WHERE (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[])) ORDER BY j.id ASC LIMIT $3) t;
+
+SELECT t.id, row_to_json(t)::text AS json FROM (
+  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
+  j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
+  j.experimental_config,
+  CASE WHEN c.step IS NOT NULL THEN
+  json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
+  FROM training_jobs j
+  LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
+  WHERE TRUE ORDER BY j.id ASC LIMIT $1) t;
+
+SELECT t.id, row_to_json(t)::text AS json FROM (
+  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
+  j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
+  j.experimental_config,
+  CASE WHEN c.step IS NOT NULL THEN
+  json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
+  FROM training_jobs j
+  LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
+  WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[])) ) t;
+
+SELECT t.id, row_to_json(t)::text AS json FROM (
+  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
+  j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
+  j.experimental_config,
+  CASE WHEN c.step IS NOT NULL THEN
+  json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
+  FROM training_jobs j
+  LEFT JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.step
+  WHERE j.id = $1 AND TRUE ) t;
+
+SELECT t.row_digests FROM tables t WHERE t.project_id = $1 AND t.digest = $2;
+
+SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.trace_id = t.trace_id LIMIT $2::bigint) c) AS calls
+  FROM unnest($3::text[]) t (trace_id);
+
+SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS as_of;
+
+SELECT trace_id FROM skein_threaded($1, $2::text[]) t (trace_id);
+
+SELECT v.object_id, v.version_index, v.val::text AS val
+  FROM unnest($1::text[], $2::int[]) AS r(object_id, version_index)
+  JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id
+  AND v.version_index = r.version_index;
+
+SELECT v.version_index FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.is_latest AND v.digest = $3;
+
+SELECT v.version_index FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2;
+
+SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NULL THEN 'failed' ELSE 'building' END AS status,
+  CASE WHEN t.is_valid IS NOT TRUE THEN w.error END AS error,
+  coalesce(t.bytes, 0)::float8 AS size_bytes, to_char(w.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at
+  FROM call_indexes w LEFT JOIN (
+  SELECT c.relname::text COLLATE "C" AS name, x.indisvalid AS is_valid, pg_relation_size(c.oid) AS bytes
+  FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
+  WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, $1::text)) t ON t.name = w.name
+  WHERE w.project_id = $2 AND ($3::text IS NULL OR w.name = $4) ORDER BY w.created_at, w.name;
+
+UPDATE "models" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2);
+
+UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
+
+UPDATE builds SET erased_at = statement_timestamp()
+  WHERE project_id = $1 AND id = ANY($2::uuid[]) AND erased_at IS NULL RETURNING id;
+
+UPDATE checkpoints SET metrics = metrics || $1::jsonb
+  WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5) RETURNING step;
+
+UPDATE erasings SET cursor = $1::json, counts = $2::json,
+  touched_at = statement_timestamp()
+  WHERE project_id = $3 AND id = $4;
+
+UPDATE erasings SET request = NULL, targets = NULL, cursor = NULL, counts = $1::json,
+  touched_at = statement_timestamp(), ended_at = statement_timestamp()
+  WHERE project_id = $2 AND id = $3;
+
+UPDATE object_versions SET is_latest = true
+  WHERE project_id = $1 AND object_id = $2 AND version_index = (
+  SELECT v.version_index FROM object_versions v
+  WHERE v.project_id = $3 AND v.object_id = $4 AND v.deleted_at IS NULL
+  AND NOT EXISTS (SELECT FROM object_versions v WHERE v.project_id = $5 AND v.object_id = $6 AND v.is_latest)
+  ORDER BY v.version_index DESC LIMIT 1);
+
+UPDATE object_versions v SET deleted_at = statement_timestamp(), is_latest = false
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL
+  AND TRUE
+  RETURNING v.version_index;
+
+UPDATE object_versions v SET is_latest = false WHERE v.project_id = $1 AND v.object_id = $2 AND v.is_latest;
+
+UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
+  WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day';
+
+UPDATE training_jobs j
+  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+UPDATE training_jobs j
+  SET status = 'leased', attempt = j.attempt + 1, worker_id = $1, lease_token_hash = $2,
+  leased_at = now(), lease_expires_at = now() + make_interval(secs => $3),
+  parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $4 AND c.model_id = j.model_id)
+  FROM models m, trajectory_batches b
+  WHERE j.project_id = $5 AND j.status = 'queued'
+  AND j.id = (SELECT q.id FROM training_jobs q
+  WHERE q.project_id = $6 AND q.id = $7 AND q.status = 'queued' AND NOT EXISTS (
+  SELECT FROM training_jobs o WHERE o.project_id = $8 AND o.model_id = q.model_id
+  AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
+  FOR UPDATE OF q SKIP LOCKED)
+  AND m.project_id = $9 AND m.id = j.model_id
+  AND b.project_id = $10 AND b.id = j.batch_id
+  RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
+  j.experimental_config::text AS config, skein_wire_time(j.lease_expires_at) AS lease_expires_at,
+  b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256;
+
+UPDATE training_jobs j
+  SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
+  step = 1 + (SELECT max(c.step) FROM checkpoints c
+  WHERE c.project_id = $1 AND c.model_id = j.model_id)
+  WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+UPDATE training_jobs j
+  SET status = CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled' WHEN ($1::boolean AND j.attempt < $2 AND NOT j.cancel_requested_at IS NOT NULL) THEN 'queued' ELSE 'failed' END,
+  error_message = CASE WHEN j.cancel_requested_at IS NOT NULL THEN $3 WHEN ($4::boolean AND j.attempt < $5 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE $6::text END,
+  finished_at = CASE WHEN ($7::boolean AND j.attempt < $8 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE $9::timestamptz END,
+  queued_at = CASE WHEN ($10::boolean AND j.attempt < $11 AND NOT j.cancel_requested_at IS NOT NULL) THEN $12::timestamptz ELSE j.queued_at END,
+  lease_token_hash = CASE WHEN ($13::boolean AND j.attempt < $14 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE j.lease_token_hash END,
+  lease_expires_at = NULL
+  WHERE j.project_id = $15 AND j.id = $16 AND j.lease_token_hash = $17 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+UPDATE training_jobs j
+  SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
+  finished_at = CASE WHEN j.status = 'queued' THEN $1::timestamptz END,
+  error_message = CASE WHEN j.status = 'queued' THEN $2 END,
+  cancel_requested_at = coalesce(j.cancel_requested_at, $3::timestamptz)
+  WHERE j.project_id = $4 AND j.id = $5 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+UPDATE training_jobs j SET lease_expires_at = now() + make_interval(secs => $1) WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, $1::timestamptz)
+  WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'leased' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+
+WITH
+  RECURSIVE family AS (
+  SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $1 AND c.id IN (SELECT unnest($2::text[]))
+  UNION
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $3 AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
+  )
+  SELECT id FROM family ORDER BY id;
+
+WITH
+  RECURSIVE family AS (
+  SELECT c.id, c.trace_id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($2::text[]))
+  UNION
+  SELECT child.id, child.trace_id FROM family f CROSS JOIN LATERAL (SELECT c.id, c.trace_id FROM calls c
+  WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
+  ), locked AS (
+  SELECT id FROM calls WHERE project_id = $4 AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
+  ), deleted AS (
+  UPDATE calls SET deleted_at = now()
+  WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
+  )
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
+  SELECT b.id FROM builds b WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
+  SELECT i.build_id FROM build_inputs i
+  WHERE i.project_id = $7 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
+
+WITH RECURSIVE found AS (
+  SELECT min(t."alias") AS name FROM "object_aliases" t WHERE t.project_id = $1 AND TRUE
+  UNION ALL
+  SELECT (SELECT min(t."alias") AS name FROM "object_aliases" t WHERE t.project_id = $2 AND t."alias" > f.name) FROM found f WHERE f.name IS NOT NULL)
+  SELECT to_json(name)::text FROM found WHERE name IS NOT NULL; -- a list
+
+WITH RECURSIVE found AS (
+  SELECT min(t."tag") AS name FROM "object_tags" t WHERE t.project_id = $1 AND TRUE
+  UNION ALL
+  SELECT (SELECT min(t."tag") AS name FROM "object_tags" t WHERE t.project_id = $2 AND t."tag" > f.name) FROM found f WHERE f.name IS NOT NULL)
+  SELECT to_json(name)::text FROM found WHERE name IS NOT NULL; -- a list
+
+WITH RECURSIVE up AS (
+  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $1 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($3::text[])
+  UNION
+  SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
+  WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = ANY($5::text[])
+  UNION
+  SELECT c.* FROM up CROSS JOIN LATERAL (
+  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $6 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) c
+  WHERE NOT up.is_last
+  )
+  SELECT DISTINCT s.slot::text, s.slot >= now() - interval '5 minutes' AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
+  FROM (SELECT date_bin(interval '5 minutes', up.started_at, 'epoch') AS slot FROM up) s;
+
+WITH doomed AS MATERIALIZED (
+  SELECT f.id FROM unnest($1::text[]) r (ref) CROSS JOIN LATERAL (
+  SELECT f.id FROM feedback f WHERE f.project_id = $2 AND f.ref = r.ref
+  UNION ALL
+  SELECT f.id FROM feedback f
+  WHERE f.project_id = $3 AND f.ref > r.ref || '/' AND f.ref < r.ref || '0') f
+  LIMIT $4::bigint
+  ), locked AS MATERIALIZED (
+  SELECT f.id FROM feedback f WHERE f.project_id = $5 AND f.id IN (SELECT id FROM doomed)
+  ORDER BY f.id FOR UPDATE
+  )
+  DELETE FROM feedback f USING locked l WHERE f.project_id = $6 AND f.id = l.id RETURNING 1;
+
+WITH f AS (
+  INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "creator", "payload")
+  VALUES ($1, $2, $3, $4::boolean, $5::"text", $6::"text", $7::"text", $8::"text", $9::"text", $10::"text", $11::"text", $12::"json")
+  ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
+  RETURNING *)
+  SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.user_id AS "svc_user_id", f.payload AS "payload") t) AS json,
+  (f."feedback_type"::text IS NOT DISTINCT FROM $13::text AND f."ref"::text IS NOT DISTINCT FROM $14::text AND f."annotation_ref"::text IS NOT DISTINCT FROM $15::text AND f."runnable_ref"::text IS NOT DISTINCT FROM $16::text AND f."call_ref"::text IS NOT DISTINCT FROM $17::text AND f."trigger_ref"::text IS NOT DISTINCT FROM $18::text AND f."creator"::text IS NOT DISTINCT FROM $19::text AND f."payload"::text IS NOT DISTINCT FROM $20::text) AS is_same FROM f;
+
+WITH file AS (
+  INSERT INTO files (project_id, digest, upload_id, size_bytes)
+  VALUES ($1, $2, $3::uuid, $4::int)
+  ON CONFLICT DO NOTHING RETURNING upload_id)
+  INSERT INTO file_chunks (project_id, upload_id, chunk_index, bytes)
+  SELECT $5, upload_id, 0, $6::bytea FROM file;
+
+WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, "op_name", sum(call_count)::float8 AS call_count,
+  sum(ended_count)::float8 AS ended_count, sum(error_count)::float8 AS error_count, sum(instant_count)::float8 AS instant_count, sum(latency_sum)::text AS latency_sum,
+  min(latency_min)::text AS latency_min, max(latency_max)::text AS latency_max
+  FROM (SELECT width_bucket(c.started_at, $1::timestamptz[]) AS bucket, c.op_name AS "op_name", count(*) AS call_count, count(c.ended_at) AS ended_count, count(c.exception) AS error_count,
+  count(*) FILTER (WHERE c.ended_at = c.started_at) AS instant_count,
+  sum((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_sum, min((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_min, max((extract(epoch FROM c.ended_at - c.started_at) * 1000000)::bigint) AS latency_max
+  FROM unnest($2::timestamptz[], $3::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
+  SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c GROUP BY bucket, "op_name") t GROUP BY bucket, "op_name" LIMIT $5::bigint)
+  SELECT size.is_too_large, found.* FROM (
+  SELECT count(*) > $6::bigint OR sum(octet_length(found::text)) > $7::bigint AS is_too_large FROM found) size
+  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, "op_name";
+
+WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, unknown_kinds, "op_name",
+  sum(call_count)::float8 AS call_count, sum(prompt_tokens)::text AS prompt_tokens,
+  sum(completion_tokens)::text AS completion_tokens, sum(cache_read_input_tokens)::text AS cache_read_input_tokens,
+  sum(cache_creation_input_tokens)::text AS cache_creation_input_tokens, min(min_input)::float8 AS min_input,
+  max(max_input)::float8 AS max_input, (extract(epoch FROM min(first)) * 1000)::float8 AS first,
+  (extract(epoch FROM max(last)) * 1000)::float8 AS last
+  FROM (SELECT width_bucket(u.started_at, $1::timestamptz[]) AS bucket, u.llm_id,
+  width_bucket(u.started_at, $2::timestamptz[]) AS segment, width_bucket(u.input_tokens, $3::bigint[]) AS tier,
+  u.unknown_kinds, "op_name", count(*) AS call_count, sum(u.prompt_tokens) AS prompt_tokens,
+  sum(u.completion_tokens) AS completion_tokens, sum(u.cache_read_input_tokens) AS cache_read_input_tokens,
+  sum(u.cache_creation_input_tokens) AS cache_creation_input_tokens,
+  min(u.input_tokens) AS min_input, max(u.input_tokens) AS max_input, min(u.started_at) AS first, max(u.started_at) AS last
+  FROM (
+  WITH RECURSIVE own AS MATERIALIZED (
+  SELECT c.id, c.trace_id, c.response_id, c.started_at, c.op_name AS "op_name", u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
+  u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
+  FROM (SELECT c.* FROM unnest($4::timestamptz[], $5::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
+  SELECT c.* FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
+  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $7 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))
+  ), walk AS (
+  SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
+  UNION ALL
+  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (
+  SELECT c.id, c.trace_id, c.response_id, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT FROM calls d WHERE d.project_id = $8 AND d.response_id = c.response_id
+  AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
+  AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
+  WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) c
+  WHERE NOT w.says
+  ), below AS MATERIALIZED (
+  SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
+  sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
+  FROM walk w CROSS JOIN LATERAL (
+  SELECT c.summary, c.is_opaque, c.attributes FROM calls c WHERE c.project_id = $10 AND c.id = w.id OFFSET 0) c
+  CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  WHERE w.says GROUP BY 1, 2
+  ), tokens AS (
+  SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
+  greatest(o.said_output - coalesce(b.output, 0), 0) AS completion_tokens,
+  greatest(o.said_read - coalesce(b.read, 0), 0) AS read, greatest(o.said_created - coalesce(b.created, 0), 0) AS created
+  FROM own o LEFT JOIN below b ON b.owner = o.id AND b.llm_id = o.llm_id
+  WHERE (b.owner IS NULL OR o.said_input > b.input OR o.said_output > b.output)
+  AND NOT EXISTS (SELECT FROM walk w WHERE w.owner = o.id AND w.is_same)
+  ), cached AS (
+  SELECT t.*, least(t.read, t.input_tokens) AS cache_read_input_tokens,
+  least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
+  )
+  SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name") t GROUP BY bucket, llm_id, segment, tier, unknown_kinds, "op_name" LIMIT $11::bigint)
+  SELECT size.is_too_large, found.* FROM (
+  SELECT count(*) > $12::bigint OR sum(octet_length(found::text)) > $13::bigint AS is_too_large FROM found) size
+  LEFT JOIN found ON NOT size.is_too_large WHERE size.is_too_large OR found.bucket IS NOT NULL ORDER BY bucket, llm_id COLLATE "C", "op_name", segment, tier, unknown_kinds;
+
+WITH gone AS (DELETE FROM "retention_policies" t WHERE t.project_id = $1 RETURNING 1)
+  SELECT count(*)::int AS rows, NULL::text[] AS last FROM gone;
+
+WITH models AS (
+  DELETE FROM call_slot_models WHERE project_id = $1 AND slot = ANY($2::timestamptz[])
+  )
+  DELETE FROM call_slots WHERE project_id = $3 AND slot = ANY($4::timestamptz[]) RETURNING bytes::text;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."batch_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."text"), 0) AS erased_bytes
+  FROM "body_chunks" t
+  WHERE t.project_id = $1 AND (t."batch_id", t."seq") <= ($2::"uuid", $3::"int4")
+  AND (t."batch_id", t."seq") > ($4::"uuid", $5::"int4")
+  ORDER BY t."batch_id", t."seq" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "body_chunks" t USING doomed d WHERE t.project_id = $8 AND t."batch_id" = d.erased_key[$9::int]::"uuid" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."batch_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."text"), 0) AS erased_bytes
+  FROM "body_chunks" t
+  WHERE t.project_id = $1 AND (t."batch_id", t."seq") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."batch_id", t."seq" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "body_chunks" t USING doomed d WHERE t.project_id = $6 AND t."batch_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."group_index"::text, t."trajectory_index"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_units" t
+  WHERE t.project_id = $1 AND (t."build_id", t."group_index", t."trajectory_index") <= ($2::"uuid", $3::"int4", $4::"int4")
+  AND (t."build_id", t."group_index", t."trajectory_index") > ($5::"uuid", $6::"int4", $7::"int4")
+  ORDER BY t."build_id", t."group_index", t."trajectory_index" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "build_units" t USING doomed d WHERE t.project_id = $10 AND t."build_id" = d.erased_key[$11::int]::"uuid" AND t."group_index" = d.erased_key[$12::int]::"int4" AND t."trajectory_index" = d.erased_key[$13::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."group_index"::text, t."trajectory_index"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_units" t
+  WHERE t.project_id = $1 AND (t."build_id", t."group_index", t."trajectory_index") <= ($2::"uuid", $3::"int4", $4::"int4")
+  ORDER BY t."build_id", t."group_index", t."trajectory_index" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "build_units" t USING doomed d WHERE t.project_id = $7 AND t."build_id" = d.erased_key[$8::int]::"uuid" AND t."group_index" = d.erased_key[$9::int]::"int4" AND t."trajectory_index" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."job_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_jobs" t
+  WHERE t.project_id = $1 AND (t."build_id", t."job_id") <= ($2::"uuid", $3::"uuid")
+  AND (t."build_id", t."job_id") > ($4::"uuid", $5::"uuid")
+  ORDER BY t."build_id", t."job_id" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "build_jobs" t USING doomed d WHERE t.project_id = $8 AND t."build_id" = d.erased_key[$9::int]::"uuid" AND t."job_id" = d.erased_key[$10::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."job_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_jobs" t
+  WHERE t.project_id = $1 AND (t."build_id", t."job_id") <= ($2::"uuid", $3::"uuid")
+  ORDER BY t."build_id", t."job_id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "build_jobs" t USING doomed d WHERE t.project_id = $6 AND t."build_id" = d.erased_key[$7::int]::"uuid" AND t."job_id" = d.erased_key[$8::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."kind"::text, t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_inputs" t
+  WHERE t.project_id = $1 AND (t."build_id", t."kind", t."id") <= ($2::"uuid", $3::"text", $4::"text")
+  AND (t."build_id", t."kind", t."id") > ($5::"uuid", $6::"text", $7::"text")
+  ORDER BY t."build_id", t."kind", t."id" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "build_inputs" t USING doomed d WHERE t.project_id = $10 AND t."build_id" = d.erased_key[$11::int]::"uuid" AND t."kind" = d.erased_key[$12::int]::"text" AND t."id" = d.erased_key[$13::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."kind"::text, t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "build_inputs" t
+  WHERE t.project_id = $1 AND (t."build_id", t."kind", t."id") <= ($2::"uuid", $3::"text", $4::"text")
+  ORDER BY t."build_id", t."kind", t."id" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "build_inputs" t USING doomed d WHERE t.project_id = $7 AND t."build_id" = d.erased_key[$8::int]::"uuid" AND t."kind" = d.erased_key[$9::int]::"text" AND t."id" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."text"), 0) AS erased_bytes
+  FROM "build_chunks" t
+  WHERE t.project_id = $1 AND (t."build_id", t."seq") <= ($2::"uuid", $3::"int4")
+  AND (t."build_id", t."seq") > ($4::"uuid", $5::"int4")
+  ORDER BY t."build_id", t."seq" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "build_chunks" t USING doomed d WHERE t.project_id = $8 AND t."build_id" = d.erased_key[$9::int]::"uuid" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."build_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."text"), 0) AS erased_bytes
+  FROM "build_chunks" t
+  WHERE t.project_id = $1 AND (t."build_id", t."seq") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."build_id", t."seq" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "build_chunks" t USING doomed d WHERE t.project_id = $6 AND t."build_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "files" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  AND (t."digest") > ($3::"text")
+  ORDER BY t."digest" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "files" t USING doomed d WHERE t.project_id = $6 AND t."digest" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "files" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  ORDER BY t."digest" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "files" t USING doomed d WHERE t.project_id = $5 AND t."digest" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."row_digests"), 0) AS erased_bytes
+  FROM "tables" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  AND (t."digest") > ($3::"text")
+  ORDER BY t."digest" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "tables" t USING doomed d WHERE t.project_id = $6 AND t."digest" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."row_digests"), 0) AS erased_bytes
+  FROM "tables" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  ORDER BY t."digest" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "tables" t USING doomed d WHERE t.project_id = $5 AND t."digest" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "table_rows" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  AND (t."digest") > ($3::"text")
+  ORDER BY t."digest" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "table_rows" t USING doomed d WHERE t.project_id = $6 AND t."digest" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."digest"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "table_rows" t
+  WHERE t.project_id = $1 AND (t."digest") <= ($2::"text")
+  ORDER BY t."digest" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "table_rows" t USING doomed d WHERE t.project_id = $5 AND t."digest" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "costs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "costs" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "costs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "costs" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "models" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "models" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "models" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "models" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) AS erased_bytes
+  FROM "calls" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "calls" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) AS erased_bytes
+  FROM "calls" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "calls" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."body_sha256"), 0) + coalesce(pg_column_size(t."payload_sha256"), 0) AS erased_bytes
+  FROM "trajectory_batches" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "trajectory_batches" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."body_sha256"), 0) + coalesce(pg_column_size(t."payload_sha256"), 0) AS erased_bytes
+  FROM "trajectory_batches" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "trajectory_batches" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."document"), 0) AS erased_bytes
+  FROM "trajectories" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "trajectories" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."document"), 0) AS erased_bytes
+  FROM "trajectories" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "trajectories" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  FROM "training_jobs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_jobs" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  FROM "training_jobs" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "training_jobs" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
+  FROM "feedback" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."payload"), 0) AS erased_bytes
+  FROM "feedback" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "feedback" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."recipe"), 0) + coalesce(pg_column_size(t."counts"), 0) + coalesce(pg_column_size(t."lints"), 0) + coalesce(pg_column_size(t."facts"), 0) AS erased_bytes
+  FROM "builds" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "builds" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."recipe"), 0) + coalesce(pg_column_size(t."counts"), 0) + coalesce(pg_column_size(t."lints"), 0) + coalesce(pg_column_size(t."facts"), 0) AS erased_bytes
+  FROM "builds" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "builds" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."data"), 0) AS erased_bytes
+  FROM "training_job_events" t
+  WHERE t.project_id = $1 AND (t."job_id", t."seq") <= ($2::"uuid", $3::"int4")
+  AND (t."job_id", t."seq") > ($4::"uuid", $5::"int4")
+  ORDER BY t."job_id", t."seq" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $8 AND t."job_id" = d.erased_key[$9::int]::"uuid" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."data"), 0) AS erased_bytes
+  FROM "training_job_events" t
+  WHERE t.project_id = $1 AND (t."job_id", t."seq") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."job_id", t."seq" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $6 AND t."job_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) AS erased_bytes
+  FROM "checkpoints" t
+  WHERE t.project_id = $1 AND (t."model_id", t."step") <= ($2::"uuid", $3::"int4")
+  AND (t."model_id", t."step") > ($4::"uuid", $5::"int4")
+  ORDER BY t."model_id", t."step" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "checkpoints" t USING doomed d WHERE t.project_id = $8 AND t."model_id" = d.erased_key[$9::int]::"uuid" AND t."step" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) AS erased_bytes
+  FROM "checkpoints" t
+  WHERE t.project_id = $1 AND (t."model_id", t."step") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."model_id", t."step" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "checkpoints" t USING doomed d WHERE t.project_id = $6 AND t."model_id" = d.erased_key[$7::int]::"uuid" AND t."step" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."name"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "call_indexes" t
+  WHERE t.project_id = $1 AND (t."name") <= ($2::"text")
+  AND (t."name") > ($3::"text")
+  ORDER BY t."name" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "call_indexes" t USING doomed d WHERE t.project_id = $6 AND t."name" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."name"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "call_indexes" t
+  WHERE t.project_id = $1 AND (t."name") <= ($2::"text")
+  ORDER BY t."name" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "call_indexes" t USING doomed d WHERE t.project_id = $5 AND t."name" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_aliases" t
+  WHERE t.project_id = $1 AND (t."object_id", t."alias") <= ($2::"text", $3::"text")
+  AND (t."object_id", t."alias") > ($4::"text", $5::"text")
+  ORDER BY t."object_id", t."alias" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "object_aliases" t USING doomed d WHERE t.project_id = $8 AND t."object_id" = d.erased_key[$9::int]::"text" AND t."alias" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_aliases" t
+  WHERE t.project_id = $1 AND (t."object_id", t."alias") <= ($2::"text", $3::"text")
+  ORDER BY t."object_id", t."alias" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "object_aliases" t USING doomed d WHERE t.project_id = $6 AND t."object_id" = d.erased_key[$7::int]::"text" AND t."alias" = d.erased_key[$8::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_tags" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index", t."tag") <= ($2::"text", $3::"int4", $4::"text")
+  AND (t."object_id", t."version_index", t."tag") > ($5::"text", $6::"int4", $7::"text")
+  ORDER BY t."object_id", t."version_index", t."tag" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "object_tags" t USING doomed d WHERE t.project_id = $10 AND t."object_id" = d.erased_key[$11::int]::"text" AND t."version_index" = d.erased_key[$12::int]::"int4" AND t."tag" = d.erased_key[$13::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "object_tags" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index", t."tag") <= ($2::"text", $3::"int4", $4::"text")
+  ORDER BY t."object_id", t."version_index", t."tag" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "object_tags" t USING doomed d WHERE t.project_id = $7 AND t."object_id" = d.erased_key[$8::int]::"text" AND t."version_index" = d.erased_key[$9::int]::"int4" AND t."tag" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "object_versions" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index") <= ($2::"text", $3::"int4")
+  AND (t."object_id", t."version_index") > ($4::"text", $5::"int4")
+  ORDER BY t."object_id", t."version_index" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "object_versions" t USING doomed d WHERE t.project_id = $8 AND t."object_id" = d.erased_key[$9::int]::"text" AND t."version_index" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."val"), 0) AS erased_bytes
+  FROM "object_versions" t
+  WHERE t.project_id = $1 AND (t."object_id", t."version_index") <= ($2::"text", $3::"int4")
+  ORDER BY t."object_id", t."version_index" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "object_versions" t USING doomed d WHERE t.project_id = $6 AND t."object_id" = d.erased_key[$7::int]::"text" AND t."version_index" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."bytes"), 0) AS erased_bytes
+  FROM "file_chunks" t
+  WHERE t.project_id = $1 AND (t."upload_id", t."chunk_index") <= ($2::"uuid", $3::"int4")
+  AND (t."upload_id", t."chunk_index") > ($4::"uuid", $5::"int4")
+  ORDER BY t."upload_id", t."chunk_index" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "file_chunks" t USING doomed d WHERE t.project_id = $8 AND t."upload_id" = d.erased_key[$9::int]::"uuid" AND t."chunk_index" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS erased_key, coalesce(pg_column_size(t."bytes"), 0) AS erased_bytes
+  FROM "file_chunks" t
+  WHERE t.project_id = $1 AND (t."upload_id", t."chunk_index") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."upload_id", t."chunk_index" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "file_chunks" t USING doomed d WHERE t.project_id = $6 AND t."upload_id" = d.erased_key[$7::int]::"uuid" AND t."chunk_index" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH tags AS (
+  DELETE FROM object_tags
+  WHERE project_id = $1 AND object_id = $2 AND version_index = ANY($3::int[])
+  )
+  DELETE FROM object_aliases
+  WHERE project_id = $4 AND object_id = $5 AND version_index = ANY($6::int[]);
+
+WITH taken AS (
+  DELETE FROM call_slot_marks WHERE project_id = $1 AND slot = ANY(ARRAY(
+  (SELECT DISTINCT m.slot FROM call_slot_marks m WHERE m.project_id = $2 AND m.slot < now() - interval '5 minutes'
+  ORDER BY m.slot LIMIT $3::bigint)
+  UNION ALL
+  (SELECT m.slot FROM call_slot_marks m WHERE m.project_id = $4 AND m.slot >= now() - interval '5 minutes'
+  GROUP BY m.slot HAVING count(*) > 1 OR sum(m.call_count) <> 0)))
+  RETURNING slot, call_count, made_at, parent_ids, response_ids)
+  SELECT slot::text AS slot, sum(call_count)::text AS calls, max(made_at)::text AS made_at, slot >= now() - interval '5 minutes' AS is_open,
+  json_build_object('parents', coalesce(json_agg(parent_ids) FILTER (WHERE parent_ids IS NOT NULL), '[]'),
+  'responses', coalesce(json_agg(response_ids) FILTER (WHERE response_ids IS NOT NULL), '[]')) AS names
+  FROM taken GROUP BY taken.slot ORDER BY taken.slot;
+
+WITH taken AS (
+  DELETE FROM project_marks WHERE project_id = $1 AND id IN (
+  SELECT id FROM project_marks WHERE project_id = $2 ORDER BY id LIMIT $3::bigint)
+  RETURNING row_count, call_count, bytes, made_at)
+  SELECT count(*)::int AS taken, sum(row_count)::text AS row_count, sum(call_count)::text AS call_count,
+  sum(bytes)::text AS bytes, max(made_at)::text AS made_at FROM taken;
+
+WITH taken AS (
+  DELETE FROM thread_marks WHERE project_id = $1 AND ctid = ANY(ARRAY(
+  SELECT ctid FROM thread_marks WHERE project_id = $2 ORDER BY thread_id LIMIT $3::bigint))
+  RETURNING thread_id)
+  SELECT count(*)::int AS taken, coalesce(array_agg(DISTINCT thread_id), '{}') AS threads FROM taken;

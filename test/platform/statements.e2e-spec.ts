@@ -1,0 +1,171 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { Database } from '../../src/platform/database/database.js';
+import { Schedule } from '../../src/platform/database/schedule.js';
+import { basic, startApp, type TestApp } from '../support/app.js';
+import { unlessCluster } from '../support/database.js';
+import { OPERATIONS, sendTo } from '../support/operations.js';
+import { plant } from '../support/planted.js';
+import {
+  lastKeysOf,
+  listOf,
+  recordStatements,
+  refusedByCitus,
+  scansWithoutProject,
+  type Statement,
+} from '../support/statements.js';
+
+const OWN = 'acme/demo';
+const FILE = 'statements.sql';
+
+let app: TestApp;
+/** What ran, by its text: for each operation, and then for each task of the background. */
+let statements: Map<string, Statement>;
+/** The statements that ran without a slot, by their text, with the values of one run. */
+const unslotted = new Map<string, unknown[]>();
+
+/** Does each operation for a key of all projects, and for one of this project; nothing runs beside them. */
+beforeAll(async () => {
+  app = await startApp({ TRAINER_LEASE_SECONDS: '600' });
+  const tasks = app.app.get(Schedule)['works'].map((work) => {
+    const { run } = work;
+    work.run = async () => {};
+    return run;
+  });
+  const planted = await plant(app, OWN);
+  statements = recordStatements(app);
+  const database = app.app.get(Database);
+  const query = database.query.bind(database);
+  jest.spyOn(database, 'query').mockImplementation((statement) => {
+    const { text, values } = 'toQuery' in statement ? statement.toQuery() : statement;
+    if (!database['scope']?.slot) unslotted.set(text, values);
+    return query(statement);
+  });
+  const secrets = [app.key, await app.aKey('admin', [OWN])];
+  for (const [route, operation] of Object.entries(OPERATIONS))
+    for (const secret of secrets) {
+      const isBasic = operation.schemes[0] === 'basic';
+      const authorization = isBasic ? basic(secret) : `Bearer ${secret}`;
+      const sent = await operation.build(planted, app);
+      const response = await sendTo(app.url, route, sent, { authorization });
+      expect([route, response.status < 300]).toEqual([route, true]);
+      if (route === 'GET /events') await response.body!.cancel();
+      else await response.arrayBuffer();
+    }
+  for (const run of tasks) await run();
+});
+afterAll(() => app.close());
+
+it('statements.sql lists what runs', () => {
+  const list = `-- What operations and background tasks ask of the database, written by \`npm run generate:statements\`: nothing reads it but people.\n\n${listOf(statements.values())}`;
+  if (process.env['WRITE_STATEMENTS']) writeFileSync(FILE, list);
+  const isStale = readFileSync(FILE, { encoding: 'utf8', flag: 'a+' }) !== list;
+  expect(isStale && `${FILE} is stale: run \`npm run generate:statements\``).toBe(false);
+});
+
+/** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */
+const MOST_COST = 5000;
+/** Tables that hold few rows: keys, indexes, training jobs and what there is for each of them, erasings of the last day, one policy a project. */
+const SMALL =
+  `api_keys call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies`.split(
+    ' ',
+  );
+
+unlessCluster('the planner of the coordinator sees no rows').it(
+  'what runs without a slot reads few rows, however large the project',
+  async () => {
+    // To the planner every table holds 100 million rows, and a project 1/200 of them.
+    await app.query(
+      `UPDATE pg_class SET reltuples = 1e8, relpages = greatest(pg_relation_size(oid) / 8192, 1)
+     WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> ALL($1)`,
+      [SMALL],
+    );
+    const long: string[] = [];
+    for (const [text, values] of unslotted) {
+      const [explained] = await app.query(`EXPLAIN (FORMAT JSON) ${text}`, values);
+      const cost = explained['QUERY PLAN'][0].Plan['Total Cost'];
+      if (cost > MOST_COST) long.push(`to go through Database.long, at a cost of ${cost}: ${text}`);
+    }
+    expect(unslotted.size).toBeGreaterThan(50);
+    expect(long).toEqual([]);
+  },
+);
+
+/** What may be asked for without a project, and why no project is shown to another one by it. */
+const OF_ALL: Record<string, string> = {
+  models:
+    'are found by their ids, or listed by the scopes of the key, and then judged by their project',
+  training_jobs: 'the same; trainers find them by their lease, or by what they can train',
+  projects: 'are listed by the scopes of the key',
+  audit_events: 'are listed by the scopes of the key',
+  thread_marks: 'are looked for in all projects by the refresher',
+  call_slot_marks: 'are looked for in all projects by the refresher',
+  project_marks: 'are looked for in all projects by the refresher',
+  retention_policies: 'are looked for in all projects by the sweeper',
+  call_indexes: 'are looked for in all projects by the keeper',
+};
+
+/** What sweepers look for, or remove, by its age alone. */
+const SWEEP =
+  /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
+
+/** Log records that waited a day for their span, by the partial index that has only those. */
+const AWAITED =
+  /FROM calls c WHERE c\.op_name IS NULL .* AND c\.logged_at < now\(\) - interval '1 day'/;
+
+/** What comes with training jobs, each by the project of its job. */
+const WITH_JOBS =
+  /FROM training_jobs j(\s+LEFT JOIN \w+ (\w) ON \2\.project_id = j\.project_id\b.*)+/;
+
+unlessCluster('the planner of the coordinator shows no scans').it(
+  'every statement on data of projects says of which',
+  async () => {
+    const scans = await scansWithoutProject(app, statements.values());
+    expect(statements.size).toBeGreaterThan(200);
+    const isKnown = (text: string) => [SWEEP, AWAITED, WITH_JOBS].some((known) => known.test(text));
+    expect(scans.filter(([table, text]) => !(table in OF_ALL || isKnown(text)))).toEqual([]);
+  },
+);
+
+/** Statements that write to tables of the coordinator alone. */
+const OF_COORDINATOR = /\b(api_keys|console_sessions|audit_events)\b/;
+
+it('no statement has a form that a cluster refuses', async () => {
+  const written = [...statements.values()].filter(({ text }) => !OF_COORDINATOR.test(text));
+  expect(await refusedByCitus(app, written)).toEqual([]);
+});
+
+/** Last keys of an order that are no last column of a unique index, and what makes rows differ in them. */
+const WITHOUT_TIES: Record<string, string> = {
+  bucket: 'GROUP BY',
+  op_name: 'GROUP BY',
+  segment: 'DISTINCT ON',
+  place: 'row_number()',
+  1: 'DISTINCT',
+  build_id: 'comes behind the job, of which a build has one',
+};
+
+/** Streams without an order of their own. */
+const IN_ORDER: [RegExp, why: string][] = [
+  [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
+  [/generate_series\(/, 'follows the series'],
+  [/ AS usage\b/, 'is summed up by the service'],
+  [/ c\.id = \$\d+\b/, 'is one call'],
+];
+
+it('every list has a total order', async () => {
+  const rows = await app.query<{ key: string }>(
+    `SELECT DISTINCT a.attname AS key FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND a.attnum = i.indnkeyatts
+     WHERE i.indisunique AND i.indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)`,
+  );
+  const unique = [...Object.keys(WITHOUT_TIES), ...rows.map(({ key }) => key)];
+  const partial: string[] = [];
+  for (const statement of statements.values()) {
+    const { text, isStream } = statement;
+    const keys = lastKeysOf(statement);
+    if (isStream && keys.length === 0 && !IN_ORDER.some(([known]) => known.test(text)))
+      partial.push(`has no ORDER BY: ${text}`);
+    for (const key of keys)
+      if (!unique.includes(key)) partial.push(`may have ties after ${key}: ${text}`);
+  }
+  expect(partial).toEqual([]);
+});
