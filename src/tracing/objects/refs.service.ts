@@ -7,7 +7,7 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { Database } from '../../platform/database/database.js';
-import { JsonNode } from './json-node.js';
+import { type PathStep, textsAt } from './json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';
 import { spelledOut } from './spelled-out.js';
@@ -17,11 +17,11 @@ import { rowQuery } from './tables.query.js';
 const FETCHED_BYTES = 4 * 1024 * 1024;
 const ANSWERED_BYTES = 256 * 1024;
 
-const EDGES = ['attr', 'key', 'index', 'id'] as const;
-
-interface Step {
-  edge: (typeof EDGES)[number];
-  word: string;
+/** A path inside one value. */
+interface Leg {
+  /** The row that it begins at, of the table that the leg before leads to; null for the first, which begins at the version. */
+  row: string | null;
+  path: PathStep[];
 }
 
 interface Target {
@@ -29,7 +29,7 @@ interface Target {
   objectId: string;
   /** What stands for the version. */
   word: string;
-  steps: Step[];
+  legs: Leg[];
   /** Null for a deleted version. */
   version: { index: number; sizeBytes: number } | null;
 }
@@ -84,13 +84,11 @@ export class RefsService {
     const { database } = this;
     for (const group of groupsOf(targets)) {
       // They are asked for in the context of the connection.
-      const nodes = await database.runFor(key, () => database.long(() => this.fetch(group)));
+      const found = await database.runFor(key, () => database.long(() => this.fetch(group)));
       let batch: string[] = [];
       let bytes = 0;
       for (const target of group) {
-        const node = target.version ? nodes.get(versionKey(target)) : undefined;
-        const found = node && (await this.walk(node, target.steps, caller));
-        const text = found?.text ?? 'null';
+        const text = (await this.beyond(target, found.get(target), caller)) ?? 'null';
         batch.push(text);
         bytes += text.length;
         if (bytes < ANSWERED_BYTES) continue;
@@ -103,53 +101,59 @@ export class RefsService {
     }
   }
 
-  /** The values of live versions of one project. */
-  private async fetch(group: readonly Target[]): Promise<Map<string, JsonNode>> {
-    const live = group.filter(({ version }) => version !== null);
-    if (live.length === 0) return new Map();
-    const distinct = [...new Map(live.map((target) => [versionKey(target), target])).values()];
+  /** What the first leg of each target leads to. All are of one project. */
+  private async fetch(group: readonly Target[]): Promise<Map<Target, string | undefined>> {
+    const found = new Map<Target, string | undefined>();
+    const byVersion = new Map<string, Target[]>();
+    for (const target of group) {
+      if (!target.version) continue;
+      const targets = byVersion.get(versionKey(target));
+      if (targets) targets.push(target);
+      else byVersion.set(versionKey(target), [target]);
+    }
+    if (byVersion.size === 0) return found;
+    const distinct = [...byVersion.values()].map(([target]) => target!);
     const rows = await this.database.query(
       valuesQuery(
-        live[0]!.projectId,
+        group[0]!.projectId,
         distinct.map(({ objectId }) => objectId),
         distinct.map(({ version }) => version!.index),
       ),
     );
-    return new Map(
-      rows.map(({ object_id, version_index, val }) => [
-        `${object_id}:v${version_index}`,
-        new JsonNode(val),
-      ]),
-    );
+    for (const { object_id, version_index, val } of rows) {
+      const targets = byVersion.get(`${object_id}:v${version_index}`)!;
+      const texts = textsAt(
+        val,
+        targets.map(({ legs }) => legs[0]!.path),
+      );
+      for (const [i, target] of targets.entries()) found.set(target, texts[i]);
+      await breath(); // a value may have many MiB
+    }
+    return found;
   }
 
-  /** Undefined when a step leads nowhere, as into a table that the caller may not see. */
-  private async walk(
-    from: JsonNode,
-    steps: readonly Step[],
+  /** Goes on from where the first leg leads. Undefined where a leg leads nowhere, as into a table that the caller may not see. */
+  private async beyond(
+    { legs }: Target,
+    from: string | undefined,
     caller: Caller,
-  ): Promise<JsonNode | undefined> {
-    let node: JsonNode | undefined = from;
-    for (const { edge, word } of steps) {
-      if (!node) return undefined;
-      if (edge === 'index') node = node.element(Number(word));
-      else if (edge === 'id') node = await this.row(node, word, caller);
-      else node = node.member(word);
+  ): Promise<string | undefined> {
+    let text = from;
+    for (const { row, path } of legs.slice(1)) {
+      const val = text && (await this.row(text, row!, caller));
+      if (!val) return undefined;
+      [text] = textsAt(val, [path]);
     }
-    return node;
+    return text;
   }
 
   /** The row of the table that a value refers to. */
-  private async row(
-    { text }: JsonNode,
-    digest: string,
-    caller: Caller,
-  ): Promise<JsonNode | undefined> {
+  private async row(text: string, digest: string, caller: Caller): Promise<string | undefined> {
     const projectId = text.startsWith('"') ? TABLE_REF.exec(JSON.parse(text))?.[1] : undefined;
     if (!isProjectId(projectId) || !caller.reaches(projectId) || !isRowDigest(digest))
       return undefined;
     const [row] = await this.database.query(rowQuery(projectId, digest));
-    return row && new JsonNode(row.val);
+    return row?.val;
   }
 }
 
@@ -164,29 +168,28 @@ function target(ref: string, path: string): Target {
     projectId,
     objectId: name,
     word: digest,
-    steps: stepsOf(parsed.path, path),
+    legs: legsOf(parsed.path, path),
     version: null,
   };
 }
 
 const SHAPE = `${WIRE.scheme}:///<entity>/<project>/object/<name>:<digest>`;
 
-function stepsOf(parts: readonly string[], path: string): Step[] {
-  const steps: Step[] = [];
+function legsOf(parts: readonly string[], path: string): Leg[] {
+  const legs: Leg[] = [{ row: null, path: [] }];
   for (let i = 0; i < parts.length; i += 2) {
-    const edge = EDGES.find((name) => name === parts[i]);
-    const word = parts[i + 1];
-    if (!edge || word === undefined || (edge === 'index' && !/^\d{1,9}$/.test(word)))
-      throw invalidRequest([
-        {
-          path,
-          message: 'must go on in pairs attr/<key>, key/<key>, index/<n> or id/<row digest>',
-        },
-      ]);
-    steps.push({ edge, word: unquoted(word) });
+    const [edge, part] = parts.slice(i, i + 2);
+    const word = part === undefined ? '' : unquoted(part);
+    const leg = legs.at(-1)!;
+    if (part !== undefined && (edge === 'attr' || edge === 'key')) leg.path.push(word);
+    else if (edge === 'index' && /^\d{1,9}$/.test(part ?? '')) leg.path.push(Number(word));
+    else if (part !== undefined && edge === 'id') legs.push({ row: word, path: [] });
+    else throw invalidRequest([{ path, message: PAIRS }]);
   }
-  return steps;
+  return legs;
 }
+
+const PAIRS = 'must go on in pairs attr/<key>, key/<key>, index/<n> or id/<row digest>';
 
 /** Some clients percent-encode keys, others do not. */
 function unquoted(word: string): string {

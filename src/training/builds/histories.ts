@@ -26,8 +26,8 @@ export interface Oddity {
 /** Where a history ends, so that a call can go on from there. */
 interface Head {
   history: History;
-  /** All that was sampled or sent up to here; null when it is not known. */
-  tokenIds: number[] | null;
+  /** All that was sent and then sampled up to here; null when it is not known. */
+  tokenIds: { sent: number[]; sampled: number[] } | null;
   /** Tool calls that are not answered yet. */
   open: Set<string>;
   /** Arguments of the tool calls of the last choice, as they were sampled. */
@@ -114,8 +114,9 @@ export class Histories {
     history.tokens = tokensOf(call, choice);
     for (const id of choice.turn.toolCalls) head.open.add(id);
     head.sampled = choice.turn.toolArguments;
-    head.tokenIds =
-      call.promptTokenIds && choice.tokenIds && call.promptTokenIds.concat(choice.tokenIds);
+    const { promptTokenIds: sent } = call;
+    // the choices of a call share what was sent, which may be millions of tokens
+    head.tokenIds = sent && choice.tokenIds && { sent, sampled: choice.tokenIds };
     this.heads.set(history.state, head);
   }
 }
@@ -146,8 +147,13 @@ function statesOf({ toolsKey, messages }: LlmCall): string[] {
 }
 
 /** True also where the tokens of one of them are not known. */
-function isPrefix(head: number[] | null, prompt: number[] | null): boolean {
-  return !head || !prompt || head.every((token, i) => token === prompt[i]);
+function isPrefix(head: Head['tokenIds'], prompt: number[] | null): boolean {
+  if (!head || !prompt) return true;
+  const { sent, sampled } = head;
+  return (
+    sent.every((token, i) => token === prompt[i]) &&
+    sampled.every((token, i) => token === prompt[sent.length + i])
+  );
 }
 
 function tokensOf(call: LlmCall, choice: Choice): number | null {
