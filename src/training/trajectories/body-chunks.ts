@@ -1,4 +1,4 @@
-import { ByteBuffer } from '../../platform/json/byte-buffer.js';
+import { ByteBuffer } from '../byte-buffer.js';
 
 /*
  * How a body with trajectory groups is kept. What a trainer reads is JSONL: the groups, each on a line of its own. So
