@@ -15,7 +15,7 @@ const ABOVE = {
 /** Who in platform/ may import what of it. What is not here may import all but postgres/. */
 const PLATFORM = {
   '(config|query|time)': ['$1'],
-  json: ['json', '[a-z-]+[.]ts'],
+  json: ['json'],
   '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],

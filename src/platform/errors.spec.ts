@@ -2,11 +2,14 @@ import { BadRequestException, NotFoundException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
 import { ApiError, isRowError, toApiError } from './errors.js';
 import { TooDeep } from './json/json-text.js';
+import { JsonLimit } from './json/json-weight.js';
 
 it.each<[unknown, string]>([
   [new ApiError('conflict', 'x'), 'conflict'],
   [new InvalidQuery('query.$expr', 'x'), 'invalid_request'],
   [new TooDeep(), 'invalid_request'],
+  [new JsonLimit('x'), 'too_large'],
+  [new JsonLimit('x', true), 'invalid_request'],
   [new NotFoundException(), 'not_found'],
   [new BadRequestException(), 'invalid_request'],
   [{ status: 413, limit: 5 }, 'too_large'],

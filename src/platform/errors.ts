@@ -2,6 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
 import { isObject } from './json/is-object.js';
 import { TooDeep } from './json/json-text.js';
+import { JsonLimit } from './json/json-weight.js';
 import { Busy, RowTooLarge } from './refusals.js';
 
 /**
@@ -200,6 +201,8 @@ export function toApiError(error: unknown): ApiError {
   if (error instanceof Busy) return unavailable(error.message);
   if (error instanceof RowTooLarge) return new ApiError('too_large', error.message);
   if (error instanceof TooDeep) return new ApiError('invalid_request', error.message);
+  if (error instanceof JsonLimit)
+    return new ApiError(error.isDepth ? 'invalid_request' : 'too_large', error.message);
   return fromForeign(error);
 }
 

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CallsService, type WholeCall } from '../../tracing/calls/calls.service.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
-import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
+import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
 import { attributesOf } from './attributes.js';
@@ -99,7 +100,7 @@ export class Refusals {
 
   add(error: Error, count = 1): void {
     this.count += count;
-    this.first ??= error;
+    this.first ??= error instanceof JsonLimit ? toApiError(error) : error;
   }
 
   /** What the exporter is told of them. */

@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { sessionCookieOf, sessionTokenOf } from './session-cookie.js';
 
 const token = 'a'.repeat(43);
@@ -9,7 +8,7 @@ const of = (cookie: string | undefined, isConsole = true, host = 'skein.local') 
       ...(isConsole && { 'x-skein-console': '1' }),
       ...(cookie !== undefined && { cookie }),
     },
-  } as unknown as Request);
+  });
 
 it.each([
   [`skein_session=${token}`, token],

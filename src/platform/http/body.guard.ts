@@ -17,7 +17,7 @@ import type { Context } from './context.js';
 import { JsonScanner, NotJson } from '../json/json-scanner.js';
 import { parsedBytes } from '../json/json-weight.js';
 import { Turn } from '../time/turn.js';
-import { notUtf8 } from '../json/utf8-check.js';
+import { notUtf8 } from './utf8-check.js';
 import { assertValid, type Dto, validate } from './validation.js';
 
 /**

@@ -53,7 +53,7 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
     expect(() => parsedBytes(textOf(limit * 0.8))).not.toThrow();
     expect(() => parsedBytes(textOf(limit * 1.2))).toThrow(
       expect.objectContaining({
-        code: 'too_large',
+        isDepth: false,
         message: expect.stringContaining(`limit of ${limit} `),
       }),
     );
@@ -72,7 +72,7 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
     expect(() => parsedBytes(textOf(Math.floor(most * 0.95)))).not.toThrow();
     expect(() => parsedBytes(textOf(Math.ceil(most * 1.05)))).toThrow(
       expect.objectContaining({
-        code: 'too_large',
+        isDepth: false,
         message: expect.stringContaining(`limit of ${MAX_PARSED_BYTES}`),
       }),
     );
@@ -88,7 +88,9 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
   it('refuses a text that is nested too deep, before it is parsed', () => {
     const nested = (depth: number) => '['.repeat(depth) + ' '.repeat(70_000) + ']'.repeat(depth);
     expect(() => parsedBytes(nested(MAX_BODY_DEPTH))).not.toThrow();
-    expect(() => parsedBytes(nested(MAX_BODY_DEPTH + 1))).toThrow('10000 levels');
+    expect(() => parsedBytes(nested(MAX_BODY_DEPTH + 1))).toThrow(
+      expect.objectContaining({ isDepth: true, message: expect.stringContaining('10000 levels') }),
+    );
   });
 
   it.each<[string, string]>([

@@ -1,5 +1,14 @@
-import { ApiError } from '../errors.js';
 import { skipSpace, skipString } from './json-text.js';
+
+/** A text holds more than a limit below, or is nested too deep. */
+export class JsonLimit extends Error {
+  constructor(
+    message: string,
+    readonly isDepth = false,
+  ) {
+    super(message);
+  }
+}
 
 /**
  * Limits of one JSON text, above what real bodies hold: a table of a million rows, 32 MiB of embeddings, a vocabulary as
@@ -65,7 +74,7 @@ const LOWER_CASE = 0x20;
 /**
  * The bytes of memory that the values of a JSON text take, text not included, estimated in one pass that builds nothing;
  * for text that is no JSON, any number. The estimate is high rather than low.
- * @throws ApiError `too_large` when it holds more than a limit above, `invalid_request` when it is nested too deep.
+ * @throws JsonLimit when it holds more than a limit above, or is nested too deep.
  */
 export function parsedBytes(text: string, bytesPerCharacter = 1): number {
   if (text.length <= SHORT_TEXT) return text.length * WORST_FACTOR;
@@ -179,11 +188,10 @@ class Census {
 
 /** Bytes of memory that each byte of a text may take when `parseLight` parses it. */
 export const MAX_PARSED_WEIGHT = 10;
-/** `JSON.parse` for a part of a body. @throws ApiError `too_large` when its values would take far more than its text */
+/** `JSON.parse` for a part of a body. @throws JsonLimit when its values would take far more than its text */
 export function parseLight(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   if (text.length > SHORT_TEXT && parsedBytes(text, 2) > MAX_PARSED_WEIGHT * text.length)
-    throw new ApiError(
-      'too_large',
+    throw new JsonLimit(
       `a part of the body takes over the limit of ${MAX_PARSED_WEIGHT} bytes of memory for each byte of its text`,
     );
   return JSON.parse(text, reviver);
@@ -207,13 +215,12 @@ function hashOf(text: string, from: number, to: number): number {
 const mixed = (hash: number) => Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) | 1;
 
 const tooMany = (limit: number, what: string) =>
-  new ApiError('too_large', `the body holds more than the limit of ${limit} ${what}`);
+  new JsonLimit(`the body holds more than the limit of ${limit} ${what}`);
 
 const tooHeavy = (bytes: number) =>
-  new ApiError(
-    'too_large',
+  new JsonLimit(
     `the objects, arrays and values of the body take about ${bytes} bytes of memory to parse, over the limit of ${MAX_PARSED_BYTES}`,
   );
 
 const tooDeep = () =>
-  new ApiError('invalid_request', `the body is nested deeper than ${MAX_BODY_DEPTH} levels`);
+  new JsonLimit(`the body is nested deeper than ${MAX_BODY_DEPTH} levels`, true);

@@ -136,7 +136,7 @@ export class FairQueue<T = void> {
         signal?.removeEventListener('abort', leave);
         this.remove(owner, waiter);
         if (refusal === undefined) return resolve();
-        reject(refusal as Error);
+        reject(refusal);
         this.wake(); // it may have stood before one of its owner that fits
       };
       const leave = () => settle(signal!.reason);

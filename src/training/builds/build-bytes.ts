@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
-import { ByteBuffer } from '../../platform/json/byte-buffer.js';
+import { ByteBuffer } from '../byte-buffer.js';
 import type { Chunk } from './builds.query.js';
 import type { Split } from './groups.js';
 

@@ -1,4 +1,4 @@
-import { ByteBuffer } from '../../platform/json/byte-buffer.js';
+import { ByteBuffer } from '../byte-buffer.js';
 import { ApiError } from '../../platform/errors.js';
 
 const COMMA = 0x2c;

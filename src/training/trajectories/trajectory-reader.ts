@@ -3,7 +3,7 @@ import { ApiError, invalidRequest, type Violation } from '../../platform/errors.
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
 import { parseLight } from '../../platform/json/json-weight.js';
-import { Utf8Check } from '../../platform/json/utf8-check.js';
+import { Utf8Check } from '../../platform/http/utf8-check.js';
 import { DEFAULTS, type Group, type Trajectory, violationOf } from '../trajectory-rules.js';
 import { CapturedText } from './captured-text.js';
 import { DocumentOutline, type Kind } from './document-outline.js';
