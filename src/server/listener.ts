@@ -3,9 +3,9 @@ import { createServer, type Socket } from 'node:net';
 import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises';
 
 /** A time without a new connection that shows that all clients which come again and again have come. */
-const QUIET_MS = 50;
+const QUIET_MS = 250;
 /** Connections that never cease to arrive are not waited for longer than this. */
-const CLOSE_MS = 500;
+const CLOSE_MS = 3000;
 
 /** Rejects when the port cannot be listened on now. It is given back at once. */
 export async function assertFree({ port, host }: { port: number; host: string }): Promise<void> {
