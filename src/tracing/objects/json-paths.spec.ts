@@ -56,3 +56,13 @@ it('reads a text once, however many steps a path has', () => {
   expect(found.map((value) => value?.length)).toEqual([1003, 1003 + 6, 1]);
   expect(reads).toBeLessThan(4 * text.length);
 });
+
+it('takes no memory for steps that no value has', () => {
+  const paths = Array.from({ length: 1000 }, (_, i) => [i, ...Array<PathStep>(600).fill('a')]);
+  const kept = jest.spyOn(Map.prototype, 'set');
+  const found = textsAt('[{"a":1}]', [...paths, [0, 'a']]);
+  const places = kept.mock.calls.length;
+  kept.mockRestore();
+  expect(found).toEqual([...paths.map(() => undefined), '1']);
+  expect(places).toBeLessThan(1100);
+});

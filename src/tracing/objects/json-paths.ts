@@ -10,39 +10,53 @@ import {
 /** A member by its name, or an element by its number. */
 export type PathStep = string | number;
 
-/** A place that paths lead to or through. */
+type Path = readonly PathStep[];
+
+/** A place of the text that paths lead to or through. One that is never reached has none below it, however long its paths are. */
 class Place {
-  readonly next = new Map<PathStep, Place>();
   /** Where it was found last, and in which visit of the place before it: of a repeated key the last value wins. */
   span: Span | undefined;
   visit = 0;
   visitBefore = 0;
+  private below: Map<PathStep, Place> | undefined;
+
+  constructor(
+    private readonly paths: Path[],
+    private readonly depth: number,
+  ) {}
+
+  /** The places where its paths go on, by their steps. */
+  get next(): Map<PathStep, Place> {
+    if (this.below) return this.below;
+    this.below = new Map();
+    for (const path of this.paths) {
+      const step = path[this.depth];
+      if (step === undefined) continue;
+      const place = this.below.get(step);
+      if (place) place.paths.push(path);
+      else this.below.set(step, new Place([path], this.depth + 1));
+    }
+    return this.below;
+  }
+
+  /** Where the path leads from here. */
+  spanOf(path: Path): Span | undefined {
+    if (path.length === this.depth) return this.span;
+    const place = this.below?.get(path[this.depth]!);
+    return place?.visitBefore === this.visit ? place.spanOf(path) : undefined;
+  }
 }
 
 /**
  * The JSON texts that paths lead to, undefined where a step leads nowhere. All paths are looked up in one pass over the
  * text, so the time does not grow with their number and length times the text.
  */
-export function textsAt(
-  text: string,
-  paths: readonly (readonly PathStep[])[],
-): (string | undefined)[] {
-  const root = new Place();
-  const trails = paths.map((path) => {
-    const trail = [root];
-    for (const step of path) {
-      const { next } = trail.at(-1)!;
-      let place = next.get(step);
-      if (!place) next.set(step, (place = new Place()));
-      trail.push(place);
-    }
-    return trail;
-  });
+export function textsAt(text: string, paths: readonly Path[]): (string | undefined)[] {
+  const root = new Place([...paths], 0);
   new Search(text).visit(root, 0, 0);
-  return trails.map((trail) => {
-    const isThere = trail.every((place, i) => i === 0 || place.visitBefore === trail[i - 1]!.visit);
-    const { span } = trail.at(-1)!;
-    return isThere && span ? text.slice(...span) : undefined;
+  return paths.map((path) => {
+    const span = root.spanOf(path);
+    return span && text.slice(...span);
   });
 }
 
@@ -57,13 +71,16 @@ class Search {
     const start = skipSpace(text, at);
     place.visit = ++this.visits;
     place.visitBefore = visitBefore;
-    const first = place.next.size > 0 ? text[start] : undefined;
-    let end: number;
-    if (first === '{') end = this.members(place, start);
-    else if (first === '[') end = this.elements(place, start);
-    else end = skipValue(text, start);
+    const end = this.endOf(place, start);
     place.span = [start, end];
     return end;
+  }
+
+  private endOf(place: Place, start: number): number {
+    const { text } = this;
+    if ((text[start] === '{' || text[start] === '[') && place.next.size > 0)
+      return text[start] === '{' ? this.members(place, start) : this.elements(place, start);
+    return skipValue(text, start);
   }
 
   private members(place: Place, start: number): number {
