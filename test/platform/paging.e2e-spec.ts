@@ -215,7 +215,7 @@ describe('pages of calls', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 
   it('go on behind a row that has been purged', async () => {
     const project_id = aProject();
@@ -407,7 +407,7 @@ describe('pages of threads', () => {
       ),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 });
 
 unlessCluster('plans are those of one node').describe('the plans of pages', () => {

@@ -26,7 +26,7 @@ describe('/calls/stream_query over 120,000 calls', () => {
          json_build_object('text', repeat('x', 1000)) FROM generate_series(1, $1) n`,
       [CALLS],
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await client.end();
     await server.stop();

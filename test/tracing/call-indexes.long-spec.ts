@@ -162,7 +162,7 @@ describe('an index on a field', () => {
     const after = await answers();
     await dropAll();
     expect(await answers()).toEqual(after);
-  }, 120_000);
+  });
 
   it.each([
     ['text', 'inputs.model', 'inputs.model', 'm7'],

@@ -305,7 +305,7 @@ describe('POST /calls/stats', () => {
       }),
       { numRuns: 15, interruptAfterTimeLimit: 90_000 }, // so that a failure is told before the test is
     );
-  }, 120_000);
+  });
 
   const WINDOW = { start: '2026-02-01T00:00:00Z', end: '2026-02-01T02:00:00Z', granularity: 3600 };
   const post = async (project_id: string, body: object) =>

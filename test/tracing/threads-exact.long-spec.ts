@@ -138,7 +138,7 @@ describe('thread statistics', () => {
       ),
       { numRuns: 60 },
     );
-  }, 60_000);
+  });
 
   it('are exact in every snapshot while writers and refreshers race', async () => {
     const project_id = aProject();
@@ -177,5 +177,5 @@ describe('thread statistics', () => {
     do await app.app.get(ThreadsRefresher).refresh();
     while ((await app.query('SELECT FROM thread_marks LIMIT 1')).length > 0);
     for (const query of fc.sample(request, 50)) await expectExact(project_id, query);
-  }, 60_000);
+  });
 });

@@ -244,7 +244,7 @@ describe('usage is counted once', () => {
       }),
       { numRuns: 40, interruptAfterTimeLimit: 90_000 },
     );
-  }, 120_000);
+  });
 
   interface Call {
     parent_id?: string;

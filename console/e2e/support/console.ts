@@ -59,7 +59,7 @@ async function aPage(browser: Browser, { theme = 'light', width = 1440 }: Look):
     locale: 'en-GB',
     permissions: ['clipboard-read', 'clipboard-write'],
   });
-  context.setDefaultTimeout(8000);
+  context.setDefaultTimeout(60_000); // on a busy machine a page of 50,000 calls takes more than 10 s
   return context.newPage();
 }
 
