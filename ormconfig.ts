@@ -25,6 +25,7 @@ import { SESSION } from './src/platform/database/limits.js';
 import { Baseline1765999000000 } from './src/platform/database/migrations/1765999000000-baseline.js';
 import { UsageOnce1766000000000 } from './src/platform/database/migrations/1766000000000-usage-once.js';
 import { PayloadOnly1766100000000 } from './src/platform/database/migrations/1766100000000-payload-only.js';
+import { StoredUsage1766200000000 } from './src/platform/database/migrations/1766200000000-stored-usage.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -107,7 +108,12 @@ export function dataSourceOptions(
       BuildUnit,
       BuildJob,
     ],
-    migrations: [Baseline1765999000000, UsageOnce1766000000000, PayloadOnly1766100000000],
+    migrations: [
+      Baseline1765999000000,
+      UsageOnce1766000000000,
+      PayloadOnly1766100000000,
+      StoredUsage1766200000000,
+    ],
     namingStrategy: new Names(),
     synchronize: false,
     installExtensions: false,

@@ -106,23 +106,24 @@ INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, 
 
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, "attributes", "inputs", "otel_dump", "summary", "output")
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
   trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, "attributes", "inputs", "otel_dump", "summary", "output"
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
   FROM unnest(
-  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],
-  $22::json[], $23::json[], $24::json[], $25::json[], $26::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output")
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[],
+  $23::json[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   ORDER BY project_id COLLATE "C", id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   op_name = coalesce(excluded.op_name, c.op_name),
   display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
   started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
   "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
   "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
   WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
@@ -133,23 +134,24 @@ INSERT INTO calls AS c (
 
 INSERT INTO calls AS c (
   project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, "attributes", "inputs", "otel_dump", "summary", "output")
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
   trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-  coalesce(has_descendant_error::boolean, false), response_id, "attributes", "inputs", "otel_dump", "summary", "output"
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
   FROM unnest(
-  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[],
-  $22::json[], $23::json[], $24::json[], $25::json[], $26::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output")
+  $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::text[],
+  $23::json[], $24::json[], $25::json[], $26::json[], $27::json[], $28::json[]) AS w ("project_id", "id", "is_opaque", "op_name", "started_at", "display_name", "trace_id", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "user_id", "new_trace", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")
   ORDER BY project_id COLLATE "C", id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   op_name = coalesce(excluded.op_name, c.op_name),
   display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
   ELSE coalesce(excluded.display_name, c.display_name) END,
   started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
-  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END,
-  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
   "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
   "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
   WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
@@ -158,12 +160,12 @@ INSERT INTO calls AS c (
   WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
   is_opaque = c.is_opaque OR excluded.is_opaque;
 
-INSERT INTO calls AS c (project_id, id, display_name) VALUES ($1, $2, $3)
+INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage) VALUES ($1, $2, $3, false)
   ON CONFLICT (project_id, id) DO UPDATE SET
   display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END;
 
-INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at)
-  SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now()
+INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at, has_unread_usage)
+  SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now(), false
   FROM
   unnest($1::text[], $2::text[],
   $3::text[], $4::text[],
@@ -412,11 +414,11 @@ SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(
   THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
   WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
 
-SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.exception, c.usage,
+SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.exception, c.usage_text AS usage,
   CASE WHEN c.bytes <= $1::bigint THEN c.attributes::text END AS attributes,
   CASE WHEN c.bytes <= $2::bigint THEN c.inputs::text END AS inputs, CASE WHEN c.bytes <= $3::bigint THEN c.output::text END AS output
   FROM (SELECT c.*, coalesce(octet_length(c.attributes::text), 0) + coalesce(octet_length(c.inputs::text), 0)
-  + coalesce(octet_length(c.output::text), 0) AS bytes, (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text AS usage
+  + coalesce(octet_length(c.output::text), 0) AS bytes, (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text AS usage_text
   FROM calls c WHERE c.project_id = $5 AND c.id IN (SELECT unnest($6::text[]))) c;
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
@@ -438,15 +440,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM costs p
   WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-  LATERAL (
-  SELECT m.llm_id, min(m.place) AS place
-  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-  WITH ORDINALITY AS m (llm_id, place)
-  GROUP BY m.llm_id
-  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-  THEN lpad(m.llm_id, 10, '0') END, place
-  LIMIT 1000) AS model), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), skein_counts_gross(c.attributes, c.is_opaque)::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $12) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $12) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
@@ -467,15 +461,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM costs p
   WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-  LATERAL (
-  SELECT m.llm_id, min(m.place) AS place
-  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-  WITH ORDINALITY AS m (llm_id, place)
-  GROUP BY m.llm_id
-  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-  THEN lpad(m.llm_id, 10, '0') END, place
-  LIMIT 1000) AS model), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), skein_counts_gross(c.attributes, c.is_opaque)::text, (
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text, (
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
   FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, f.ref AS "svc_ref",
   f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
@@ -532,6 +518,8 @@ SELECT count(*) FILTER (WHERE project_id = $1)::int AS of_project,
 SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
+
+SELECT count(*)::int AS rows FROM (SELECT FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
 
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 
@@ -694,8 +682,9 @@ SELECT pg_try_advisory_xact_lock($1::bigint) AS is_mine;
 SELECT pg_try_advisory_xact_lock($1::int, hashtext($2)) AS is_mine;
 
 SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
-  (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
-  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
+  CASE WHEN NOT EXISTS (SELECT FROM calls c WHERE c.project_id = p.project_id AND c.has_unread_usage)
+  THEN (now() - make_interval(days => payload_days))::text END AS payloads_before, payload_cursor
+  FROM retention_policies p WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
 
 SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
   ORDER BY touched_at, id LIMIT 100;
@@ -771,9 +760,10 @@ SELECT row_to_json(t)::text AS row FROM (
   WITH RECURSIVE own AS MATERIALIZED (
   SELECT c.id, c.trace_id, c.response_id, c.slot, u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
   u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
-  FROM (SELECT s.slot, c.* FROM unnest($2::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
+  FROM (SELECT s.slot, c.* FROM unnest($2::timestamptz[]) AS s (slot)
+  CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) c) c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  AND c.started_at >= s.slot AND c.started_at < s.slot + interval '5 minutes' OFFSET 0) "c") c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $4 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
@@ -781,19 +771,17 @@ SELECT row_to_json(t)::text AS row FROM (
   ), walk AS (
   SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
   UNION ALL
-  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (
-  SELECT c.id, c.trace_id, c.response_id, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $5 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
   AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
-  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) c
+  WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT w.says
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (
-  SELECT c.summary, c.is_opaque, c.attributes FROM calls c WHERE c.project_id = $7 AND c.id = w.id OFFSET 0) c
-  CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $7 AND c.id = w.id OFFSET 0) "c"
+  CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE w.says GROUP BY 1, 2
   ), tokens AS (
   SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
@@ -809,8 +797,9 @@ SELECT row_to_json(t)::text AS row FROM (
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY 1, 2, 3, 4) t;
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
-  u.size > $1 AS is_large, CASE WHEN u.size <= $2 THEN u.usage END AS usage,
+  SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  octet_length(c.usage::text) > $1 AS is_large,
+  CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -826,15 +815,7 @@ SELECT row_to_json(t)::text FROM (
   FROM costs p
   WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-  LATERAL (
-  SELECT m.llm_id, min(m.place) AS place
-  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-  WITH ORDINALITY AS m (llm_id, place)
-  GROUP BY m.llm_id
-  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-  THEN lpad(m.llm_id, 10, '0') END, place
-  LIMIT 1000) AS model) AS records
+  FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records
   FROM (
   WITH
   RECURSIVE family AS (
@@ -844,14 +825,13 @@ SELECT row_to_json(t)::text FROM (
   WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = f.id AND (c.trace_id = f.trace_id) IS TRUE OFFSET 0) "child"
   )
   SELECT c.* FROM calls c
-  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint))) c CROSS JOIN LATERAL (
-  SELECT s.usage, octet_length(s.usage::text) AS size FROM (
-  SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT $8::bigint))) c
   ) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
-  SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
-  u.size > $1 AS is_large, CASE WHEN u.size <= $2 THEN u.usage END AS usage,
+  SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,
+  octet_length(c.usage::text) > $1 AS is_large,
+  CASE WHEN octet_length(c.usage::text) <= $2 THEN c.usage END AS usage,
   (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -867,23 +847,12 @@ SELECT row_to_json(t)::text FROM (
   FROM costs p
   WHERE p.project_id = $3 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-  LATERAL (
-  SELECT m.llm_id, min(m.place) AS place
-  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-  WITH ORDINALITY AS m (llm_id, place)
-  GROUP BY m.llm_id
-  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-  THEN lpad(m.llm_id, 10, '0') END, place
-  LIMIT 1000) AS model) AS records
-  FROM (SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($5::text[]) LIMIT $6::bigint) c CROSS JOIN LATERAL (
-  SELECT s.usage, octet_length(s.usage::text) AS size FROM (
-  SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+  FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records
+  FROM (SELECT c.* FROM calls c WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($5::text[]) LIMIT $6::bigint) c
   ) t; -- a list
 
 SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
-  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
-  skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, (
+  c.usage, c.counts_gross, (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
   'id', p.id,
@@ -898,15 +867,7 @@ SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, to_char(c.started_at A
   FROM costs p
   WHERE p.project_id = $1 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-  LATERAL (
-  SELECT m.llm_id, min(m.place) AS place
-  FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-  WITH ORDINALITY AS m (llm_id, place)
-  GROUP BY m.llm_id
-  ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-  THEN lpad(m.llm_id, 10, '0') END, place
-  LIMIT 1000) AS model) AS records
+  FROM json_to_recordset(c.usage) AS model (llm_id text)) AS records
   FROM calls c
   WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($3::text[]))) t; -- a list
 
@@ -1174,7 +1135,7 @@ WITH RECURSIVE found AS (
   SELECT to_json(name)::text FROM found WHERE name IS NOT NULL; -- a list
 
 WITH RECURSIVE up AS (
-  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $1 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
   AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
@@ -1183,12 +1144,11 @@ WITH RECURSIVE up AS (
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
   WHERE c.project_id = $4 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.response_id = ANY($5::text[])
   UNION
-  SELECT c.* FROM up CROSS JOIN LATERAL (
-  SELECT c.id, c.parent_id, c.trace_id, c.started_at, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT c.* FROM up CROSS JOIN LATERAL (SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $6 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
   AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS is_last FROM calls c
-  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) c
+  WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT up.is_last
   )
   SELECT DISTINCT s.slot::text, s.slot >= now() - interval '5 minutes' AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
@@ -1253,7 +1213,7 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
   FROM (SELECT c.* FROM unnest($4::timestamptz[], $5::timestamptz[]) AS r (since, until) CROSS JOIN LATERAL (
   SELECT c.* FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
-  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  AND c.started_at >= r.since AND c.started_at < r.until AND TRUE) c) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $7 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
@@ -1261,19 +1221,17 @@ WITH found AS MATERIALIZED (SELECT bucket - 1 AS bucket, llm_id, segment, tier, 
   ), walk AS (
   SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
   UNION ALL
-  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (
-  SELECT c.id, c.trace_id, c.response_id, (skein_has_usage(c.summary, c.is_opaque) AND NOT (c.response_id IS NOT NULL AND EXISTS (
+  SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.response_id, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
   SELECT FROM calls d WHERE d.project_id = $8 AND d.response_id = c.response_id
   AND d.op_name IS NOT NULL AND d.deleted_at IS NULL AND (d.started_at, d.id) < (c.started_at, c.id)
   AND (d.trace_id <> c.trace_id OR d.parent_id IS NOT DISTINCT FROM c.parent_id)))) AS says FROM calls c
-  WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) c
+  WHERE c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) "c"
   WHERE NOT w.says
   ), below AS MATERIALIZED (
   SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
   sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-  FROM walk w CROSS JOIN LATERAL (
-  SELECT c.summary, c.is_opaque, c.attributes FROM calls c WHERE c.project_id = $10 AND c.id = w.id OFFSET 0) c
-  CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+  FROM walk w CROSS JOIN LATERAL (SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = $10 AND c.id = w.id OFFSET 0) "c"
+  CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
   WHERE w.says GROUP BY 1, 2
   ), tokens AS (
   SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,
@@ -1650,7 +1608,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) + coalesce(pg_column_size(t."usage"), 0) AS erased_bytes
   FROM "calls" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
   AND (t."id") > ($3::"text")
@@ -1668,7 +1626,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) + coalesce(pg_column_size(t."usage"), 0) AS erased_bytes
   FROM "calls" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
   ORDER BY t."id" LIMIT $3::bigint FOR UPDATE

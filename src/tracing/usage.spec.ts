@@ -1,4 +1,5 @@
-import { readUsage, requestsOf } from './usage.js';
+import fc from 'fast-check';
+import { countsGross, readUsage, sentName, storedUsage, usageRead } from './usage.js';
 
 const counts = (usage: Record<string, unknown>) => Object.values(readUsage(usage, false).tokens);
 
@@ -94,9 +95,69 @@ describe('readUsage', () => {
   ])('of %j does not know %j', (usage, unknown) => {
     expect([...readUsage(usage, false).unknown]).toEqual(unknown);
   });
+});
 
-  it('does not guess the number of requests', () => {
-    expect(requestsOf({ requests: 3 })).toBe(3);
-    expect(requestsOf({})).toBeNull();
+describe('storedUsage', () => {
+  it('keeps all that was read, for clients that count gross and for others', () => {
+    const count = fc.oneof(fc.nat(5), fc.constantFrom(null, -1, 1.5, 'x', 2 ** 53));
+    const names = ['prompt_tokens', 'input_tokens', 'cache_read_input_tokens', 'total_tokens'];
+    const more = ['output_tokens', 'cache_creation_input_tokens', 'requests'];
+    const entry = fc.dictionary(fc.constantFrom(...names, ...more), count);
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), entry), fc.boolean(), (usage, isGross) => {
+        const stored = storedUsage(usage) ?? [];
+        expect(stored.map(sentName)).toEqual(Object.keys(usage));
+        for (const one of stored) {
+          const said = usage[sentName(one)]!;
+          expect(usageRead(one, isGross)).toEqual(readUsage(said, isGross));
+          const { requests } = said;
+          expect(one.requests).toBe(
+            Number.isSafeInteger(requests) && Number(requests) >= 0 ? requests : undefined,
+          );
+        }
+      }),
+    );
+  });
+
+  it('is null where nothing is said', () => {
+    for (const usage of [undefined, null, 1, 'x', [], {}, { m: 1 }, { m: null }, { m: [] }])
+      expect(storedUsage(usage)).toBeNull();
+  });
+
+  it('reads the first 1000 models, in the order of JavaScript', () => {
+    const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];
+    const many = [...names, ...Array.from({ length: 1500 }, (_, i) => `m${i}`)];
+    const usage = Object.fromEntries(many.map((name) => [name, {}]));
+    const read = storedUsage(usage)!.map(({ llm_id }) => llm_id);
+    expect(read).toEqual(Object.keys(usage).slice(0, 1000));
+  });
+
+  it('names models as PostgreSQL can hold them, and as they were sent', () => {
+    const usage = { 'a\0': { requests: 1 }, b: {}, 'a\ud800': { requests: 2 } };
+    const stored = storedUsage(usage)!;
+    expect(stored.map(({ llm_id }) => llm_id)).toEqual(['a\ufffd', 'b', 'a\ufffd']);
+    expect(stored.map(sentName)).toEqual(Object.keys(usage));
+  });
+});
+
+describe('countsGross', () => {
+  it.each([
+    ['0.53.2', true],
+    ['0.53.2-dev0', true],
+    ['0.54.0', true],
+    ['1.0.0', true],
+    ['0.53.1', false],
+    ['0.9.99', false],
+    ['0.53', false],
+    ['x', false],
+    [undefined, false],
+  ])('knows the SDK of Weave for Python by its version %s', (client_version, is) => {
+    expect(countsGross({ source: 'python-sdk', client_version })).toBe(is);
+    expect(countsGross({ source: 'js-sdk', client_version })).toBe(false);
+  });
+
+  it('takes anything', () => {
+    for (const weave of [undefined, null, 1, [], 'python-sdk'])
+      expect(countsGross(weave)).toBe(false);
   });
 });

@@ -1,3 +1,6 @@
+import { isObject } from '../platform/json/is-object.js';
+import { storable } from '../platform/query/columns.js';
+
 /** Tokens one call spent on one model. Prompt tokens are those that no cache served or stored. */
 export interface Tokens {
   prompt_tokens: number;
@@ -5,6 +8,10 @@ export interface Tokens {
   cache_read_input_tokens: number;
   cache_creation_input_tokens: number;
 }
+
+/** Tokens of the prompt, whether a cache served them or not. */
+export const inputTokens = (tokens: Tokens): number =>
+  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /** The entry of a model in `summary.usage`, as some client or provider wrote it. */
 export type Usage = Readonly<Record<string, unknown>>;
@@ -17,7 +24,7 @@ export interface UsageRead {
 
 /**
  * What clients and providers call the kinds of tokens, and what they count in them. The table of all of them, with who
- * writes what, is in docs/adr/0012-costs.md; `skein_usage` reads the same in SQL, and a test compares the two.
+ * writes what, is in docs/adr/0012-costs.md.
  */
 interface Dialect {
   /** Members of an entry that hold the count; a dot leads into an object. The first one above 0 counts. */
@@ -86,10 +93,88 @@ const CACHE_CREATION = [NAMED_CACHE_CREATION, ...NAMES.cacheCreation];
 
 /**
  * Reads the token counts. Only whole numbers from 0 are counts. `isGross` says that the client counts cached tokens among
- * Anthropic's input tokens: `skein_counts_gross`.
+ * Anthropic's input tokens: `countsGross`.
  */
 export function readUsage(usage: Usage, isGross: boolean): UsageRead {
   return { tokens: tokensOf(usage, isGross), unknown: unknownIn(usage) };
+}
+
+/**
+ * What a call says of one model, as `calls.usage` holds it: counts of 0 and what is not known are left out, and so is
+ * `gross_prompt_tokens` where a client that counts gross says the same.
+ */
+export interface StoredUsage extends Partial<Tokens> {
+  /** As PostgreSQL can hold it. */
+  llm_id: string;
+  /** The name as it was sent, as JSON text, where that differs. */
+  sent_llm_id?: string;
+  /** The prompt tokens when the client counts gross. */
+  gross_prompt_tokens?: number;
+  /** A bit for each kind of `KINDS` that is unknown. */
+  unknown_kinds?: number;
+  /** How many requests the counts add up. */
+  requests?: number;
+}
+
+const KINDS = [
+  'prompt_tokens',
+  'completion_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const satisfies readonly (keyof Tokens)[];
+
+/** Models of one call that are read: each is priced, which takes up to 0.1 ms. */
+const MAX_MODELS = 1000;
+
+/** Reads `summary.usage` for storing; null when it says nothing. */
+export function storedUsage(usage: unknown): StoredUsage[] | null {
+  if (!isObject(usage)) return null;
+  const read = Object.entries(usage)
+    .slice(0, MAX_MODELS)
+    .flatMap(([llmId, entry]) => (isObject(entry) ? [storedEntry(llmId, entry)] : []));
+  return read.length > 0 ? read : null;
+}
+
+function storedEntry(llmId: string, entry: Usage): StoredUsage {
+  const { tokens, unknown } = readUsage(entry, false);
+  const gross = readUsage(entry, true).tokens.prompt_tokens;
+  const stored: StoredUsage = { llm_id: storable(llmId) };
+  if (stored.llm_id !== llmId) stored.sent_llm_id = JSON.stringify(llmId);
+  for (const kind of KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
+  if (gross !== tokens.prompt_tokens) stored.gross_prompt_tokens = gross;
+  const bits = KINDS.reduce((sum, kind, i) => sum + (unknown.has(kind) ? 1 << i : 0), 0);
+  if (bits > 0) stored.unknown_kinds = bits;
+  const requests = requestsOf(entry);
+  if (requests !== null) stored.requests = requests;
+  return stored;
+}
+
+/** The name of a model as it was sent. */
+export const sentName = ({ llm_id, sent_llm_id }: StoredUsage): string =>
+  sent_llm_id === undefined ? llm_id : (JSON.parse(sent_llm_id) as string);
+
+/** What `storedUsage` left out put back. `countsGross` is of the client of the call. */
+export function usageRead(stored: StoredUsage, countsGross: boolean): UsageRead {
+  const { gross_prompt_tokens: gross, unknown_kinds: bits = 0 } = stored;
+  const tokens = Object.fromEntries(KINDS.map((kind) => [kind, stored[kind] ?? 0]));
+  if (countsGross && gross !== undefined) tokens['prompt_tokens'] = gross;
+  const unknown = new Set(KINDS.filter((_, i) => bits & (1 << i)));
+  return { tokens: tokens as unknown as Tokens, unknown };
+}
+
+/** The first release of Weave's SDK for Python that counts cached tokens among Anthropic's input tokens. */
+const GROSS_SINCE = [0, 53, 2];
+
+/** Whether a client counts gross, also where it sums up children: by what it says of itself in `attributes.weave`. */
+export function countsGross(weave: unknown): boolean {
+  if (!isObject(weave) || weave['source'] !== 'python-sdk') return false;
+  const version = /^([0-9]{1,4})[.]([0-9]{1,4})[.]([0-9]{1,4})/.exec(
+    String(weave['client_version']),
+  );
+  if (!version) return false;
+  const numbers = version.slice(1).map(Number);
+  const differs = numbers.findIndex((number, i) => number !== GROSS_SINCE[i]);
+  return differs === -1 || numbers[differs]! > GROSS_SINCE[differs]!;
 }
 
 function tokensOf(usage: Usage, isGross: boolean): Tokens {
@@ -207,7 +292,7 @@ const isBroken = (usage: Usage, names: readonly string[]) =>
   valuesOf(usage, names).some((value) => (value ?? null) !== null && !isCount(value));
 
 /** How many requests the counts add up, null when the entry does not say. */
-export const requestsOf = (usage: Usage) => first(usage, ['requests']) ?? null;
+const requestsOf = (usage: Usage) => first(usage, ['requests']) ?? null;
 
 function first(usage: Usage, names: readonly string[]): number | undefined {
   const counts = valuesOf(usage, names).filter(isCount);

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiKey } from '../../src/platform/auth/api-key.entity.js';
-import { sql } from '../../src/platform/query/sql.js';
 import { unlessCluster } from '../support/database.js';
-import { basic, startApp, type TestApp, useApp } from '../support/app.js';
+import { basic, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { until } from '../support/until.js';
 import { Database } from '../../src/platform/database/database.js';
@@ -215,23 +214,6 @@ describe('the connections of a process', () => {
     expect(answer).toMatchObject({ status: 413, body: { code: 'too_large' } });
     expect(answer.body.detail).toContain(String(64 * MIB + 2 * 65_536));
     await app.query(`DELETE FROM calls WHERE project_id = 'acme/wide'`);
-  });
-});
-
-describe('a call with more models than are priced', () => {
-  const app = useApp();
-
-  it('brings records of the first 1000, in the order of JavaScript, each once', async () => {
-    const names = ['b', '10', 'a', '9', '4294967295', '4294967294', '007'];
-    const many = [...names, ...Array.from({ length: 1500 }, (_, i) => `m${i}`)];
-    const usage = `{${[...many, ...names].map((name) => `${JSON.stringify(name)}:{}`).join(',')}}`;
-    const { pricesOfCall } = await import('../../src/tracing/costs/prices.query.js');
-    const { text, values } = sql`
-      SELECT ${pricesOfCall('a/b')}::text AS records
-      FROM (SELECT json_build_object('usage', ${usage}::json) AS summary, false AS is_opaque, now() AS started_at) c`.toQuery();
-    const [row] = await app.query(text, values);
-    const keys = [...row.records.matchAll(/"([^"]+)" : null/g)].map(([, name]) => name);
-    expect(keys.toSorted()).toEqual(Object.keys(JSON.parse(usage)).slice(0, 1000).toSorted());
   });
 });
 

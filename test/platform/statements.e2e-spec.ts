@@ -32,6 +32,7 @@ beforeAll(async () => {
     return run;
   });
   const planted = await plant(app, OWN);
+  await app.query('UPDATE calls SET has_unread_usage = true WHERE project_id = $1', [OWN]);
   statements = recordStatements(app);
   const database = app.app.get(Database);
   const query = database.query.bind(database);
@@ -112,6 +113,9 @@ const SWEEP =
 const AWAITED =
   /FROM calls c WHERE c\.op_name IS NULL .* AND c\.logged_at < now\(\) - interval '1 day'/;
 
+/** Calls of an older build, by the partial index that has only those. */
+const UNREAD = /FROM calls c WHERE (c\.project_id = p\.project_id AND )?c\.has_unread_usage/;
+
 /** What comes with training jobs, each by the project of its job. */
 const WITH_JOBS =
   /FROM training_jobs j(\s+LEFT JOIN \w+ (\w) ON \2\.project_id = j\.project_id\b.*)+/;
@@ -121,7 +125,8 @@ unlessCluster('the planner of the coordinator shows no scans').it(
   async () => {
     const scans = await scansWithoutProject(app, statements.values());
     expect(statements.size).toBeGreaterThan(200);
-    const isKnown = (text: string) => [SWEEP, AWAITED, WITH_JOBS].some((known) => known.test(text));
+    const isKnown = (text: string) =>
+      [SWEEP, AWAITED, UNREAD, WITH_JOBS].some((known) => known.test(text));
     expect(scans.filter(([table, text]) => !(table in OF_ALL || isKnown(text)))).toEqual([]);
   },
 );

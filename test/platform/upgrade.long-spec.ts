@@ -5,8 +5,10 @@ import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
 import { Progress } from '../../src/platform/backup/progress.js';
 import { openBackup, restore } from '../../src/platform/backup/restore.js';
+import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { run, startServer } from '../support/server.js';
+import { until } from '../support/until.js';
 
 const FIXTURES = 'test/fixtures/721c2bc';
 const BACKUP = join(FIXTURES, 'backup.skein');
@@ -55,6 +57,33 @@ async function rowsOf(url: string): Promise<Record<string, string[]>> {
   return rows;
 }
 
+/** What was read of the usage of calls, beside what they say. */
+async function usagesOf(url: string): Promise<{ said: Said; usage: unknown }[]> {
+  const dataSource = await connected(url);
+  const rows = await dataSource.query<{ said: Said; usage: unknown }[]>(
+    `SELECT summary -> 'usage' AS said, usage FROM calls WHERE summary -> 'usage' IS NOT NULL`,
+  );
+  await dataSource.destroy();
+  return rows;
+}
+type Said = Record<string, any>;
+
+/** What is to be read of those that the backup has: cached tokens are among OpenAI's prompt tokens, and beside Anthropic's. */
+const usageByHand = (said: Said): object[] =>
+  Object.entries(said).map(([llm_id, one]) => {
+    const openai = one.prompt_tokens - (one.prompt_tokens_details?.cached_tokens ?? 0);
+    const prompt_tokens = one.input_tokens ?? openai;
+    const completion_tokens = one.output_tokens ?? one.completion_tokens;
+    const cache = one.cache_read_input_tokens ?? one.prompt_tokens_details?.cached_tokens;
+    if (Number.isNaN(prompt_tokens)) return { llm_id, unknown_kinds: 3 };
+    return {
+      llm_id,
+      prompt_tokens,
+      completion_tokens,
+      ...(cache && { cache_read_input_tokens: cache }),
+    };
+  });
+
 async function schemaOf(url: string): Promise<string> {
   const dataSource = await connected(url);
   const [row] = await dataSource.query<{ text: string }[]>(SCHEMA);
@@ -75,7 +104,14 @@ describe('a database of 721c2bc', () => {
     const empty = Object.keys(before).filter((name) => before[name]!.length === 0);
     expect(empty).toEqual(['erasings']); // one under way would go on
     const server = await startServer({ DATABASE_URL: database.url });
+    await until(async () => {
+      const ready = (await (await fetch(`${server.url}/ready`)).json()) as ReadinessDto;
+      return ready.unfilled_rows?.['usage'] === 0;
+    });
     await server.stop();
+    const read = await usagesOf(database.url);
+    expect(read.length).toBeGreaterThan(10);
+    for (const { said, usage } of read) expect(usage).toEqual(usageByHand(said));
     expect(await rowsOf(database.url)).toEqual(before);
     const fresh = await openTestDatabase();
     expect(await schemaOf(database.url)).toBe(await schemaOf(fresh.url));

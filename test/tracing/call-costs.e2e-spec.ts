@@ -427,12 +427,8 @@ describe('/calls/usage and /trace/usage', () => {
     expect((await ask('/calls/usage', { call_ids: Array(1001).fill('a') })).status).toBe(400);
   });
 
-  it('refuse a usage of over 1 MiB', async () => {
-    await aCall(
-      'large',
-      { m: { prompt_tokens: 1, note: 'x'.repeat(1024 * 1024) } },
-      { project_id },
-    );
+  it('refuse a usage that takes over 1 MiB', async () => {
+    await aCall('large', { ['x'.repeat(1024 * 1024)]: { prompt_tokens: 1 } }, { project_id });
     const refused = await ask('/calls/usage', { call_ids: ['large'] });
     expect(refused).toMatchObject({
       status: 413,

@@ -181,8 +181,8 @@ describe('retention', () => {
   it('goes over more calls than one batch holds', async () => {
     const project_id = aProject();
     await app.query(
-      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs, output)
-       SELECT $1, 'c' || n, 'op', 't', now() - n * interval '1 hour', '{}', '{}', '1' FROM generate_series(1, 1300) n`,
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, attributes, inputs, output, has_unread_usage)
+       SELECT $1, 'c' || n, 'op', 't', now() - n * interval '1 hour', '{}', '{}', '1', false FROM generate_series(1, 1300) n`,
       [project_id],
     );
     await done('/retention/set', { project_id, calls_days: 50, payload_days: 1 });

@@ -5,6 +5,7 @@ import { Database } from './database.js';
 import { Notices } from './notices.js';
 import { Schedule } from './schedule.js';
 import { StagedUploads } from './staged-uploads.js';
+import { UnfilledRows } from './unfilled-rows.js';
 
 /** The one connection pool of the process, for repositories and for `Database`. Closing the app closes it. */
 @Global()
@@ -20,8 +21,8 @@ export class DatabaseModule {
             dataSource.isInitialized ? dataSource : dataSource.initialize(),
         }),
       ],
-      providers: [Database, Notices, Schedule, StagedUploads],
-      exports: [Database, Notices, Schedule, StagedUploads],
+      providers: [Database, Notices, Schedule, StagedUploads, UnfilledRows],
+      exports: [Database, Notices, Schedule, StagedUploads, UnfilledRows],
     };
   }
 }

@@ -13,6 +13,9 @@ export class ReadinessDto {
   /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
   writes!: 'taken' | 'refused' | 'unknown';
   draining!: boolean;
+  /** Rows of an older build that are still to be read in the background, by what is read from them: until then it counts as absent. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' }, example: { usage: 0 } })
+  unfilled_rows?: Record<string, number>;
   /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
   unreachable_nodes?: string[] | null;
 }

@@ -4,6 +4,7 @@ import { wasRefusedLately } from '../http/disk-refusals.js';
 import { closeWithAnswers } from '../http/edge.js';
 import { showNumbers } from '../process/metrics.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
+import { UnfilledRows } from '../database/unfilled-rows.js';
 import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
 
@@ -17,7 +18,10 @@ export class ReadinessService {
   /** Not asked again: a database is not made a cluster while a service runs on it. */
   private isCluster: boolean | undefined;
 
-  constructor(private readonly dataSource: DataSource) {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly unfilled: UnfilledRows,
+  ) {
     showNumbers(
       'skein_ready',
       '1 where /ready finds nothing wrong: the database, its schema, whether it takes writes, the nodes of a cluster.',
@@ -42,6 +46,7 @@ export class ReadinessService {
         migrations,
         writes,
         draining,
+        unfilled_rows: this.unfilled.counts,
         ...(this.isCluster && { unreachable_nodes: await this.unreachableNodes() }),
       };
     } catch {

@@ -4,9 +4,9 @@ import ts from 'typescript';
 /** What only plans.ts writes. */
 const RAW = /\bOFFSET 0\b|(?<!citus[.])\benable_|\) IS TRUE\b|\bLIMIT \(SELECT\b/i;
 
-/** Texts of functions in the database import nothing; statistics and usage say it themselves for now. */
+/** Texts of functions in the database import nothing. */
 const MAY =
-  /^tracing\/calls\/(ingest\/ingest[.]sql|stats\/|usage\/)|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
+  /^tracing\/calls\/ingest\/ingest[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
 
 /** The parts of a file that may be SQL, without its comments. */
 function textsOf(file: string): string[] {

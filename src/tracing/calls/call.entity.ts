@@ -33,6 +33,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_root_latency_idx', { synchronize: false })
 @Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
+@Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { collation: 'C' }) id!: string;
@@ -73,4 +74,10 @@ export class Call {
   @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;
   @Column('json', { name: 'own_inputs', nullable: true }) ownInputs!: unknown;
   @Column('json', { name: 'own_output', nullable: true }) ownOutput!: unknown;
+  /** What `summary.usage` says of models, read when the end was stored: a list of `StoredUsage`. Null when it says nothing. */
+  @Column('json', { nullable: true }) usage!: unknown;
+  /** Whether the client counts cached tokens among Anthropic's input tokens, read when the start was stored. */
+  @Column('boolean', { name: 'counts_gross', default: false }) countsGross!: boolean;
+  /** The row is of an older build, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
+  @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
 }

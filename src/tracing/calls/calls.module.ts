@@ -19,6 +19,7 @@ import { CallStatsService } from './stats/call-stats.service.js';
 import { CallMessagesService } from './messages/call-messages.service.js';
 import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
+import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
@@ -41,6 +42,7 @@ import { CallUsageService } from './usage/call-usage.service.js';
     CallStatsService,
     CallCountsService,
     CallUsageService,
+    UnreadUsageFiller,
     CallSlotsRefresher,
     CallIndexesService,
     CallIndexesKeeper,

@@ -11,11 +11,9 @@ import {
   type Refusal,
   refusal,
 } from '../../platform/errors.js';
-import { isObject } from '../../platform/json/is-object.js';
-import { hasOpaqueEscapes, type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
+import { type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { assertValid, unknownMembers } from '../../platform/http/validation.js';
-import { WIRE } from '../../platform/http/wire.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -54,7 +52,15 @@ import {
   keyOf,
   mergedByCall,
 } from './ingest/calls.writer.js';
-import { cutException, mend } from './ingest/mended-texts.js';
+import {
+  CALL_SHAPE,
+  type Documents,
+  END_SHAPE,
+  endWrite,
+  START_SHAPE,
+  startWrite,
+} from './ingest/call-write.js';
+import { mend } from './ingest/mended-texts.js';
 import { threadedTracesQuery, turnRootsQuery } from './ingest/turn-roots.query.js';
 import { CALLS } from './call.entity.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
@@ -282,12 +288,6 @@ export interface StoredCall {
   documents: Partial<Record<keyof typeof CALL_SHAPE, string | null>>;
 }
 
-/** The free-form members of a start or an end, as they were sent. */
-type Documents = Texts<typeof CALL_SHAPE>;
-
-const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
-const END_SHAPE = { summary: true, output: true } as const;
-const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
 const ITEM_SHAPE = { req: { start: START_SHAPE, end: END_SHAPE } } as const;
 
 function assertBatchSize({ length }: unknown[]): void {
@@ -383,87 +383,4 @@ function tracesBy(items: Item[], stored: Map<string, string>): Traces {
     for (const start of climbed) made.set(start, trace);
     return trace;
   };
-}
-
-function startWrite(
-  start: CallStartDto,
-  documents: Documents | undefined,
-  caller: Caller,
-  newTrace: Traces = () => uuidv7(),
-): CallWrite {
-  const id = start.id ?? uuidv7();
-  const attributes = storable(documents?.attributes);
-  const inputs = storable(documents?.inputs);
-  const otelDump = storable(documents?.otel_dump);
-  return {
-    projectId: start.project_id,
-    id,
-    traceId: start.trace_id,
-    start: {
-      op_name: start.op_name,
-      started_at: start.started_at,
-      display_name: start.display_name,
-      trace_id: start.trace_id,
-      parent_id: start.parent_id,
-      thread_id: start.thread_id,
-      turn_id: start.turn_id,
-      run_id: start[WIRE.runId],
-      run_step: start[WIRE.runStep]?.toString(),
-      user_id: caller.userName,
-      new_trace: start.trace_id ? null : newTrace(start),
-      attributes: attributes ?? '{}',
-      inputs: inputs ?? '{}',
-      otel_dump: otelDump,
-    },
-    isOpaque: isOpaque(attributes, inputs, otelDump),
-  };
-}
-
-function endWrite(
-  end: CallEndDto,
-  documents: Documents | undefined,
-  responseId = responseOf(end),
-): CallWrite {
-  const summary = storable(documents?.summary);
-  const output = storable(documents?.output);
-  return {
-    projectId: end.project_id,
-    id: end.id,
-    end: {
-      ended_at: end.ended_at,
-      exception: end.exception && cutException(end.exception),
-      run_step_end: end[WIRE.runStepEnd]?.toString(),
-      end_started_at: end.started_at,
-      end_trace_id: end.trace_id,
-      has_descendant_error: String(hasDescendantError(end.summary)),
-      response_id: responseId && IS_RESPONSE_ID.test(responseId) ? responseId : null,
-      summary,
-      output,
-    },
-    isOpaque: isOpaque(summary, output),
-  };
-}
-
-/** A free-form member that is null is stored as one that is absent. */
-const storable = (document: string | undefined) => (document === 'null' ? null : document);
-
-const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
-  documents.some((document) => document && hasOpaqueEscapes(document));
-
-/** Ids of all providers; others are not looked up. */
-const IS_RESPONSE_ID = /^[!-~]{1,256}$/;
-
-/** The provider's id of an output that is its response, where the summary tells its usage. */
-function responseOf({ output, summary }: CallEndDto): string | null {
-  const { usage } = (summary ?? {}) as { usage?: unknown };
-  if (!isObject(usage) || !isObject(output) || !isObject(output['usage'])) return null;
-  return typeof output['id'] === 'string' ? output['id'] : null;
-}
-
-/** `summary.status_counts.error > 0`. */
-function hasDescendantError(summary: CallEndDto['summary']): boolean {
-  const { status_counts: counts } = (summary ?? {}) as {
-    status_counts?: { error?: unknown } | null;
-  };
-  return typeof counts?.error === 'number' && counts.error > 0;
 }

@@ -74,8 +74,7 @@ export const purgeQuery = (request: CostsPurgeDto) =>
 /** The usage of calls, and the project's records that price it, each call as JSON text. */
 export const usageQuery = (projectId: string, callIds: readonly string[]) => sql`
   SELECT row_to_json(t)::text FROM (SELECT c.id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
-    (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage,
-    skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, ${pricesOfCall(projectId)} AS records
+    c.usage, c.counts_gross, ${pricesOfCall(projectId)} AS records
   FROM calls c
   WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, callIds)}) t`;
 

@@ -42,14 +42,14 @@ import {
   totalOf,
 } from './price.js';
 import { PriceBook } from './price-book.js';
-import type { Tokens } from '../usage.js';
+import type { StoredUsage, Tokens } from '../usage.js';
 import { COSTS } from './cost.entity.js';
 
 const COST_PURGE = auditAction('cost.purge');
 
 /** For the calls, which are answered with their costs. */
 export { CallCostDto } from './costs.dto.js';
-export { costsOfSummary } from './price.js';
+export { costsOfCall } from './price.js';
 export { pricesOfCall } from './prices.query.js';
 
 const MAX_MODELS = 1000;
@@ -60,11 +60,10 @@ const MAX_SCALE = 40;
 /** Characters of a price; a number of millions of them takes minutes to read. */
 const MAX_SPELLING = 100;
 
-/** The usage of a call as it was sent, how it is to be read, and how it is priced. */
+/** The usage of a call as it is stored, and how it is priced. */
 export interface Priceable extends Pricing {
-  usage: unknown;
-  /** `skein_counts_gross` */
-  is_gross: boolean;
+  usage: StoredUsage[] | null;
+  counts_gross: boolean;
 }
 
 interface CallUsage extends Priceable {
@@ -163,9 +162,9 @@ export class CostsService {
   }
 
   /** What a call says that it spent, by model. An entry that does not count its requests is one. */
-  usage({ usage, is_gross }: Priceable): Map<string, CountedUsage> {
+  usage({ usage, counts_gross }: Priceable): Map<string, CountedUsage> {
     return new Map(
-      modelsOf(usage, is_gross).map((model) => [
+      modelsOf(usage, counts_gross).map((model) => [
         model.llmId,
         { ...model, requests: model.requests ?? 1 },
       ]),
@@ -187,7 +186,7 @@ const costOf = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
 
 function explained(call: CallUsage): string {
   const { id, op_name, started_at } = call;
-  const models = modelsOf(call.usage, call.is_gross).map((model) =>
+  const models = modelsOf(call.usage, call.counts_gross).map((model) =>
     explanation(pricedAs(model, call), started_at),
   );
   return printed({ id, op_name, started_at, models });

@@ -1,8 +1,14 @@
 import { storable } from '../../platform/query/columns.js';
 import { builtinPrice } from './builtin-prices.js';
 import { Decimal } from '../../platform/json/decimal.js';
-import { readUsage, requestsOf, type Tokens, type UsageRead } from '../usage.js';
-import { isObject } from '../../platform/json/is-object.js';
+import {
+  type StoredUsage,
+  type Tokens,
+  type UsageRead,
+  usageRead,
+  inputTokens,
+  sentName,
+} from '../usage.js';
 
 /** The price of a token of each kind in one record; null where it has none. */
 export interface Price extends Record<PriceName, Decimal | null> {
@@ -60,19 +66,19 @@ type Kind = (typeof KINDS)[number];
 export type PriceName = Kind[1];
 export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
 
-/** How many models of a call are priced. Pricing takes up to 0.1 ms a model and blocks other requests. */
-const MAX_MODELS = 1000;
 /** Characters; no record has a longer name, and the library takes long to compare one. */
 const MAX_NAME = 256;
 
-/** The models of a call's usage, the first 1000 of them. `isGross` as `readUsage` takes it. */
-export function modelsOf(usage: unknown, isGross: boolean): ModelUsage[] {
-  if (!isObject(usage)) return [];
-  const models = Object.entries(usage).slice(0, MAX_MODELS);
-  return models.flatMap(([llmId, entry]) =>
-    isObject(entry) ? [{ llmId, ...readUsage(entry, isGross), requests: requestsOf(entry) }] : [],
-  );
-}
+/** What a call says of models, from `calls.usage` and `calls.counts_gross`. */
+export const modelsOf = (
+  usage: readonly StoredUsage[] | null,
+  countsGross: boolean,
+): ModelUsage[] =>
+  (usage ?? []).map((model) => ({
+    llmId: sentName(model),
+    ...usageRead(model, countsGross),
+    requests: model.requests ?? null,
+  }));
 
 /** With the price in force when the call started: the project's record, or else the built-in one. */
 export function pricedAs(model: ModelUsage, { records, started_at }: Pricing): PricedUsage {
@@ -89,9 +95,6 @@ const libraryPrice = (llmId: string, startedAt: Date, tokens: Tokens) =>
 
 /** Whether a name is looked up at all. */
 export const hasPlainName = (llmId: string) => llmId.length <= MAX_NAME;
-
-const inputTokens = (tokens: Tokens) =>
-  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /** Cached tokens cost as much as prompt tokens unless the record has a price of their own. */
 export function recordPrice(record: PriceRecord): Price {
@@ -128,20 +131,17 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   return total;
 }
 
-/**
- * `costsJson` of a call by its summary, the project's records that price it (as `pricesOfCall` answers them), its start and
- * `skein_counts_gross`.
- */
-export function costsOfSummary(
-  summary: string | null,
-  [records, startedAt, isGross]: readonly (string | null)[],
+/** `costsJson` of a call by the project's records that price it (as `pricesOfCall` answers them), its start and its usage. */
+export function costsOfCall(
+  _summary: string | null,
+  [records, startedAt, usage, countsGross]: readonly (string | null)[],
 ): string {
-  const { usage } = JSON.parse(summary ?? '{}') as { usage?: unknown };
   const pricing = {
     records: JSON.parse(records ?? '{}') as Record<string, PriceRecord>,
     started_at: startedAt!,
   };
-  return costsJson(modelsOf(usage, isGross === 'true').map((model) => pricedAs(model, pricing)));
+  const models = modelsOf(JSON.parse(usage ?? '[]') as StoredUsage[], countsGross === 'true');
+  return costsJson(models.map((model) => pricedAs(model, pricing)));
 }
 
 /**

@@ -2,8 +2,8 @@ import { sql } from '../../platform/query/sql.js';
 
 /**
  * For each model of the usage of the call `c`, the project's record that was in force when the call started, or null, by
- * name; null without usage. The first 1000 models, in JavaScript's order of keys: whole numbers by value come first. Prices
- * are texts, so that no reader takes them for doubles. Of records with one effective_date the latest id wins.
+ * name; null without usage. Prices are texts, so that no reader takes them for doubles. Of records with one effective_date
+ * the latest id wins.
  */
 export const pricesOfCall = (projectId: string) => sql`(
   SELECT json_object_agg(model.llm_id, (
@@ -20,12 +20,4 @@ export const pricesOfCall = (projectId: string) => sql`(
     FROM costs p
     WHERE p.project_id = ${projectId} AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
     ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM (SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS json) usage,
-    LATERAL (
-      SELECT m.llm_id, min(m.place) AS place
-      FROM json_object_keys(CASE json_typeof(usage.json) WHEN 'object' THEN usage.json END)
-        WITH ORDINALITY AS m (llm_id, place)
-      GROUP BY m.llm_id
-      ORDER BY CASE WHEN m.llm_id ~ '^(0|[1-9][0-9]{0,9})$' AND (length(m.llm_id) < 10 OR m.llm_id < '4294967295')
-        THEN lpad(m.llm_id, 10, '0') END, place
-      LIMIT 1000) AS model)`;
+  FROM json_to_recordset(c.usage) AS model (llm_id text))`;

@@ -56,7 +56,6 @@ export const jobsOfCheckpoint = (projectId: string, modelId: string, step: numbe
 
 const INPUTS = column.json(sql`c.inputs`, sql`c.is_opaque`);
 const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
-const USAGE = jsonValueAt(SUMMARY, ['usage']);
 
 /** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
 export const callsOfModel = (projectId: string, name: string) => sql<{ id: string }>`
@@ -81,8 +80,8 @@ export const makersOfCalls = (
     SELECT c.id, ${jsonAt(INPUTS, ['model']).sql} AS model FROM calls c
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}
     UNION
-    SELECT c.id, u.model FROM calls c
-    CROSS JOIN LATERAL json_object_keys(CASE json_typeof(${USAGE}) WHEN 'object' THEN ${USAGE} END) u (model)
+    SELECT c.id, u.llm_id FROM calls c
+    CROSS JOIN LATERAL json_to_recordset(c.usage) u (llm_id text)
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c
   ${lookedUp(
     sql`SELECT m.id, m.name FROM models m

@@ -10,6 +10,7 @@ import {
 } from './dialects.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { cleaned, sortedJson, type Turn, turnOf } from './turns.js';
+import { countsGross, inputTokens, readUsage } from '../../tracing/usage.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {
@@ -213,6 +214,7 @@ function vercel(recorded: Recorded): LlmCall | null {
 function common(recorded: Recorded, dialect: Dialect) {
   const { texts, inputs, output, attributes } = recorded;
   const usage = isObject(output['usage']) ? output['usage'] : usageOf(texts.usage);
+  const { tokens, unknown } = readUsage(usage, countsGross(attributes['weave']));
   const extra = isObject(inputs['extra_body']) ? inputs['extra_body'] : {};
   const parameters = parametersOf(attributes);
   const setting = (name: string) =>
@@ -223,8 +225,8 @@ function common(recorded: Recorded, dialect: Dialect) {
     id: texts.id,
     dialect,
     models: modelsOf(recorded),
-    promptTokens: numberOf(usage['prompt_tokens'] ?? usage['input_tokens']),
-    completionTokens: numberOf(usage['completion_tokens'] ?? usage['output_tokens']),
+    promptTokens: unknown.has('prompt_tokens') ? null : inputTokens(tokens),
+    completionTokens: unknown.has('completion_tokens') ? null : tokens.completion_tokens,
     sampling: {
       temperature: setting('temperature'),
       topP: setting('top_p'),

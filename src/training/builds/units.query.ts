@@ -182,11 +182,11 @@ const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
 export function textsQuery(projectId: string, ids: string[]): Sql<TextsRow> {
   const fits = sql`c.bytes <= ${MAX_CALL_BYTES}::bigint`;
   return sql`
-    SELECT c.id, c.bytes, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at, c.exception, c.usage,
+    SELECT c.id, c.bytes, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at, c.exception, c.usage_text AS usage,
       CASE WHEN ${fits} THEN c.attributes::text END AS attributes,
       CASE WHEN ${fits} THEN c.inputs::text END AS inputs, CASE WHEN ${fits} THEN c.output::text END AS output
     FROM (SELECT c.*, coalesce(octet_length(c.attributes::text), 0) + coalesce(octet_length(c.inputs::text), 0)
-        + coalesce(octet_length(c.output::text), 0) AS bytes, ${jsonValueAt(SUMMARY, ['usage'])}::text AS usage
+        + coalesce(octet_length(c.output::text), 0) AS bytes, ${jsonValueAt(SUMMARY, ['usage'])}::text AS usage_text
       FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}) c`;
 }
 

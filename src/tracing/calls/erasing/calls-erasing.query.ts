@@ -87,22 +87,15 @@ export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ 
   WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
-/** The part of a summary that stays: the usage that costs are computed from. */
+/** The part of a summary that stays: the usage as it was sent. */
 function usage(row: Sql): Sql {
   return sql`(SELECT CASE WHEN s.usage IS NOT NULL THEN ('{"usage":' || s.usage::text || '}')::json END
     FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.summary) ELSE ${row}.summary END) -> 'usage' AS usage) s)`;
 }
 
-/** The part of attributes that stays: what says how the usage is to be read. */
-const kept = (row: Sql) => sql`(CASE WHEN skein_counts_gross(${row}.attributes, ${row}.is_opaque)
-  THEN (SELECT json_build_object('weave', json_build_object('source', w.json -> 'source', 'client_version', w.json -> 'client_version'))
-    FROM (SELECT (CASE WHEN ${row}.is_opaque THEN skein_safe_json(${row}.attributes) ELSE ${row}.attributes END) -> 'weave' AS json) w)
-  ELSE '{}'::json END)`;
-
 /** Looks at sizes where it can, so that few documents are read: a stored `{}` takes three bytes. */
 const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.logged IS NOT NULL
-  OR pg_column_size(c.inputs) > 3
-  OR pg_column_size(c.attributes) > 3 AND octet_length(c.attributes::text) <> octet_length(${kept(sql`c`)}::text)
+  OR pg_column_size(c.inputs) > 3 OR pg_column_size(c.attributes) > 3
   OR octet_length(c.summary::text) <> coalesce(octet_length(${usage(sql`c`)}::text), 0))`;
 
 /**
@@ -111,6 +104,6 @@ const HAS_PAYLOAD = sql`(c.output IS NOT NULL OR c.otel_dump IS NOT NULL OR c.lo
  */
 export const payloadsErase = (projectId: string, ids: readonly string[]) => sql`
   UPDATE calls c SET inputs = CASE WHEN c.inputs IS NOT NULL THEN '{}'::json END,
-    attributes = CASE WHEN c.attributes IS NOT NULL THEN ${kept(sql`c`)} END,
+    attributes = CASE WHEN c.attributes IS NOT NULL THEN '{}'::json END,
     output = NULL, otel_dump = NULL, logged = NULL, logged_at = NULL, own_inputs = NULL, own_output = NULL, summary = ${usage(sql`c`)}, is_opaque = false
   WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} RETURNING 1`;

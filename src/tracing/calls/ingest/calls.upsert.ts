@@ -23,6 +23,7 @@ const START_TEXTS = [
   'run_step',
   'user_id',
   'new_trace',
+  'counts_gross',
 ] as const;
 const END_TEXTS = [
   'ended_at',
@@ -34,7 +35,7 @@ const END_TEXTS = [
   'response_id',
 ] as const;
 const START_DOCUMENTS = ['attributes', 'inputs', 'otel_dump'] as const;
-const END_DOCUMENTS = ['summary', 'output'] as const;
+const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 
 type Columns<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
@@ -85,12 +86,13 @@ interface Merged {
 const UPSERT = sql<Merged>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
-    run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, ${list(DOCUMENTS)})
+    run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+    ${list(DOCUMENTS)})
   SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
     CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
       trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
-    coalesce(has_descendant_error::boolean, false), response_id, ${list(DOCUMENTS)}
+    coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, ${list(DOCUMENTS)}
   FROM unnest(
     ${join(TEXTS.map(() => sql`${null}::text[]`))},
     ${join(DOCUMENTS.map(() => sql`${null}::json[]`))}) AS w (${list([...TEXTS, ...DOCUMENTS])})
@@ -100,8 +102,8 @@ const UPSERT = sql<Merged>`
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
       ELSE coalesce(excluded.display_name, c.display_name) END,
     started_at = ${startsValue('started_at')}, trace_id = ${startsValue('trace_id')},
-    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump')},
-    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary')},
+    ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross')},
+    ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
     is_opaque = c.is_opaque OR excluded.is_opaque`;
 

@@ -59,8 +59,8 @@ export function messagesUpsert(
   const shown = (side: 'inputs' | 'output') =>
     sql`CASE WHEN c.op_name IS NOT NULL THEN ${withLogged(own[side], all, sql`c.trace_id`, side)} END`;
   return sql`
-    INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at)
-    SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now()
+    INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at, has_unread_usage)
+    SELECT project_id, id, least(started_at::timestamptz, now()), is_opaque::boolean, logged::jsonb, now(), false
     FROM ${given(rows)}
     ORDER BY project_id COLLATE "C", id COLLATE "C"
     ON CONFLICT (project_id, id) DO UPDATE SET

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../../platform/errors.js';
 import { WIRE } from '../../../platform/http/wire.js';
-import { costsOfSummary, pricesOfCall } from '../../costs/costs.service.js';
+import { costsOfCall, pricesOfCall } from '../../costs/costs.service.js';
 import type { Piece } from '../../../platform/database/json-row-writer.js';
 import { isAfter, partsAfter } from '../../../platform/query/after.js';
 import {
@@ -83,11 +83,12 @@ const derived = ({ project_id, include_costs, include_feedback }: Extras): Deriv
 ];
 
 const costsOf = (projectId: string): Derived => ({
-  piece: { name: 'costs', kind: 'computed', values: 3, by: costsOfSummary },
+  piece: { name: 'costs', kind: 'computed', values: 4, by: costsOfCall },
   values: [
     pricesOfCall(projectId),
     wireTime(sql`c.started_at`),
-    sql`skein_counts_gross(c.attributes, c.is_opaque)::text`,
+    sql`c.usage::text`,
+    sql`c.counts_gross::text`,
   ],
 });
 
@@ -365,7 +366,7 @@ export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
  * the start is an empty text until then.
  */
 export const updateQuery = (projectId: string, id: string, displayName: string | null) => sql`
-  INSERT INTO calls AS c (project_id, id, display_name) VALUES (${projectId}, ${id}, ${displayName ?? ''})
+  INSERT INTO calls AS c (project_id, id, display_name, has_unread_usage) VALUES (${projectId}, ${id}, ${displayName ?? ''}, false)
   ON CONFLICT (project_id, id) DO UPDATE SET
     display_name = CASE WHEN c.op_name IS NULL THEN excluded.display_name ELSE nullif(excluded.display_name, '') END`;
 

@@ -1,5 +1,6 @@
 import { projectLock } from '../../../platform/database/advisory-locks.js';
 import type { Marked } from '../../../platform/database/marks-refresher.js';
+import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES } from '../read/calls.query.js';
 import { visibleIn } from '../../visible-calls.js';
@@ -66,9 +67,11 @@ export const namedSlots = (projectId: string, { parents, responses }: Names) => 
     SELECT c.id, c.parent_id, c.trace_id, c.started_at, false FROM calls c
     WHERE ${visibleIn(projectId)} AND c.response_id = ANY(${responses}::text[])
     UNION
-    SELECT c.* FROM up CROSS JOIN LATERAL (
-      SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
-      WHERE ${visibleIn(projectId)} AND c.id = up.parent_id AND (c.trace_id = up.trace_id) IS TRUE OFFSET 0) c
+    SELECT c.* FROM up ${lookedUp(
+      sql`SELECT c.id, c.parent_id, c.trace_id, c.started_at, ${saysUsage(projectId)} AS is_last FROM calls c
+      WHERE ${visibleIn(projectId)} AND c.id = up.parent_id AND ${unseen(sql`c.trace_id = up.trace_id`)}`,
+      'c',
+    )}
     WHERE NOT up.is_last
   )
   SELECT DISTINCT s.slot::text, s.slot >= now() - ${SLOT} AS is_open, (extract(epoch FROM s.slot) * 1000)::float8 AS ms
@@ -132,8 +135,8 @@ export const slotModels = (projectId: string, slots: readonly string[]) => sql<{
     SELECT u.slot, u.llm_id, width_bucket(u.input_tokens, ${TIERS}::bigint[]) AS tier, u.unknown_kinds, ${USAGE_TOTALS}
     FROM (${countedUsage(
       projectId,
-      sql`SELECT s.slot, c.* FROM unnest(${slots}::timestamptz[]) AS s (slot) CROSS JOIN LATERAL (
-        ${ofSlot(projectId, sql`c.* FROM calls c`)} OFFSET 0) c`,
+      sql`SELECT s.slot, c.* FROM unnest(${slots}::timestamptz[]) AS s (slot)
+        ${lookedUp(ofSlot(projectId, sql`c.* FROM calls c`), 'c')}`,
       sql`c.slot`,
     )}) u GROUP BY 1, 2, 3, 4) t`;
 

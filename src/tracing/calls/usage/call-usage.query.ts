@@ -34,10 +34,9 @@ const usageOf = (
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`
   SELECT row_to_json(t)::text FROM (
-    SELECT c.id, c.parent_id, c.trace_id, c.response_id, skein_counts_gross(c.attributes, c.is_opaque) AS is_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
-      u.size > ${MAX_USAGE_BYTES} AS is_large, CASE WHEN u.size <= ${MAX_USAGE_BYTES} THEN u.usage END AS usage,
+    SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, ${wireTime(sql`c.started_at`)} AS started_at, c.ended_at IS NULL AS is_running,
+      octet_length(c.usage::text) > ${MAX_USAGE_BYTES} AS is_large,
+      CASE WHEN octet_length(c.usage::text) <= ${MAX_USAGE_BYTES} THEN c.usage END AS usage,
       ${include_costs ? pricesOfCall(project_id) : sql`NULL`} AS records
-    FROM (${calls}) c CROSS JOIN LATERAL (
-      SELECT s.usage, octet_length(s.usage::text) AS size FROM (
-        SELECT (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END) -> 'usage' AS usage OFFSET 0) s OFFSET 0) u
+    FROM (${calls}) c
   ) t`;

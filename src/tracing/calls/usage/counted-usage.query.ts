@@ -1,3 +1,4 @@
+import { lookedUp, unseen } from '../../../platform/query/plans.js';
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
 
@@ -13,7 +14,7 @@ const isRepeated = (projectId: string) => sql`(c.response_id IS NOT NULL AND EXI
 
 /** Whether the call `c` tells usage that no other call counts. */
 export const saysUsage = (projectId: string) =>
-  sql`(skein_has_usage(c.summary, c.is_opaque) AND NOT ${isRepeated(projectId)})`;
+  sql`(c.usage IS NOT NULL AND NOT ${isRepeated(projectId)})`;
 
 /**
  * The usage that calls add to that of other calls: rows of columns of each call, `llm_id` and what `skein_usage` answers.
@@ -25,21 +26,25 @@ export const countedUsage = (projectId: string, calls: Sql, columns: Sql): Sql =
   WITH RECURSIVE own AS MATERIALIZED (
     SELECT c.id, c.trace_id, c.response_id, ${columns}, u.llm_id, u.unknown_kinds, u.input_tokens AS said_input,
       u.completion_tokens AS said_output, u.cache_read_input_tokens AS said_read, u.cache_creation_input_tokens AS said_created
-    FROM (${calls}) c CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+    FROM (${calls}) c CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
     WHERE NOT ${isRepeated(projectId)}
   ), walk AS (
     SELECT DISTINCT o.id AS owner, o.response_id, o.id, o.trace_id, false AS says, false AS is_same FROM own o
     UNION ALL
-    SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w CROSS JOIN LATERAL (
-      SELECT c.id, c.trace_id, c.response_id, ${saysUsage(projectId)} AS says FROM calls c
-      WHERE ${visibleIn(projectId)} AND c.parent_id = w.id AND c.id <> w.owner AND (c.trace_id = w.trace_id) IS TRUE OFFSET 0) c
+    SELECT w.owner, w.response_id, c.id, c.trace_id, c.says, c.says AND c.response_id = w.response_id FROM walk w ${lookedUp(
+      sql`SELECT c.id, c.trace_id, c.response_id, ${saysUsage(projectId)} AS says FROM calls c
+      WHERE ${visibleIn(projectId)} AND c.parent_id = w.id AND c.id <> w.owner AND ${unseen(sql`c.trace_id = w.trace_id`)}`,
+      'c',
+    )}
     WHERE NOT w.says
   ), below AS MATERIALIZED (
     SELECT w.owner, u.llm_id, sum(u.input_tokens)::bigint AS input, sum(u.completion_tokens)::bigint AS output,
       sum(u.cache_read_input_tokens)::bigint AS read, sum(u.cache_creation_input_tokens)::bigint AS created
-    FROM walk w CROSS JOIN LATERAL (
-      SELECT c.summary, c.is_opaque, c.attributes FROM calls c WHERE c.project_id = ${projectId} AND c.id = w.id OFFSET 0) c
-    CROSS JOIN LATERAL skein_usage(c.summary, c.is_opaque, c.attributes) u
+    FROM walk w ${lookedUp(
+      sql`SELECT c.usage, c.counts_gross FROM calls c WHERE c.project_id = ${projectId} AND c.id = w.id`,
+      'c',
+    )}
+    CROSS JOIN LATERAL skein_usage(c.usage, c.counts_gross) u
     WHERE w.says GROUP BY 1, 2
   ), tokens AS (
     SELECT o.*, greatest(o.said_input - coalesce(b.input, 0), 0) AS input_tokens,

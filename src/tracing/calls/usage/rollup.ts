@@ -1,7 +1,7 @@
 import type { Decimal } from '../../../platform/json/decimal.js';
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { Turn } from '../../../platform/time/turn.js';
-import type { Tokens } from '../../usage.js';
+import { inputTokens, type Tokens } from '../../usage.js';
 import type { CountedUsage, Spending } from '../../costs/costs.service.js';
 
 /** A call, and what it says of models. */
@@ -121,7 +121,7 @@ function repeated(calls: readonly Spender[]): Set<Spender> {
 /** What a call says of a model beyond those below it; undefined when that is nothing. */
 function beyondOf(own: CountedUsage, below: CountedUsage | undefined): CountedUsage | undefined {
   if (!below) return own;
-  const input = Math.max(inputOf(own.tokens) - inputOf(below.tokens), 0);
+  const input = Math.max(inputTokens(own.tokens) - inputTokens(below.tokens), 0);
   const more = (kind: keyof Tokens) => Math.max(own.tokens[kind] - below.tokens[kind], 0);
   const completion_tokens = more('completion_tokens');
   if (input === 0 && completion_tokens === 0) return undefined;
@@ -139,9 +139,6 @@ function beyondOf(own: CountedUsage, below: CountedUsage | undefined): CountedUs
   };
   return { ...own, tokens, requests: Math.max(own.requests - below.requests, 0) };
 }
-
-const inputOf = (tokens: Tokens) =>
-  tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
 
 /** Each call behind all of its children, with its parent among the calls of its trace. */
 function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {

@@ -1,0 +1,117 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../../platform/auth/caller.js';
+import { WIRE } from '../../../platform/http/wire.js';
+import { isObject } from '../../../platform/json/is-object.js';
+import { hasOpaqueEscapes, type Texts } from '../../../platform/json/json-text.js';
+import { countsGross, storedUsage } from '../../usage.js';
+import type { CallEndDto, CallStartDto } from '../calls.dto.js';
+import type { CallWrite } from './calls.writer.js';
+import { cutException } from './mended-texts.js';
+
+/** The free-form members of a start or an end, as they were sent. */
+export type Documents = Texts<typeof CALL_SHAPE>;
+
+export const START_SHAPE = { attributes: true, inputs: true, otel_dump: true } as const;
+export const END_SHAPE = { summary: true, output: true } as const;
+export const CALL_SHAPE = { ...START_SHAPE, ...END_SHAPE } as const;
+
+/** What is stored of a start. A start that names no trace gets `newTrace` unless an earlier write knows better. */
+export function startWrite(
+  start: CallStartDto,
+  documents: Documents | undefined,
+  caller: Caller,
+  newTrace: (start: CallStartDto) => string = () => uuidv7(),
+): CallWrite {
+  const id = start.id ?? uuidv7();
+  const attributes = unlessNull(documents?.attributes);
+  const inputs = unlessNull(documents?.inputs);
+  const otelDump = unlessNull(documents?.otel_dump);
+  return {
+    projectId: start.project_id,
+    id,
+    traceId: start.trace_id,
+    start: {
+      op_name: start.op_name,
+      started_at: start.started_at,
+      display_name: start.display_name,
+      trace_id: start.trace_id,
+      parent_id: start.parent_id,
+      thread_id: start.thread_id,
+      turn_id: start.turn_id,
+      run_id: start[WIRE.runId],
+      run_step: start[WIRE.runStep]?.toString(),
+      user_id: caller.userName,
+      new_trace: start.trace_id ? null : newTrace(start),
+      attributes: attributes ?? '{}',
+      inputs: inputs ?? '{}',
+      otel_dump: otelDump,
+      counts_gross: String(countsGross(memberOf(start, 'attributes', attributes, 'weave'))),
+    },
+    isOpaque: isOpaque(attributes, inputs, otelDump),
+  };
+}
+
+/** What is stored of an end. */
+export function endWrite(
+  end: CallEndDto,
+  documents: Documents | undefined,
+  responseId = responseOf(end),
+): CallWrite {
+  const summary = unlessNull(documents?.summary);
+  const output = unlessNull(documents?.output);
+  const usage = storedUsage(memberOf(end, 'summary', summary, 'usage'));
+  return {
+    projectId: end.project_id,
+    id: end.id,
+    end: {
+      ended_at: end.ended_at,
+      exception: end.exception && cutException(end.exception),
+      run_step_end: end[WIRE.runStepEnd]?.toString(),
+      end_started_at: end.started_at,
+      end_trace_id: end.trace_id,
+      has_descendant_error: String(hasDescendantError(end.summary)),
+      response_id: responseId && IS_RESPONSE_ID.test(responseId) ? responseId : null,
+      summary,
+      output,
+      usage: usage && JSON.stringify(usage),
+    },
+    isOpaque: isOpaque(summary, output),
+  };
+}
+
+/** A free-form member that is null is stored as one that is absent. */
+const unlessNull = (document: string | undefined) => (document === 'null' ? null : document);
+
+const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
+  documents.some((document) => document && hasOpaqueEscapes(document));
+
+/** A member of a document: of the parsed copy, or of the text where a door gives texts alone. */
+function memberOf(
+  call: CallStartDto | CallEndDto,
+  name: 'attributes' | 'summary',
+  text: string | null | undefined,
+  member: string,
+): unknown {
+  const copy: unknown = Object.hasOwn(call, name)
+    ? (call as unknown as Record<string, unknown>)[name]
+    : text?.includes(`"${member}"`) && JSON.parse(text);
+  return isObject(copy) ? copy[member] : undefined;
+}
+
+/** Ids of all providers; others are not looked up. */
+const IS_RESPONSE_ID = /^[!-~]{1,256}$/;
+
+/** The provider's id of an output that is its response, where the summary tells its usage. */
+function responseOf({ output, summary }: CallEndDto): string | null {
+  const { usage } = (summary ?? {}) as { usage?: unknown };
+  if (!isObject(usage) || !isObject(output) || !isObject(output['usage'])) return null;
+  return typeof output['id'] === 'string' ? output['id'] : null;
+}
+
+/** `summary.status_counts.error > 0`. */
+function hasDescendantError(summary: CallEndDto['summary']): boolean {
+  const { status_counts: counts } = (summary ?? {}) as {
+    status_counts?: { error?: unknown } | null;
+  };
+  return typeof counts?.error === 'number' && counts.error > 0;
+}

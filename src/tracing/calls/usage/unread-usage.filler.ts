@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { oneLock, tryLock } from '../../../platform/database/advisory-locks.js';
+import { Database } from '../../../platform/database/database.js';
+import { STATEMENT_MS } from '../../../platform/database/limits.js';
+import { UnfilledRows } from '../../../platform/database/unfilled-rows.js';
+import { isObject } from '../../../platform/json/is-object.js';
+import { Pace } from '../../../platform/erasing/pace.js';
+import { countsGross, storedUsage } from '../../usage.js';
+import { CALLS } from '../call.entity.js';
+import {
+  type ReadRow,
+  unreadCalls,
+  unreadCount,
+  unreadLock,
+  unreadProject,
+  type UnreadRow,
+  usageSet,
+} from './unread-usage.query.js';
+
+/** One replica reads. */
+const READING = oneLock(0x75736167);
+const EVERY_MS = 5000;
+
+/**
+ * Reads the usage of calls that an older build has stored, batch by batch. It may be ended at any time: a row says itself
+ * whether it was read. Until then such a call counts no tokens.
+ */
+@Injectable()
+export class UnreadUsageFiller {
+  constructor(
+    private readonly database: Database,
+    private readonly pace: Pace,
+    private readonly unfilled: UnfilledRows,
+  ) {
+    pace.schedule.every(EVERY_MS, 'usage of older calls', () => this.run(), { isEager: true });
+  }
+
+  private async run(): Promise<void> {
+    const [counted] = await this.database.long(
+      () => this.database.query(unreadCount()),
+      STATEMENT_MS.bulk,
+    );
+    for (let left = counted!.rows; ;) {
+      this.unfilled.set('usage', left);
+      if (left <= 0) return;
+      const rows = await this.readSome();
+      if (rows === 0) return;
+      left -= rows;
+    }
+  }
+
+  /** Reads one batch; answers how many rows it had, 0 also while another process reads. */
+  private readSome(): Promise<number> {
+    return this.pace.run(() => this.database.long(() => this.batch(), STATEMENT_MS.bulk));
+  }
+
+  private async batch(): Promise<number> {
+    const [lock] = await this.database.query(tryLock(READING));
+    if (!lock!.is_mine) return 0;
+    const [next] = await this.database.query(unreadProject());
+    if (!next) return 0;
+    const { project_id: projectId } = next;
+    const ids = (await this.database.query(unreadCalls(projectId))).map(({ id }) => id);
+    const rows = await this.database.query(unreadLock(projectId, ids));
+    await this.database.query(usageSet(projectId, rows.map(read)));
+    this.database.note(projectId, CALLS);
+    return rows.length;
+  }
+}
+
+function read({ id, usage, summary, weave }: UnreadRow): ReadRow {
+  const whole = parsed(summary);
+  return {
+    id,
+    usage: storedUsage(isObject(whole) ? whole['usage'] : parsed(usage)),
+    countsGross: countsGross(parsed(weave)),
+  };
+}
+
+const parsed = (json: string | null): unknown => JSON.parse(json ?? 'null');

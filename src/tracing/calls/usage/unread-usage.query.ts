@@ -1,0 +1,57 @@
+import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
+import { isListed, sql } from '../../../platform/query/sql.js';
+import type { StoredUsage } from '../../usage.js';
+
+/** Rows of one batch, and bytes of their summaries as they are stored; one row is always taken. */
+const MAX_ROWS = 500;
+const MAX_BYTES = 8 * 1024 * 1024;
+/** More rows than this are not counted. */
+export const MAX_COUNTED = 1_000_000;
+
+/** How many rows are unread, by the index that holds only these. */
+export const unreadCount = () => sql<{ rows: number }>`
+  SELECT count(*)::int AS rows FROM (SELECT FROM calls c WHERE c.has_unread_usage LIMIT ${MAX_COUNTED}::bigint) c`;
+
+/** The next project that has some. */
+export const unreadProject = () => sql<{ project_id: string }>`
+  SELECT c.project_id FROM calls c WHERE c.has_unread_usage ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
+
+/** The next rows of a project, in the order of their start, so that few statistics of five minutes change at a time. */
+export const unreadCalls = (projectId: string) => sql<{ id: string }>`
+  SELECT t.id FROM (
+    SELECT t.id, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
+      SELECT c.id, coalesce(pg_column_size(c.summary), 0) AS bytes, row_number() OVER () AS place FROM (
+        SELECT c.id, c.summary FROM calls c WHERE c.project_id = ${projectId} AND c.has_unread_usage
+        ORDER BY c.started_at, c.id LIMIT ${MAX_ROWS}::bigint) c) t) t
+  WHERE t.before < ${MAX_BYTES}::bigint`;
+
+/** What is to be read of a call. */
+export interface UnreadRow {
+  id: string;
+  usage: string | null;
+  /** The whole of it where PostgreSQL cannot take it apart. */
+  summary: string | null;
+  weave: string | null;
+}
+
+/** Locks rows in the order in which every other write does, and answers what is to be read of them. */
+export const unreadLock = (projectId: string, ids: readonly string[]) => sql<UnreadRow>`
+  SELECT c.id, CASE WHEN NOT c.is_opaque THEN (c.summary -> 'usage')::text END AS usage,
+    CASE WHEN c.is_opaque THEN c.summary::text END AS summary,
+    ((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END) -> 'weave')::text AS weave
+  FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND c.has_unread_usage
+  ORDER BY c.id FOR UPDATE`;
+
+/** What was read of a call. */
+export interface ReadRow {
+  id: string;
+  usage: StoredUsage[] | null;
+  countsGross: boolean;
+}
+
+export const usageSet = (projectId: string, rows: readonly ReadRow[]) => sql`
+  UPDATE calls c SET usage = r.usage, counts_gross = r.counts_gross::boolean, has_unread_usage = false
+  FROM unnest(${textArray(rows.map(({ id }) => id))}::text[],
+    ${jsonArray(rows.map(({ usage }) => usage && JSON.stringify(usage)))}::json[],
+    ${textArray(rows.map(({ countsGross }) => String(countsGross)))}::text[]) r (id, usage, counts_gross)
+  WHERE c.project_id = ${projectId} AND c.id = r.id`;
