@@ -6,7 +6,7 @@ import type { StoredUsage } from '../../usage.js';
 const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** More rows than this are not counted. */
-export const MAX_COUNTED = 1_000_000;
+const MAX_COUNTED = 1_000_000;
 
 /** How many rows are unread, by the index that holds only these. */
 export const unreadCount = () => sql<{ rows: number }>`
