@@ -1,0 +1,74 @@
+// Small requests about something large that was stored before.
+import { AT, PROJECT, times } from '../client.mjs';
+
+const DEEP = 570;
+
+export const cases = [
+  {
+    name: 'stored: refs of 570 steps into an object of 20 MiB, and 1,000 that lead nowhere',
+    isQuick: true,
+    async attack(it) {
+      const value = `${'{"a":'.repeat(DEEP)}[${'1,'.repeat(5_000_000)}1]${'}'.repeat(DEEP)}`;
+      const { text } = await it.send(
+        '/obj/create',
+        `{"obj":{"project_id":"${PROJECT}","object_id":"deep","val":{"b":"${'x'.repeat(10_000_000)}","a":${value}}}}`,
+      );
+      const object = `svc:///${PROJECT}/object/deep:${JSON.parse(text).digest}`;
+      const path = '/key/a'.repeat(DEEP);
+      await it.send('/refs/read_batch', { refs: [`${object}${path}/key/a/index/0`] });
+      await it.send('/refs/read_batch', { refs: times(1000, (i) => `${object}/key/${i}${path}`) });
+      await Promise.all(
+        times(4, () =>
+          it.send('/refs/read_batch', { refs: times(20, () => `${object}${path}/key/a`) }),
+        ),
+      );
+    },
+  },
+  {
+    name: 'stored: a preview of a call with millions of prompt tokens and 128 choices',
+    isQuick: true,
+    async attack(it) {
+      const recipe = {
+        _class_name: 'Recipe',
+        _bases: ['Object', 'BaseModel'],
+        version: 1,
+        select: { unit: 'trace', settle_s: 0 },
+        reward: { sum: [{ feedback: 'score', path: 'value' }] },
+        group: { by: ['attributes.task_id'], min: 1 },
+      };
+      const call = {
+        project_id: PROJECT,
+        id: 'tokens',
+        trace_id: 'tokens',
+        op_name: 'openai.chat.completions.create',
+        started_at: AT,
+        ended_at: AT,
+        attributes: { task_id: 't' },
+        inputs: { model: 'm', messages: [{ role: 'user', content: 'x' }] },
+      };
+      const choice = (index) => ({
+        index,
+        finish_reason: 'stop',
+        token_ids: [index],
+        message: { role: 'assistant', content: String(index) },
+      });
+      const tokens = `[${'1,'.repeat(3_900_000)}1]`;
+      const output = `{"choices":${JSON.stringify(times(128, choice))},"prompt_token_ids":${tokens}}`;
+      const text = `${JSON.stringify(call).slice(0, -1)},"output":${output},"summary":{}}`;
+      await it.send(`/v2/${PROJECT}/calls/complete`, `{"batch":[${text}]}`);
+      await it.send('/feedback/create', {
+        project_id: PROJECT,
+        svc_ref: `svc:///${PROJECT}/call/tokens`,
+        feedback_type: 'score',
+        payload: { value: 1 },
+      });
+      const [preview] = await Promise.all(
+        times(4, () => it.send('/build/preview', { project_id: PROJECT, recipe })),
+      );
+      it.must(
+        preview.text.includes('"units":1,'),
+        `the call is a unit: ${preview.text.slice(0, 300)}`,
+      );
+    },
+  },
+];
