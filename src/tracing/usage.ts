@@ -78,6 +78,7 @@ const APART_CACHE_CREATION = 'cacheWriteInputTokens';
 /** Google's, which the completion tokens do not hold and which cost as much. */
 const THOUGHTS = ['thoughts_token_count', 'thoughts_tokens'];
 const TOTAL = ['total_tokens', 'total_token_count'];
+const REQUESTS = ['requests'];
 
 /** The names of each kind in some dialects. */
 const namesIn = (dialects: readonly Dialect[]) => ({
@@ -90,13 +91,15 @@ const NAMES = namesIn(DIALECTS);
 const BOTH = namesIn([CHAT, RESPONSES]);
 const CACHE_READ = [NAMED_CACHE_READ, ...NAMES.cacheRead];
 const CACHE_CREATION = [NAMED_CACHE_CREATION, ...NAMES.cacheCreation];
+const COMPLETION = [...NAMES.completion, ...THOUGHTS];
 
 /**
  * Reads the token counts. Only whole numbers from 0 are counts. `isGross` says that the client counts cached tokens among
  * Anthropic's input tokens: `countsGross`.
  */
 export function readUsage(usage: Usage, isGross: boolean): UsageRead {
-  return { tokens: tokensOf(usage, isGross), unknown: unknownIn(usage) };
+  const counts = countsIn(usage);
+  return { tokens: tokensOf(counts, isGross), unknown: unknownIn(counts) };
 }
 
 /**
@@ -136,16 +139,18 @@ export function storedUsage(usage: unknown): StoredUsage[] | null {
 }
 
 function storedEntry(llmId: string, entry: Usage): StoredUsage {
-  const { tokens, unknown } = readUsage(entry, false);
-  const gross = readUsage(entry, true).tokens.prompt_tokens;
+  const counts = countsIn(entry);
+  const tokens = tokensOf(counts, false);
+  const unknown = unknownIn(counts);
+  const gross = tokensOf(counts, true).prompt_tokens;
   const stored: StoredUsage = { llm_id: storable(llmId) };
   if (stored.llm_id !== llmId) stored.sent_llm_id = JSON.stringify(llmId);
   for (const kind of KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
   if (gross !== tokens.prompt_tokens) stored.gross_prompt_tokens = gross;
   const bits = KINDS.reduce((sum, kind, i) => sum + (unknown.has(kind) ? 1 << i : 0), 0);
   if (bits > 0) stored.unknown_kinds = bits;
-  const requests = requestsOf(entry);
-  if (requests !== null) stored.requests = requests;
+  const requests = first(counts, REQUESTS);
+  if (requests !== undefined) stored.requests = requests;
   return stored;
 }
 
@@ -177,18 +182,19 @@ export function countsGross(weave: unknown): boolean {
   return differs === -1 || numbers[differs]! > GROSS_SINCE[differs]!;
 }
 
-function tokensOf(usage: Usage, isGross: boolean): Tokens {
-  const [names, count] = isOfBoth(usage) ? [BOTH, sum] : [NAMES, firstOf];
-  const prompt = count(usage, names.prompt);
-  const answer = count(usage, names.completion);
-  const total = first(usage, TOTAL);
+function tokensOf(counts: Counts, isGross: boolean): Tokens {
+  const [names, count] = isOfBoth(counts) ? [BOTH, sum] : [NAMES, firstOf];
+  const prompt = count(counts, names.prompt);
+  const answer = count(counts, names.completion);
+  const total = first(counts, TOTAL);
   // a total without the thoughts says that they are among the completion tokens
-  const completion = total === prompt + answer ? answer : answer + firstOf(usage, THOUGHTS);
-  const cacheRead = firstOf(usage, [NAMED_CACHE_READ]) || count(usage, names.cacheRead);
-  const cacheCreation = firstOf(usage, [NAMED_CACHE_CREATION]) || count(usage, names.cacheCreation);
+  const completion = total === prompt + answer ? answer : answer + firstOf(counts, THOUGHTS);
+  const cacheRead = firstOf(counts, [NAMED_CACHE_READ]) || count(counts, names.cacheRead);
+  const cacheCreation =
+    firstOf(counts, [NAMED_CACHE_CREATION]) || count(counts, names.cacheCreation);
   const isApart =
-    firstOf(usage, [APART_CACHE_READ, APART_CACHE_CREATION]) > 0 ||
-    (!isGross && isOfAnthropic(usage) && total !== prompt + completion) ||
+    firstOf(counts, [APART_CACHE_READ, APART_CACHE_CREATION]) > 0 ||
+    (!isGross && isOfAnthropic(counts) && total !== prompt + completion) ||
     cacheRead + cacheCreation > prompt;
   return {
     prompt_tokens: isApart ? prompt : prompt - cacheRead - cacheCreation,
@@ -199,17 +205,17 @@ function tokensOf(usage: Usage, isGross: boolean): Tokens {
 }
 
 /** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
-function isOfBoth(usage: Usage): boolean {
-  const one = (name: string) => firstOf(usage, [name]);
+function isOfBoth(counts: Counts): boolean {
+  const one = (name: string) => firstOf(counts, [name]);
   const [chat, responses] = [one(CHAT.prompt), one(RESPONSES.prompt)];
   const sums = chat + responses + one(CHAT.completion) + one(RESPONSES.completion);
-  return chat > 0 && responses > 0 && first(usage, TOTAL) === sums;
+  return chat > 0 && responses > 0 && first(counts, TOTAL) === sums;
 }
 
 /** Has names of Anthropic, and none by which others say that the prompt tokens hold the cached ones. */
-const isOfAnthropic = (usage: Usage) =>
-  firstOf(usage, [NAMED_CACHE_READ, NAMED_CACHE_CREATION]) > 0 &&
-  firstOf(usage, [CHAT.prompt, ...RESPONSES.cacheRead, ...RESPONSES.cacheCreation]) === 0;
+const isOfAnthropic = (counts: Counts) =>
+  firstOf(counts, [NAMED_CACHE_READ, NAMED_CACHE_CREATION]) > 0 &&
+  firstOf(counts, [CHAT.prompt, ...RESPONSES.cacheRead, ...RESPONSES.cacheCreation]) === 0;
 
 /** Names of counts in the usage that spans and Langfuse tell, by the member of an entry that they become. */
 export const TOLD: Readonly<Record<string, readonly string[]>> = {
@@ -249,15 +255,14 @@ export function toldUsage(counts: Usage): Record<string, number> {
   const { total_tokens } = told;
   const [input, output] = [counts['input'], counts['output']];
   const isOfLangfuse = isCount(input) || isCount(output);
-  if (isOfLangfuse && total_tokens !== firstOf(counts, ['input']) + firstOf(counts, ['output'])) {
+  if (isOfLangfuse && total_tokens !== countOr0(input) + countOr0(output)) {
     if (isCount(input)) told['prompt_tokens'] = input + detailsOf(counts, IS_INPUT);
     if (isCount(output)) told['completion_tokens'] = output + detailsOf(counts, IS_OUTPUT);
   } else if (!isOfLangfuse) {
-    const { tokens } = readUsage(counts, false);
-    if (first(counts, NAMES.prompt) !== undefined)
-      told['prompt_tokens'] =
-        tokens.prompt_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens;
-    if (first(counts, NAMES.completion) !== undefined)
+    const known = countsIn(counts);
+    const tokens = tokensOf(known, false);
+    if (first(known, NAMES.prompt) !== undefined) told['prompt_tokens'] = inputTokens(tokens);
+    if (first(known, NAMES.completion) !== undefined)
       told['completion_tokens'] = tokens.completion_tokens;
   }
   return told;
@@ -265,6 +270,8 @@ export function toldUsage(counts: Usage): Record<string, number> {
 
 const IS_INPUT = /^input_(?!tokens$)|^cache_(read|creation)_input_tokens$/;
 const IS_OUTPUT = /^output_(?!tokens$)/;
+
+const countOr0 = (value: unknown) => (isCount(value) ? value : 0);
 
 const detailsOf = (counts: Usage, isDetail: RegExp): number =>
   Object.entries(counts).reduce(
@@ -276,36 +283,57 @@ const detailsOf = (counts: Usage, isDetail: RegExp): number =>
  * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
  * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
  */
-function unknownIn(usage: Usage): Set<keyof Tokens> {
+function unknownIn(counts: Counts): Set<keyof Tokens> {
   const unknown = new Set<keyof Tokens>();
-  if (isBroken(usage, NAMES.prompt)) unknown.add('prompt_tokens');
-  if (isBroken(usage, [...NAMES.completion, ...THOUGHTS])) unknown.add('completion_tokens');
-  if (isBroken(usage, CACHE_READ)) unknown.add('cache_read_input_tokens').add('prompt_tokens');
-  if (isBroken(usage, CACHE_CREATION))
+  if (isBroken(counts, NAMES.prompt)) unknown.add('prompt_tokens');
+  if (isBroken(counts, COMPLETION)) unknown.add('completion_tokens');
+  if (isBroken(counts, CACHE_READ)) unknown.add('cache_read_input_tokens').add('prompt_tokens');
+  if (isBroken(counts, CACHE_CREATION))
     unknown.add('cache_creation_input_tokens').add('prompt_tokens');
-  if (first(usage, [...NAMES.prompt, ...NAMES.completion]) === undefined)
+  if (first(counts, NAMES.prompt) === undefined && first(counts, NAMES.completion) === undefined)
     unknown.add('prompt_tokens').add('completion_tokens');
   return unknown;
 }
 
-const isBroken = (usage: Usage, names: readonly string[]) =>
-  valuesOf(usage, names).some((value) => (value ?? null) !== null && !isCount(value));
+/** Values of an entry by the names of the table; those that are null or absent are not there. */
+type Counts = ReadonlyMap<string, unknown>;
 
-/** How many requests the counts add up, null when the entry does not say. */
-const requestsOf = (usage: Usage) => first(usage, ['requests']) ?? null;
-
-function first(usage: Usage, names: readonly string[]): number | undefined {
-  const counts = valuesOf(usage, names).filter(isCount);
-  return counts.find((count) => count > 0) ?? counts[0];
+/** The names of the table by the member of an entry that they begin with. Each write reads usage: only what an entry has is looked at. */
+const BY_MEMBER = new Map<string, { name: string; path: string[] }[]>();
+for (const name of [NAMES.prompt, COMPLETION, CACHE_READ, CACHE_CREATION, TOTAL, REQUESTS].flat()) {
+  const path = name.split('.');
+  BY_MEMBER.set(path[0]!, [...(BY_MEMBER.get(path[0]!) ?? []), { name, path }]);
 }
 
-const firstOf = (usage: Usage, names: readonly string[]): number => first(usage, names) ?? 0;
+function countsIn(usage: Usage): Counts {
+  const counts = new Map<string, unknown>();
+  for (const member of Object.keys(usage))
+    for (const { name, path } of BY_MEMBER.get(member) ?? []) {
+      const value = at(usage, path) ?? null;
+      if (value !== null) counts.set(name, value);
+    }
+  return counts;
+}
 
-const sum = (usage: Usage, names: readonly string[]): number =>
-  names.reduce((all, name) => all + firstOf(usage, [name]), 0);
+const isBroken = (counts: Counts, names: readonly string[]) =>
+  names.some((name) => counts.has(name) && !isCount(counts.get(name)));
 
-const valuesOf = (usage: Usage, names: readonly string[]) =>
-  names.map((name) => at(usage, name.split('.')));
+/** The first number above 0, else 0 where one is 0. */
+function first(counts: Counts, names: readonly string[]): number | undefined {
+  let found: number | undefined;
+  for (const name of names) {
+    const count = counts.get(name);
+    if (!isCount(count)) continue;
+    if (count > 0) return count;
+    found = 0;
+  }
+  return found;
+}
+
+const firstOf = (counts: Counts, names: readonly string[]): number => first(counts, names) ?? 0;
+
+const sum = (counts: Counts, names: readonly string[]): number =>
+  names.reduce((all, name) => all + firstOf(counts, [name]), 0);
 
 const at = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>(
