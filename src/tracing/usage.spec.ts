@@ -86,11 +86,11 @@ describe('readUsage', () => {
     [{ prompt_tokens: 5, completion_tokens: '7' }, ['completion_tokens']],
     [
       { prompt_tokens: 5, prompt_tokens_details: { cached_tokens: '7' } },
-      ['cache_read_input_tokens', 'prompt_tokens'],
+      ['prompt_tokens', 'cache_read_input_tokens'],
     ],
     [
       { input_tokens: 5, cache_creation_input_tokens: -1 },
-      ['cache_creation_input_tokens', 'prompt_tokens'],
+      ['prompt_tokens', 'cache_creation_input_tokens'],
     ],
   ])('of %j does not know %j', (usage, unknown) => {
     expect([...readUsage(usage, false).unknown]).toEqual(unknown);

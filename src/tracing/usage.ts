@@ -99,7 +99,7 @@ const COMPLETION = [...NAMES.completion, ...THOUGHTS];
  */
 export function readUsage(usage: Usage, isGross: boolean): UsageRead {
   const counts = countsIn(usage);
-  return { tokens: tokensOf(counts, isGross), unknown: unknownIn(counts) };
+  return { tokens: tokensOf(counts, isGross), unknown: kindsIn(unknownIn(counts)) };
 }
 
 /**
@@ -125,6 +125,8 @@ const KINDS = [
   'cache_read_input_tokens',
   'cache_creation_input_tokens',
 ] as const satisfies readonly (keyof Tokens)[];
+/** Their bits. */
+const [PROMPT, ANSWER, READ, CREATED] = [1, 2, 4, 8];
 
 /** Models of one call that are read: each is priced, which takes up to 0.1 ms. */
 const MAX_MODELS = 1000;
@@ -141,14 +143,15 @@ export function storedUsage(usage: unknown): StoredUsage[] | null {
 function storedEntry(llmId: string, entry: Usage): StoredUsage {
   const counts = countsIn(entry);
   const tokens = tokensOf(counts, false);
-  const unknown = unknownIn(counts);
-  const gross = tokensOf(counts, true).prompt_tokens;
   const stored: StoredUsage = { llm_id: storable(llmId) };
   if (stored.llm_id !== llmId) stored.sent_llm_id = JSON.stringify(llmId);
   for (const kind of KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
-  if (gross !== tokens.prompt_tokens) stored.gross_prompt_tokens = gross;
-  const bits = KINDS.reduce((sum, kind, i) => sum + (unknown.has(kind) ? 1 << i : 0), 0);
-  if (bits > 0) stored.unknown_kinds = bits;
+  if (tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens > 0) {
+    const gross = tokensOf(counts, true).prompt_tokens;
+    if (gross !== tokens.prompt_tokens) stored.gross_prompt_tokens = gross;
+  }
+  const unknown = unknownIn(counts);
+  if (unknown > 0) stored.unknown_kinds = unknown;
   const requests = first(counts, REQUESTS);
   if (requests !== undefined) stored.requests = requests;
   return stored;
@@ -160,11 +163,10 @@ export const sentName = ({ llm_id, sent_llm_id }: StoredUsage): string =>
 
 /** What `storedUsage` left out put back. `countsGross` is of the client of the call. */
 export function usageRead(stored: StoredUsage, countsGross: boolean): UsageRead {
-  const { gross_prompt_tokens: gross, unknown_kinds: bits = 0 } = stored;
+  const { gross_prompt_tokens: gross, unknown_kinds: unknown = 0 } = stored;
   const tokens = Object.fromEntries(KINDS.map((kind) => [kind, stored[kind] ?? 0]));
   if (countsGross && gross !== undefined) tokens['prompt_tokens'] = gross;
-  const unknown = new Set(KINDS.filter((_, i) => bits & (1 << i)));
-  return { tokens: tokens as unknown as Tokens, unknown };
+  return { tokens: tokens as unknown as Tokens, unknown: kindsIn(unknown) };
 }
 
 /** The first release of Weave's SDK for Python that counts cached tokens among Anthropic's input tokens. */
@@ -283,17 +285,18 @@ const detailsOf = (counts: Usage, isDetail: RegExp): number =>
  * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
  * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
  */
-function unknownIn(counts: Counts): Set<keyof Tokens> {
-  const unknown = new Set<keyof Tokens>();
-  if (isBroken(counts, NAMES.prompt)) unknown.add('prompt_tokens');
-  if (isBroken(counts, COMPLETION)) unknown.add('completion_tokens');
-  if (isBroken(counts, CACHE_READ)) unknown.add('cache_read_input_tokens').add('prompt_tokens');
-  if (isBroken(counts, CACHE_CREATION))
-    unknown.add('cache_creation_input_tokens').add('prompt_tokens');
+function unknownIn(counts: Counts): number {
+  let unknown = 0;
+  if (isBroken(counts, NAMES.prompt)) unknown |= PROMPT;
+  if (isBroken(counts, COMPLETION)) unknown |= ANSWER;
+  if (isBroken(counts, CACHE_READ)) unknown |= READ | PROMPT;
+  if (isBroken(counts, CACHE_CREATION)) unknown |= CREATED | PROMPT;
   if (first(counts, NAMES.prompt) === undefined && first(counts, NAMES.completion) === undefined)
-    unknown.add('prompt_tokens').add('completion_tokens');
+    unknown |= PROMPT | ANSWER;
   return unknown;
 }
+
+const kindsIn = (bits: number) => new Set(KINDS.filter((_, i) => bits & (1 << i)));
 
 /** Values of an entry by the names of the table; those that are null or absent are not there. */
 type Counts = ReadonlyMap<string, unknown>;

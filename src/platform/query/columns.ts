@@ -91,7 +91,9 @@ function atPath({ sql: document, isOpaque }: JsonColumn, path: readonly string[]
 const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
 
 /** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
-export const storable = (text: string) => text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
+export const storable = (text: string) =>
+  IS_PLAIN.test(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd');
+const IS_PLAIN = /^[ -~]*$/; // most are, and the other pattern takes ten times as long
 
 /** NULL where the text is no number. */
 export const toNumber = (text: Sql) => sql`skein_number(${text})`;

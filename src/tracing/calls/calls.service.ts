@@ -310,8 +310,10 @@ function checkedItem(
     assertValid(mode === 'start' ? CallStartDto : CallEndDto, body, `req.${mode}`);
     caller.assertReaches((body as CallEndDto).project_id);
     if (found instanceof TooDeep) throw found;
-    const part = mode === 'start' ? { start: body as CallStartDto } : { end: body as CallEndDto };
-    return { ...part, documents: found?.req?.[mode] };
+    const documents = found?.req?.[mode];
+    return mode === 'start'
+      ? { start: body as CallStartDto, documents }
+      : { end: body as CallEndDto, documents };
   } catch (error) {
     return refusal(error);
   }
@@ -334,7 +336,8 @@ function checkedCall(
     if (projectId !== undefined && start.project_id !== projectId)
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
     if (found instanceof TooDeep) throw found;
-    return { start, ...(hasEnded && { end: call as CallEndDto }), documents: found };
+    if (!hasEnded) return { start, documents: found };
+    return { start, end: call as CallEndDto, documents: found };
   } catch (error) {
     return refusal(error);
   }

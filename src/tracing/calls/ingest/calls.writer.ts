@@ -131,11 +131,12 @@ export function mergedByCall(writes: CallWrite[]): Map<string, CallWrite> {
   return merged;
 }
 
-/** The later start and the later end of one call. */
+/** The later start and the later end of one call. Spelled out, since to spread an object takes a microsecond. */
 export const joined = (earlier: CallWrite, later: CallWrite): CallWrite => ({
-  ...later,
+  projectId: later.projectId,
+  id: later.id,
   start: later.start ?? earlier.start,
   end: later.end ?? earlier.end,
-  traceId: later.start ? later.traceId : earlier.traceId,
   isOpaque: earlier.isOpaque || later.isOpaque,
+  traceId: later.start ? later.traceId : earlier.traceId,
 });
