@@ -682,9 +682,8 @@ SELECT pg_try_advisory_xact_lock($1::bigint) AS is_mine;
 SELECT pg_try_advisory_xact_lock($1::int, hashtext($2)) AS is_mine;
 
 SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
-  CASE WHEN NOT EXISTS (SELECT FROM calls c WHERE c.project_id = p.project_id AND c.has_unread_usage)
-  THEN (now() - make_interval(days => payload_days))::text END AS payloads_before, payload_cursor
-  FROM retention_policies p WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
+  (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
+  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id;
 
 SELECT project_id, id FROM erasings WHERE ended_at IS NULL AND touched_at < now() - interval '10 seconds'
   ORDER BY touched_at, id LIMIT 100;

@@ -114,7 +114,7 @@ const AWAITED =
   /FROM calls c WHERE c\.op_name IS NULL .* AND c\.logged_at < now\(\) - interval '1 day'/;
 
 /** Calls of an older build, by the partial index that has only those. */
-const UNREAD = /FROM calls c WHERE (c\.project_id = p\.project_id AND )?c\.has_unread_usage/;
+const UNREAD = /FROM calls c WHERE c\.has_unread_usage/;
 
 /** What comes with training jobs, each by the project of its job. */
 const WITH_JOBS =

@@ -47,6 +47,6 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
     CallIndexesService,
     CallIndexesKeeper,
   ],
-  exports: [CallsService, CallsErasingService, CallMessagesService, MadeOfCalls],
+  exports: [CallsService, CallsErasingService, CallMessagesService, MadeOfCalls, UnreadUsageFiller],
 })
 export class CallsModule {}

@@ -7,7 +7,7 @@ export const policySet = ({ project_id, calls_days, payload_days }: RetentionAns
   ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
     payload_cursor = NULL, walk_started_at = excluded.walk_started_at`;
 
-/** A policy, and the instants before which something is to go; null where nothing is, and where calls of an older build are still to be read. */
+/** A policy, and the instants before which something is to go; null where nothing is. */
 export interface Due {
   project_id: string;
   calls_before: string | null;
@@ -17,9 +17,8 @@ export interface Due {
 
 export const duePolicies = () => sql<Due>`
   SELECT project_id, (now() - make_interval(days => calls_days))::text AS calls_before,
-    CASE WHEN NOT EXISTS (SELECT FROM calls c WHERE c.project_id = p.project_id AND c.has_unread_usage)
-      THEN (now() - make_interval(days => payload_days))::text END AS payloads_before, payload_cursor
-  FROM retention_policies p WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
+    (now() - make_interval(days => payload_days))::text AS payloads_before, payload_cursor
+  FROM retention_policies WHERE calls_days IS NOT NULL OR payload_days IS NOT NULL ORDER BY project_id`;
 
 /** Restarts walks over payloads that began a day ago. */
 export const walksRestart = () => sql`

@@ -5,6 +5,7 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
+import { UnreadUsageFiller } from '../calls/usage/unread-usage.filler.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
@@ -37,6 +38,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
+    private readonly usage: UnreadUsageFiller,
   ) {
     this.clock = new DatabaseClock(database);
   }
@@ -85,7 +87,9 @@ export class RetentionSweeper implements OnApplicationBootstrap {
       erased = sumOf(erased, counts);
     };
     if (calls_before) await this.eraseCalls(project_id, calls_before, add);
-    if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
+    // what says how the usage of a call is read goes with its payload
+    if (payloads_before && !(await this.usage.isUnread(project_id)))
+      await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
     return erased;
   }
 

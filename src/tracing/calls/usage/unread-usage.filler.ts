@@ -8,6 +8,7 @@ import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage.js';
 import { CALLS } from '../call.entity.js';
 import {
+  isUnreadIn,
   type ReadRow,
   unreadCalls,
   unreadCount,
@@ -33,6 +34,12 @@ export class UnreadUsageFiller {
     private readonly unfilled: UnfilledRows,
   ) {
     pace.schedule.every(EVERY_MS, 'usage of older calls', () => this.run(), { isEager: true });
+  }
+
+  /** Whether calls of a project are still to be read. */
+  async isUnread(projectId: string): Promise<boolean> {
+    const [row] = await this.database.query(isUnreadIn(projectId));
+    return row!.is_unread;
   }
 
   private async run(): Promise<void> {

@@ -12,6 +12,10 @@ const MAX_COUNTED = 1_000_000;
 export const unreadCount = () => sql<{ rows: number }>`
   SELECT count(*)::int AS rows FROM (SELECT FROM calls c WHERE c.has_unread_usage LIMIT ${MAX_COUNTED}::bigint) c`;
 
+/** Whether a project has some. */
+export const isUnreadIn = (projectId: string) => sql<{ is_unread: boolean }>`
+  SELECT EXISTS (SELECT FROM calls c WHERE c.project_id = ${projectId} AND c.has_unread_usage) AS is_unread`;
+
 /** The next project that has some. */
 export const unreadProject = () => sql<{ project_id: string }>`
   SELECT c.project_id FROM calls c WHERE c.has_unread_usage ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
