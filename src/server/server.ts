@@ -10,7 +10,7 @@ import { ratesOf } from '../platform/auth/rate-limits.js';
 import { loginLink, newOperatorCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
-import { answer } from '../platform/process/primary.js';
+import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
 import { addressOf, type Config, InvalidSetting } from '../platform/config/config.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { Database } from '../platform/database/database.js';
@@ -53,9 +53,9 @@ export async function openPostgres(
     mustExist,
     log: (line, level) => logger[level]({ context: 'postgres' }, line),
   });
-  answer(DISK_WATCH, () => postgres.disk.progress);
-  answer('erasing', () => postgres.disk.erasing);
-  answer('reuse', () => postgres.disk.reuse());
+  DISK_WATCH.answer(() => postgres.disk.progress);
+  ROOM_TO_ERASE.answer(() => postgres.disk.roomToErase);
+  ROOM_IN_FILES.answer(() => postgres.disk.reuse());
   logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
   return postgres;
 }

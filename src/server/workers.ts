@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { AggregatorRegistry } from 'prom-client';
 import { logger } from '../platform/process/logger.js';
-import { answer, answerWorkers } from '../platform/process/primary.js';
+import { METRICS } from '../platform/operations/all-metrics.js';
+import { answerWorkers } from '../platform/process/primary.js';
 import { config } from '../platform/config/process-config.js';
 import type { ReplaceableService, Service } from './service.js';
 
@@ -48,7 +49,7 @@ export class Workers implements Service {
     private readonly count: number,
     private readonly databaseUrl: string,
   ) {
-    answer('metrics', () =>
+    METRICS.answer(() =>
       this.aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`),
     );
     answerWorkers();

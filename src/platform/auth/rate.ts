@@ -1,9 +1,11 @@
 import cluster from 'node:cluster';
 import { LRUCache } from 'lru-cache';
-import { answer, ask } from '../process/primary.js';
+import { Question } from '../process/primary.js';
 
 /** Names counted at once for one rate. Beyond it the one not heard of for longest is forgotten, which only forgives. */
 const MAX_NAMES = 100_000;
+
+type Points = [name: string, points: number, isSpent: boolean];
 
 /** How full the bucket of a name was at a time. */
 interface Level {
@@ -18,15 +20,15 @@ interface Level {
 export class Rate {
   private readonly levels = new LRUCache<string, Level>({ max: MAX_NAMES });
   private readonly perMs: number;
+  private readonly taking: Question<number, Points>;
 
   constructor(
-    private readonly about: string,
+    about: string,
     private readonly perMinute: number,
   ) {
     this.perMs = perMinute / 60_000;
-    answer(about, ([name, points, isSpent]: [string, number, boolean]) =>
-      this.takeHere(name, points, isSpent),
-    );
+    this.taking = new Question(about);
+    this.taking.answer((points) => this.takeHere(...points));
   }
 
   /** Takes points and returns 0; when too few are left it takes none and returns in how many ms there will be enough. */
@@ -39,13 +41,11 @@ export class Rate {
     await this.counted(name, points, true);
   }
 
-  private async counted(name: string, points: number, isSpent: boolean): Promise<number> {
-    return cluster.isWorker
-      ? ask(this.about, [name, points, isSpent])
-      : this.takeHere(name, points, isSpent);
+  private async counted(...points: Points): Promise<number> {
+    return cluster.isWorker ? (await this.taking.ask(points))! : this.takeHere(...points);
   }
 
-  private takeHere(name: string, points: number, isSpent: boolean): number {
+  private takeHere(...[name, points, isSpent]: Points): number {
     const now = performance.now();
     const last = this.levels.get(name) ?? { points: 0, at: now };
     const level = Math.max(0, last.points - (now - last.at) * this.perMs);

@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { unavailable } from '../errors.js';
-import { ask } from '../process/primary.js';
+import { Question } from '../process/primary.js';
 import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import { sql } from '../query/sql.js';
+
+/** How much may be erased on the disk of the embedded database. */
+export const ROOM_TO_ERASE = new Question<'free' | 'in steps' | 'impossible'>('room to erase');
+/** Says that new rows have room in the files, since rows were erased and vacuumed. */
+export const ROOM_IN_FILES = new Question<void>('room in files');
 
 /** Others are looked after first, but not for ever: then one more batch is done. */
 const MAX_YIELD_MS = 1000;
@@ -54,7 +59,7 @@ export class Pace implements OnModuleDestroy {
    * @throws ApiError when there is not even room for that
    */
   async makeRoom(): Promise<void> {
-    const erasing = await ask('erasing');
+    const erasing = await ROOM_TO_ERASE.ask();
     if (erasing === 'impossible')
       throw unavailable(
         'the disk of the database is full: it needs room before anything is erased',

@@ -1,13 +1,14 @@
 import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import { metrics } from '../process/metrics.js';
-import { answer, ask } from '../process/primary.js';
+import { Question } from '../process/primary.js';
 
 if (cluster.isWorker) {
   AggregatorRegistry.setRegistries([metrics]);
   void new AggregatorRegistry(); // its constructor makes this process answer the primary
 }
-answer('metrics', () => metrics.metrics());
+export const METRICS = new Question<string>('metrics');
+METRICS.answer(() => metrics.metrics());
 
 /** The metrics of the service: of this process, or, where workers share a port, of all of them, asked of the primary. */
-export const allMetrics = () => ask<string>('metrics');
+export const allMetrics = async () => (await METRICS.ask())!;

@@ -138,7 +138,7 @@ export class DiskWatch {
   }
 
   /** How much may be erased now: as much as one likes, a batch between two checkpoints, or nothing. */
-  get erasing(): 'free' | 'in steps' | 'impossible' {
+  get roomToErase(): 'free' | 'in steps' | 'impossible' {
     if (this.state === 'roomy') return 'free';
     return diskOf(this.pgdata).freeBytes < this.segmentBytes ? 'impossible' : 'in steps';
   }

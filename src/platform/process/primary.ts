@@ -8,9 +8,7 @@ interface Message {
   value: unknown;
 }
 
-type Answer = (value: never) => unknown;
-
-const answers = new Map<string, Answer>();
+const answers = new Map<string, (value: never) => unknown>();
 const waiting = new Map<number, (value: unknown) => void>();
 let questions = 0;
 
@@ -21,22 +19,24 @@ if (cluster.isWorker)
     waiting.delete(message.id);
   });
 
-/** Registers the answer to a question: in the primary where workers share a port, else in this process. */
-export function answer(about: string, by: Answer): void {
-  answers.set(about, by);
-}
+/** A question to the process that keeps the state for all workers: the primary where workers share a port, else this process. */
+export class Question<Answer, Value = void> {
+  constructor(private readonly about: string) {}
 
-/**
- * Asks the process that keeps the state for all workers. Undefined when it has no answer registered. A worker ends with its
- * primary, and its questions with it.
- */
-export async function ask<T>(about: string, value?: unknown): Promise<T> {
-  if (!cluster.isWorker) return (await answers.get(about)?.(value as never)) as T;
-  return new Promise((resolve) => {
-    const id = ++questions;
-    waiting.set(id, resolve as (value: unknown) => void);
-    process.send!({ skein: 'question', id, about, value } satisfies Message);
-  });
+  /** Registers how this process answers. */
+  answer(by: (value: Value) => Answer | Promise<Answer>): void {
+    answers.set(this.about, by);
+  }
+
+  /** Undefined when nobody has said how it is answered. A worker ends with its primary, and its questions with it. */
+  async ask(value: Value): Promise<Answer | undefined> {
+    if (!cluster.isWorker) return (await answers.get(this.about)?.(value as never)) as Answer;
+    return new Promise((resolve) => {
+      const id = ++questions;
+      waiting.set(id, resolve as (value: unknown) => void);
+      process.send!({ skein: 'question', id, about: this.about, value } satisfies Message);
+    });
+  }
 }
 
 /** In the primary: answers the questions of its workers. */

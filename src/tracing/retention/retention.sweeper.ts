@@ -5,7 +5,7 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
-import { UnreadUsageFiller } from '../calls/usage/unread-usage.filler.js';
+import { UnreadUsageService } from '../calls/usage/unread-usage.service.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
@@ -38,7 +38,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
-    private readonly usage: UnreadUsageFiller,
+    private readonly usage: UnreadUsageService,
   ) {
     this.clock = new DatabaseClock(database);
   }

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { Schedule } from '../../../platform/database/schedule.js';
 import type { Counts } from '../../../platform/erasing/erasings.query.js';
+import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../../../platform/erasing/pace.js';
 import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
-import { ask } from '../../../platform/process/primary.js';
 
 /** Fewer erased calls leave too little room for a VACUUM of their own. */
 const MIN_CALLS = 10_000;
@@ -55,7 +55,7 @@ export class CallsVacuum {
     const goesOn = this.erased !== this.erasedBefore;
     this.erasedBefore = this.erased;
     if (goesOn || (this.erased === 0 && this.runsLeft === 0)) return;
-    const isNearlyFull = (await ask('erasing')) === 'in steps';
+    const isNearlyFull = (await ROOM_TO_ERASE.ask()) === 'in steps';
     if (this.calls >= MIN_CALLS || (isNearlyFull && this.erased > 0)) {
       this.calls = this.erased = this.erasedBefore = 0;
       this.runsLeft = 2;
@@ -67,7 +67,7 @@ export class CallsVacuum {
           await run(statement);
       }, this.schedule.signal);
       this.runsLeft--;
-      if (isNearlyFull) await ask('reuse');
+      if (isNearlyFull) await ROOM_IN_FILES.ask();
     } finally {
       this.notBefore = performance.now() + REST_MS;
     }

@@ -27,7 +27,7 @@ const EVERY_MS = 5000;
  * whether it was read. Until then such a call counts no tokens.
  */
 @Injectable()
-export class UnreadUsageFiller {
+export class UnreadUsageService {
   constructor(
     private readonly database: Database,
     private readonly pace: Pace,
