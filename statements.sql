@@ -519,7 +519,7 @@ SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
 
-SELECT count(*)::int AS rows FROM (SELECT FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
+SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
 
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 

@@ -6,11 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import { newSecret } from '../dist/src/platform/auth/secret.js';
 import { cpuMeter, dataFolder, nodesOf, postmasterOf, started } from './support.mjs';
-import { callBodies, STARTED_AT } from './write-bodies.mjs';
+import { callBodies, MESSAGES, STARTED_AT } from './write-bodies.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -53,8 +54,12 @@ const services = [
   await serviceOn(options.build, options['other-url']),
 ];
 
-/** A round of requests: how many went through, in how many seconds, with how much CPU. */
-async function round({ child, address, servers }, { path, connections, body }) {
+/**
+ * A round of requests: how many went through, in how many seconds, with how much CPU.
+ * @param {{ child: import('node:child_process').ChildProcess, address: string, servers: number[] }} service
+ * @param {{ path: string, connections: number, body: () => Buffer | string, more?: object }} load
+ */
+async function round({ child, address, servers }, { path, connections, body, more }) {
   const service = cpuMeter(child.pid);
   const databases = servers.map((pid) => cpuMeter(pid));
   const result = await autocannon({
@@ -62,7 +67,12 @@ async function round({ child, address, servers }, { path, connections, body }) {
     connections,
     duration: Number(options.seconds),
     requests: [
-      { method: 'POST', path, headers, setupRequest: (sent) => ({ ...sent, body: body() }) },
+      {
+        method: 'POST',
+        path,
+        headers: { ...headers, ...more },
+        setupRequest: (sent) => ({ ...sent, body: body() }),
+      },
     ],
   });
   if (result.non2xx + result.errors > 0)
@@ -87,30 +97,118 @@ function figures(rounds, unitsEach) {
   };
 }
 
-const { starts, batch } = callBodies(PROJECT, 100);
+const { starts, batch, protobuf } = callBodies(PROJECT, 100);
 const one = callBodies(PROJECT, 1);
-/** @type {[string, string, number, () => Buffer | string, number][]} */
-const KINDS = [
-  ['batch of 100 starts, a call', '/call/upsert_batch', 8, starts, 100],
-  ['batch of 100 starts and ends, a call', '/call/upsert_batch', 8, batch, 100],
-  ['batch of 100 starts that name no trace, a call', '/call/upsert_batch', 8, untraced, 100],
-  ['one start', '/call/upsert_batch', 64, one.starts, 1],
-  [
-    'a page of 50 calls by their ids',
-    '/calls/stream_query',
-    8,
-    page({ limit: 50, sort_by: [{ field: 'id', direction: 'asc' }] }),
-    1,
-  ],
-  ['how many calls, up to 1,000', '/calls/query_stats', 8, page({ limit: 1000 }), 1],
+const BY_ID = [{ field: 'id', direction: 'asc' }];
+/** Calls of a stream, and turns of threads of ten. */
+const STREAMED = 20_000;
+const STORED = 'acme/stored';
+
+/**
+ * What is measured: the units of a request, and what is stored before.
+ * @type {{ name: string, path: string, connections: number, body: () => Buffer | string, units: number, more?: object, before?: boolean }[]}
+ */
+const LOADS = [
+  {
+    name: 'batch of 100 starts, a call',
+    path: '/call/upsert_batch',
+    connections: 8,
+    body: starts,
+    units: 100,
+  },
+  {
+    name: 'batch of 100 starts and ends, a call',
+    path: '/call/upsert_batch',
+    connections: 8,
+    body: batch,
+    units: 100,
+  },
+  {
+    name: 'batch of 100 starts that name no trace, a call',
+    path: '/call/upsert_batch',
+    connections: 8,
+    body: untraced,
+    units: 100,
+  },
+  {
+    name: 'OTLP protobuf of 100 spans, a call',
+    path: '/otel/v1/traces',
+    connections: 8,
+    body: protobuf,
+    units: 100,
+    more: { 'content-type': 'application/x-protobuf', project_id: PROJECT },
+  },
+  { name: 'one start', path: '/call/upsert_batch', connections: 64, body: one.starts, units: 1 },
+  {
+    name: 'a page of 50 calls by their ids',
+    path: '/calls/stream_query',
+    connections: 8,
+    body: asked(PROJECT, { limit: 50, sort_by: BY_ID }),
+    units: 1,
+  },
+  {
+    name: 'how many calls, up to 1,000',
+    path: '/calls/query_stats',
+    connections: 8,
+    body: asked(PROJECT, { limit: 1000 }),
+    units: 1,
+  },
+  {
+    name: `a stream of ${STREAMED.toLocaleString('en')} calls, a call`,
+    path: '/calls/stream_query',
+    connections: 1,
+    body: asked(STORED),
+    units: STREAMED,
+    before: true,
+  },
+  {
+    name: `a page of 50 of ${(STREAMED / 10).toLocaleString('en')} threads`,
+    path: '/threads/stream_query',
+    connections: 8,
+    body: asked(STORED, { limit: 50 }),
+    units: 1,
+    before: true,
+  },
 ];
+
+/** Stores turns, ten a thread. */
+async function store({ address }) {
+  const turn = (n) => {
+    const id = `turn-${n}`;
+    const its = { project_id: STORED, id };
+    const started_at = new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
+    const start = {
+      ...its,
+      trace_id: `trace-${n}`,
+      turn_id: id,
+      thread_id: `thread-${n % (STREAMED / 10)}`,
+      op_name: 'chat',
+      started_at,
+      attributes: {},
+      inputs: { messages: MESSAGES },
+    };
+    const end = { ...its, ended_at: started_at, output: { text: 'an answer' }, summary: {} };
+    return [
+      { mode: 'start', req: { start } },
+      { mode: 'end', req: { end } },
+    ];
+  };
+  for (let n = 0; n < STREAMED; n += 1000) {
+    const items = Array.from({ length: 1000 }, (_, i) => turn(n + i)).flat();
+    const body = JSON.stringify({ batch: items });
+    const answer = await fetch(`${address}/call/upsert_batch`, { method: 'POST', headers, body });
+    if (!answer.ok) throw new Error(await answer.text());
+    await answer.arrayBuffer();
+  }
+}
+
 function untraced() {
   const start = { project_id: PROJECT, op_name: 'work', started_at: STARTED_AT };
   const item = () => ({ mode: 'start', req: { start: { ...start, id: randomUUID() } } });
   return JSON.stringify({ batch: Array.from({ length: 100 }, item) });
 }
-function page(query) {
-  const text = JSON.stringify({ project_id: PROJECT, ...query });
+function asked(project_id, query = {}) {
+  const text = JSON.stringify({ project_id, ...query });
   return () => text;
 }
 
@@ -119,15 +217,19 @@ try {
     `Node ${process.versions.node}, ${options.rounds} rounds of ${options.seconds} s\n\n` +
       '| | this /s | CPU µs, Node + PostgreSQL | the other /s | CPU µs | CPU, this by the other | rate |\n|---|--:|--:|--:|--:|--:|--:|',
   );
-  for (const [name, path, connections, body, unitsEach] of KINDS.filter(([kind]) =>
-    kind.includes(options.only),
-  )) {
-    const load = { path, connections, body };
+  let isStored = false;
+  for (const { name, units, before, ...load } of LOADS) {
+    if (!name.includes(options.only)) continue;
+    if (before && !isStored) {
+      for (const service of services) await store(service);
+      await pause(15_000); // the statistics of threads are brought up to date
+      isStored = true;
+    }
     for (const service of services) await round(service, load); // does not count
     const done = [[], []];
     for (let n = 0; n < Number(options.rounds); n++)
       for (const i of n % 2 ? [1, 0] : [0, 1]) done[i].push(await round(services[i], load));
-    const [own, other] = done.map((rounds) => figures(rounds, unitsEach));
+    const [own, other] = done.map((rounds) => figures(rounds, units));
     console.log(
       `| ${name} | ${own.text} | ${other.text} | **${(own.cpu / other.cpu).toFixed(2)}** | ${(own.rate / other.rate).toFixed(2)} |`,
     );

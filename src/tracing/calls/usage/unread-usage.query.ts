@@ -10,7 +10,7 @@ const MAX_COUNTED = 1_000_000;
 
 /** How many rows are unread, by the index that holds only these. */
 export const unreadCount = () => sql<{ rows: number }>`
-  SELECT count(*)::int AS rows FROM (SELECT FROM calls c WHERE c.has_unread_usage LIMIT ${MAX_COUNTED}::bigint) c`;
+  SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT ${MAX_COUNTED}::bigint) c`;
 
 /** Whether a project has some. */
 export const isUnreadIn = (projectId: string) => sql<{ is_unread: boolean }>`
