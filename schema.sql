@@ -954,16 +954,6 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION skein_members(document json, name text, others text[])
- RETURNS json
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  SELECT CASE WHEN strpos(document::text, to_json(name)::text) > 0 AND json_typeof(document -> name) = 'object' THEN (
-    SELECT ('{' || string_agg(to_json(key)::text || ':' || value::text, ',' ORDER BY n) || '}')::json
-    FROM json_each(document -> name) WITH ORDINALITY AS member (key, value, n) WHERE key <> ALL (others)) END
-$function$;
-
 CREATE OR REPLACE FUNCTION skein_number(input text)
  RETURNS numeric
  LANGUAGE plpgsql
@@ -1098,16 +1088,6 @@ AS $function$
     ELSE (coalesce(left(rtrim(own::text, E' \t\r\n'), -1), '{')
       || CASE WHEN EXISTS (SELECT FROM own_keys) THEN ',' ELSE '' END || added.members || '}')::json END
   FROM added
-$function$;
-
-CREATE OR REPLACE FUNCTION skein_without(document json, name text)
- RETURNS json
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$
-  SELECT CASE WHEN strpos(document::text, to_json(name)::text) = 0 THEN document ELSE (
-    SELECT ('{' || coalesce(string_agg(to_json(key)::text || ':' || value::text, ',' ORDER BY n), '') || '}')::json
-    FROM json_each(document) WITH ORDINALITY AS member (key, value, n) WHERE key <> name) END
 $function$;
 
 CREATE TRIGGER audit_events_never_edited BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION skein_refuse_change();

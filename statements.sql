@@ -421,10 +421,10 @@ SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-
   + coalesce(octet_length(c.output::text), 0) AS bytes, (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text AS usage_text
   FROM calls c WHERE c.project_id = $5 AND c.id IN (SELECT unnest($6::text[]))) c;
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
-  CASE WHEN starts_with(c.op_name, $4::text) AND split_part(c.op_name, '/', $5::int) <> '' AND split_part(c.op_name, '/', $6::int) <> ''
-  AND split_part(c.op_name, '/', $7::int) = 'op' AND strpos(split_part(c.op_name, '/', $8::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $9::int), ':', 1) END,
+  CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
+  AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
   c.op_name), (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -438,14 +438,14 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   'prompt_token_cost_unit', p.prompt_token_cost_unit,
   'completion_token_cost_unit', p.completion_token_cost_unit)
   FROM costs p
-  WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  WHERE p.project_id = $7 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
-  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $11 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $12) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $9) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, $1) END, CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, $2, $3::text[]) END, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
-  CASE WHEN starts_with(c.op_name, $4::text) AND split_part(c.op_name, '/', $5::int) <> '' AND split_part(c.op_name, '/', $6::int) <> ''
-  AND split_part(c.op_name, '/', $7::int) = 'op' AND strpos(split_part(c.op_name, '/', $8::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $9::int), ':', 1) END,
+  CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
+  AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
   c.op_name), (
   SELECT json_object_agg(model.llm_id, (
   SELECT json_build_object(
@@ -459,7 +459,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   'prompt_token_cost_unit', p.prompt_token_cost_unit,
   'completion_token_cost_unit', p.completion_token_cost_unit)
   FROM costs p
-  WHERE p.project_id = $10 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  WHERE p.project_id = $7 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text, (
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
@@ -467,10 +467,10 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
   f.user_id AS "svc_user_id"
   FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
-  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $11
-  AND f.ref = $12::text || c.project_id || '/call/' || c.id
-  ORDER BY f.created_at DESC, f.id DESC LIMIT $13::bigint) f) f
-  WHERE f.bytes <= $14::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $15 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST  OFFSET $16::bigint) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  FROM (SELECT f.* FROM feedback f WHERE f.project_id = $8
+  AND f.ref = $9::text || c.project_id || '/call/' || c.id
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $10::bigint) f) f
+  WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST  OFFSET $13::bigint) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
   FROM calls c

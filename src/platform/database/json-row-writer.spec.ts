@@ -37,11 +37,11 @@ describe('JsonRowWriter', () => {
     expect(() => answered(time)).toThrow('not a time in UTC');
   });
 
-  it('asks for what is computed with the object that is extended and the values of the row, as texts', () => {
+  it('asks for what is computed with the values of the row, as texts', () => {
     const long = 'ä'.repeat(100_000); // more than the writer has room for
     const asked: unknown[] = [];
-    const computed = (object: string | null, values: (string | null)[]) => {
-      asked.push([object, values]);
+    const computed = (values: (string | null)[]) => {
+      asked.push(values);
       return JSON.stringify(long);
     };
     const by: Piece[] = [
@@ -51,13 +51,39 @@ describe('JsonRowWriter', () => {
     ];
     const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
     const told = JSON.stringify({ status: 'ok', costs: long, behind: 'x' });
-    expect(written(pieces, ['{"a":"ö"}', null, 'ok', 'é', null, 'x'])).toBe(
+    expect(written(pieces, ['{"a":"ö"}', 'ok', 'é', null, 'x'])).toBe(
       `{"summary":{"a":"ö","svc":${told}}}`,
     );
-    expect(written(pieces, [null, null, 'ok', '', 'b', 'x'])).toBe(`{"summary":{"svc":${told}}}`);
+    expect(written(pieces, [null, 'ok', '', 'b', 'x'])).toBe(`{"summary":{"svc":${told}}}`);
     expect(asked).toEqual([
-      ['{"a":"ö"}', ['é', null]],
-      [null, ['', 'b']],
+      ['é', null],
+      ['', 'b'],
     ]);
+  });
+
+  it.each([
+    [
+      '{"a":1,"svc":{"mine":1.0,"status":"gone"},"b":2}',
+      '{"a":1,"b":2,"svc":{"mine":1.0,"status":"ok"}}',
+    ],
+    ['{"svc":{"status":"gone"}}', '{"svc":{"status":"ok"}}'],
+    ['{"svc":7,"a":1}', '{"a":1,"svc":{"status":"ok"}}'],
+    [' { "svc" : {"mine":"\\u0000"} } ', '{"svc":{"mine":"\\u0000","status":"ok"}}'],
+    ['{"a":"svc \\"svc\\""}', '{"a":"svc \\"svc\\"","svc":{"status":"ok"}}'],
+    ['{"a":["svc"]}', '{"a":["svc"],"svc":{"status":"ok"}}'],
+    ['{"a":{"svc":1}}', '{"a":{"svc":1},"svc":{"status":"ok"}}'],
+    ['{}', '{"svc":{"status":"ok"}}'],
+    [null, '{"svc":{"status":"ok"}}'],
+  ])('gives %s the member once, with what it had in it besides', (object, summary) => {
+    const by: Piece[] = [{ name: 'status', kind: 'text' }];
+    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    expect(written(pieces, [object, 'ok'])).toBe(`{"summary":${summary}}`);
+  });
+
+  it('has room for an object with a large member of the same name', () => {
+    const own = JSON.stringify({ svc: { text: 'ä\n'.repeat(100_000) } });
+    const by: Piece[] = [{ name: 'status', kind: 'text' }];
+    const pieces: Piece[] = [{ name: 'summary', kind: 'extended', member: 'svc', by }];
+    expect(written(pieces, [own, 'ok'])).toBe(`{"summary":${own.slice(0, -2)},"status":"ok"}}}`);
   });
 });

@@ -1,18 +1,19 @@
+import { memberTexts, objectText } from '../json/json-text.js';
 import type { Rows } from './row-stream.js';
 
 /**
  * One member of the object that a row is answered as. `text` and `time` are values of these types, `json` is JSON
  * already. `extended` reads an object, and gives it one more member: a JSON value, unless that is null, or an object of
- * further pieces, behind the members of an object that is read first, unless that is null. `computed` is what a function
- * makes of the object that is extended and of so many `values`; it stands among further pieces only.
+ * further pieces. A member of that name that the object has itself gives way, but for its own members of other names, which stand
+ * before these pieces. `computed` is what a function makes of so many `values`.
  */
 export type Piece =
   | { name: string; kind: 'text' | 'time' | 'json' }
   | { name: string; kind: 'computed'; values: number; by: Computation }
   | { name: string; kind: 'extended'; member: string; by: 'json' | readonly Piece[] };
 
-/** Makes JSON of the object that is extended, null if there is none, and of values of the row. */
-export type Computation = (object: string | null, values: (string | null)[]) => string;
+/** Makes JSON of values of the row. */
+export type Computation = (values: (string | null)[]) => string;
 
 /** Rows as JSON objects, one behind the other. Each ends at one of `ends`, where a byte is left for whoever frames them. */
 export interface JsonRows {
@@ -21,12 +22,15 @@ export interface JsonRows {
 }
 
 interface Written {
+  name: string;
   kind: Piece['kind'];
   /** `,"name":` and the same with null; the first of a row has `{` for the comma. */
   key: Buffer;
   keyNull: Buffer;
   /** `"member":` */
   member: Buffer;
+  /** `"member"` */
+  memberName: Buffer;
   by: Written[] | null;
   values: number;
   compute: Computation | null;
@@ -68,9 +72,6 @@ export class JsonRowWriter implements Rows<JsonRows> {
   /** The row that is read, and where. */
   private row: Buffer = this.out;
   private next = 0;
-  /** The object that is extended. */
-  private extendedFrom = 0;
-  private extendedLength = NULL;
 
   constructor(pieces: readonly Piece[]) {
     this.pieces = written(pieces);
@@ -163,14 +164,13 @@ export class JsonRowWriter implements Rows<JsonRows> {
 
   private writeComputed(key: Buffer, count: number, compute: Computation): void {
     this.put(key, 0, key.length);
-    const object = this.string(this.extendedFrom, this.extendedLength);
     const values = Array.from({ length: count }, () => {
       const length = this.readLength();
       const from = this.next;
       this.next += Math.max(length, 0);
       return this.string(from, length);
     });
-    this.writeMade(Buffer.from(compute(object, values)));
+    this.writeMade(Buffer.from(compute(values)));
   }
 
   private string(from: number, length: number): string | null {
@@ -196,27 +196,27 @@ export class JsonRowWriter implements Rows<JsonRows> {
     out[this.at++] = QUOTE;
   }
 
-  private writeExtended({ key, keyNull, member, by }: Written, length: number): void {
+  private writeExtended(piece: Written, length: number): void {
+    const { key, keyNull, member, by } = piece;
     const from = this.next;
     const to = from + Math.max(length, 0);
     this.next = to;
-    const added = this.readLength();
-    const addedFrom = this.next;
-    this.next += Math.max(added, 0);
     if (by) {
-      this.extendedFrom = from;
-      this.extendedLength = length;
       this.put(key, 0, key.length);
-      this.openObject(from, to);
+      const own = this.ownMembers(piece, from, to);
+      this.openObject(from, to, own?.others);
       this.put(member, 0, member.length);
       const start = this.at;
-      if (added !== NULL) this.put(this.row, addedFrom, addedFrom + added - 1);
+      if (own) this.writeMade(Buffer.from(own.members));
       const joint = this.at;
       this.writeObject(by);
       if (joint > start) this.out[joint] = COMMA; // for the brace
       this.out[this.at++] = CLOSE_BRACE;
       return;
     }
+    const added = this.readLength();
+    const addedFrom = this.next;
+    this.next += Math.max(added, 0);
     if (added === NULL) {
       if (length === NULL) this.put(keyNull, 0, keyNull.length);
       else {
@@ -232,8 +232,34 @@ export class JsonRowWriter implements Rows<JsonRows> {
     this.out[this.at++] = CLOSE_BRACE;
   }
 
+  /**
+   * Of an object that has the member itself: the object without it, and the members of this one that are not written here, as an
+   * object without its last brace, or nothing. Few have it, and only these are decoded.
+   */
+  private ownMembers(
+    { memberName, by }: Written,
+    from: number,
+    to: number,
+  ): { others: string; members: string } | null {
+    if (to === from || !this.row.subarray(from, to).includes(memberName)) return null;
+    const texts = memberTexts(this.row.toString('utf8', from, to));
+    const name = JSON.parse(memberName.toString()) as string;
+    const own = texts.get(name);
+    texts.delete(name);
+    const members = own?.startsWith('{') ? memberTexts(own) : new Map<string, string>();
+    for (const piece of by!) members.delete(piece.name);
+    return {
+      others: objectText(texts),
+      members: members.size > 0 ? objectText(members).slice(0, -1) : '',
+    };
+  }
+
   /** Writes an object up to its last brace, and the comma that a further member needs. Nothing counts as an empty object. */
-  private openObject(from: number, to: number): void {
+  private openObject(from: number, to: number, instead?: string): void {
+    if (instead !== undefined) {
+      this.writeMade(Buffer.from(instead === '{}' ? '{' : `${instead.slice(0, -1)},`));
+      return;
+    }
     let last = to - 2;
     while (last > from && this.row[last]! <= SPACE) last--;
     if (last <= from) this.out[this.at++] = OPEN_BRACE;
@@ -266,10 +292,12 @@ const written = (pieces: readonly Piece[]): Written[] =>
     const key = `${i === 0 ? '{' : ','}${JSON.stringify(piece.name)}:`;
     const isExtended = piece.kind === 'extended';
     return {
+      name: piece.name,
       kind: piece.kind,
       key: Buffer.from(key),
       keyNull: Buffer.from(`${key}null`),
       member: Buffer.from(isExtended ? `${JSON.stringify(piece.member)}:` : ''),
+      memberName: Buffer.from(isExtended ? JSON.stringify(piece.member) : ''),
       by: isExtended && piece.by !== 'json' ? written(piece.by) : null,
       values: piece.kind === 'computed' ? piece.values : 0,
       compute: piece.kind === 'computed' ? piece.by : null,

@@ -78,6 +78,6 @@ export class Call {
   @Column('json', { nullable: true }) usage!: unknown;
   /** Whether the client counts cached tokens among Anthropic's input tokens, read when the start was stored. */
   @Column('boolean', { name: 'counts_gross', default: false }) countsGross!: boolean;
-  /** The row is of an older build, or of somebody's own SQL: `UnreadUsageService` reads its summary and its attributes. */
+  /** The row is of an older build, or of somebody's own SQL: `UnreadUsageFiller` reads its summary and its attributes. */
   @Column('boolean', { name: 'has_unread_usage', default: true }) hasUnreadUsage!: boolean;
 }

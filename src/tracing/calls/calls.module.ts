@@ -19,7 +19,7 @@ import { CallStatsService } from './stats/call-stats.service.js';
 import { CallMessagesService } from './messages/call-messages.service.js';
 import { CallUsageController } from './usage/call-usage.controller.js';
 import { CallUsageService } from './usage/call-usage.service.js';
-import { UnreadUsageService } from './usage/unread-usage.service.js';
+import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
 
 /** Recording calls, and reading them back as they were sent. */
 @Module({
@@ -42,17 +42,11 @@ import { UnreadUsageService } from './usage/unread-usage.service.js';
     CallStatsService,
     CallCountsService,
     CallUsageService,
-    UnreadUsageService,
+    UnreadUsageFiller,
     CallSlotsRefresher,
     CallIndexesService,
     CallIndexesKeeper,
   ],
-  exports: [
-    CallsService,
-    CallsErasingService,
-    CallMessagesService,
-    MadeOfCalls,
-    UnreadUsageService,
-  ],
+  exports: [CallsService, CallsErasingService, CallMessagesService, MadeOfCalls],
 })
 export class CallsModule {}

@@ -132,10 +132,9 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
 }
 
 /** `costsJson` of a call by the project's records that price it (as `pricesOfCall` answers them), its start and its usage. */
-export function costsOfCall(
-  _summary: string | null,
-  [records, startedAt, usage, countsGross]: readonly (string | null)[],
-): string {
+export function costsOfCall([records, startedAt, usage, countsGross]: readonly (
+  string | null
+)[]): string {
   const pricing = {
     records: JSON.parse(records ?? '{}') as Record<string, PriceRecord>,
     started_at: startedAt!,

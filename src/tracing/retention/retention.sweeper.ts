@@ -5,7 +5,6 @@ import {
   CallsErasingService,
   FIRST_CALLS,
 } from '../calls/erasing/calls-erasing.service.js';
-import { UnreadUsageService } from '../calls/usage/unread-usage.service.js';
 import { logger } from '../../platform/process/logger.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
@@ -38,7 +37,6 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     private readonly calls: CallsErasingService,
     private readonly erasings: ErasingsService,
     private readonly pace: Pace,
-    private readonly usage: UnreadUsageService,
   ) {
     this.clock = new DatabaseClock(database);
   }
@@ -87,9 +85,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
       erased = sumOf(erased, counts);
     };
     if (calls_before) await this.eraseCalls(project_id, calls_before, add);
-    // what says how the usage of a call is read goes with its payload
-    if (payloads_before && !(await this.usage.isUnread(project_id)))
-      await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
+    if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
     return erased;
   }
 

@@ -15,13 +15,15 @@ export class StoredUsage1766200000000 implements MigrationInterface {
     await runner.query(
       `CREATE INDEX calls_unread_usage_idx ON calls (project_id, started_at, id) WHERE has_unread_usage`,
     );
-    for (const retired of [
+    for (const unused of [
       'skein_usage(json, boolean, json)',
       'skein_has_usage(json, boolean)',
       'skein_counts_gross(json, boolean)',
       'skein_count(json)',
+      'skein_without(json, text)',
+      'skein_members(json, text, text[])',
     ])
-      await runner.query(`DROP FUNCTION IF EXISTS ${retired}`);
+      await runner.query(`DROP FUNCTION IF EXISTS ${unused}`);
   }
 
   async down(runner: QueryRunner): Promise<void> {

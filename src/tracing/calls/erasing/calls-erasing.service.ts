@@ -6,6 +6,7 @@ import { STATEMENT_MS } from '../../../platform/database/limits.js';
 import type { Counts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
 import { refsOf } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
+import { isUnreadIn } from '../usage/unread-usage.query.js';
 import {
   ErasingsService,
   type NewErasure,
@@ -97,13 +98,15 @@ export class CallsErasingService {
 
   /**
    * Takes the payloads of the next calls away that started before an instant, in the transaction of the caller. `after`
-   * is null when none is left.
+   * is null when none is left, or as long as calls of an older build are still to be read: what says how their usage is read goes too.
    */
   async erasePayloads(
     projectId: string,
     before: string,
     after: Candidate | null,
   ): Promise<{ after: Candidate | null; payloads: number }> {
+    const [usage] = await this.database.query(isUnreadIn(projectId));
+    if (usage!.is_unread) return { after: null, payloads: 0 };
     const found = await this.database.query(payloadsQuery(projectId, before, after));
     const last = found.at(-1);
     if (!last) return { after: null, payloads: 0 };

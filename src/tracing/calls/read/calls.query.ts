@@ -146,14 +146,6 @@ const queryable = (projectId: string): Columns => ({
   feedback: feedbackField(projectId),
 });
 
-/*
- * A client's own members of the name that holds the derived ones stand before them, and the name is there once. Opaque
- * documents cannot be taken apart: there the derived one comes second, and counts.
- */
-const SUMMARY = sql`CASE WHEN c.is_opaque THEN c.summary ELSE skein_without(c.summary, ${WIRE.summary}) END`;
-const ownMembers = (names: readonly string[]) =>
-  sql`CASE WHEN NOT c.is_opaque THEN skein_members(c.summary, ${WIRE.summary}, ${names}::text[]) END`;
-
 const OTEL_SPAN = 'otel_span';
 
 const CALL_NAMES = Object.keys(FIELDS).filter((name) => !name.includes('.'));
@@ -184,8 +176,7 @@ function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRow
     if (name === 'summary') {
       const more = derived(extras);
       const by = more.map(({ piece }) => piece);
-      const own = ownMembers(by.map((piece) => piece.name));
-      values.push(SUMMARY, own, ...more.flatMap((one) => one.values));
+      values.push(sql`c.summary`, ...more.flatMap((one) => one.values));
       return { name, kind: 'extended', member: WIRE.summary, by };
     }
     if (name === 'attributes') {

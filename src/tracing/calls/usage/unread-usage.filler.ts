@@ -8,7 +8,6 @@ import { Pace } from '../../../platform/erasing/pace.js';
 import { countsGross, storedUsage } from '../../usage.js';
 import { CALLS } from '../call.entity.js';
 import {
-  isUnreadIn,
   type ReadRow,
   unreadCalls,
   unreadCount,
@@ -27,19 +26,13 @@ const EVERY_MS = 5000;
  * whether it was read. Until then such a call counts no tokens.
  */
 @Injectable()
-export class UnreadUsageService {
+export class UnreadUsageFiller {
   constructor(
     private readonly database: Database,
     private readonly pace: Pace,
     private readonly unfilled: UnfilledRows,
   ) {
     pace.schedule.every(EVERY_MS, 'usage of older calls', () => this.run(), { isEager: true });
-  }
-
-  /** Whether calls of a project are still to be read. */
-  async isUnread(projectId: string): Promise<boolean> {
-    const [row] = await this.database.query(isUnreadIn(projectId));
-    return row!.is_unread;
   }
 
   private async run(): Promise<void> {
