@@ -34,6 +34,12 @@ export interface Aside {
 
 const OURS = () => '';
 
+interface StreamOptions {
+  rows?: Rows<unknown>;
+  maxBatch?: number;
+  firstBatch?: number;
+}
+
 /**
  * Statements on the pool that TypeORM opened. Inside `transaction` every `query` of the same asynchronous context goes
  * to the transaction's connection, and so does a `repository` that was asked for there.
@@ -291,18 +297,23 @@ export class Database {
 
   /**
    * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
-   * else they are put together. Read through a cursor: memory does not grow with the result. A stream holds its
+   * else they are put together. The first batch has one row, since rows may be large, or `firstBatch`. Read through a cursor: memory does not grow with the result. A stream holds its
    * connection until its reader has read, like `long`, and is cut when its reader is too slow for the others.
    * @throws Busy when too much of this kind is under way
    */
   async stream(
     query: Sql,
-    { rows = new TextRows(), maxBatch }: { rows?: Rows<unknown>; maxBatch?: number } = {},
+    { rows = new TextRows(), maxBatch, firstBatch }: StreamOptions = {},
   ): Promise<RowStream> {
     const slot = await this.slots.take(this.key());
     try {
       const client = await this.connections.connect();
-      const stream = new RowStream(client, query.toQuery(), rows, { slot, maxBatch, limits: this });
+      const stream = new RowStream(client, query.toQuery(), rows, {
+        slot,
+        maxBatch,
+        firstBatch,
+        limits: this,
+      });
       return stream.once('close', () => this.slots.free(slot));
     } catch (error) {
       this.slots.free(slot);

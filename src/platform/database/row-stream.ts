@@ -9,6 +9,8 @@ import type { Slot } from './slots.js';
 const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */
 const FIRST_BATCH = 1;
+/** A page of 50 takes four batches then. Each costs a round trip to PostgreSQL. */
+const GROWTH = 4;
 const MAX_BATCH = 512;
 /** A reader that takes no batch for this long counts as gone. */
 export const STALLED_AFTER_MS = 60_000;
@@ -40,13 +42,14 @@ export class TextRows implements Rows<string[]> {
 interface Streaming {
   slot: Slot;
   maxBatch: number | undefined;
+  firstBatch: number | undefined;
   limits: { readMs: number; maxRowBytes: number };
 }
 
 /**
  * The rows of a query, as batches that `rows` makes. A batch holds about `BATCH_BYTES`, judged by the largest row of
- * the batch before it, and at most doubles in rows; `maxBatch` bounds it where sizes vary so much that this would
- * judge badly.
+ * the batch before it, and grows by `GROWTH` at most; `maxBatch` bounds it where sizes vary so much that this would
+ * judge badly. `firstBatch` is for rows that are known to be small.
  *
  * The connection goes back to the pool when the last row has been read. When the reader leaves earlier, or an error
  * occurs, it is closed: PostgreSQL then stops the query at once. The same happens when a batch, its reader, or the
@@ -55,7 +58,7 @@ interface Streaming {
 export class RowStream extends Readable {
   private readonly cursor: Cursor;
   private readonly tap: RowTap;
-  private rowsPerBatch = FIRST_BATCH;
+  private rowsPerBatch: number;
   private received = 0;
   private largest = 1;
   private isExhausted = false;
@@ -70,10 +73,11 @@ export class RowStream extends Readable {
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
     private readonly rows: Rows<unknown>,
-    { slot, maxBatch = MAX_BATCH, limits }: Streaming,
+    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, limits }: Streaming,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.maxBatch = maxBatch;
+    this.rowsPerBatch = firstBatch;
     this.slot = slot;
     slot.cut = () => this.destroy(new Busy('the reader is too slow, and others wait'));
     this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
@@ -119,7 +123,7 @@ export class RowStream extends Readable {
     if (this.received > 0) {
       this.rowsPerBatch = Math.max(
         1,
-        Math.min(this.maxBatch, 2 * this.rowsPerBatch, Math.floor(BATCH_BYTES / this.largest)),
+        Math.min(this.maxBatch, GROWTH * this.rowsPerBatch, Math.floor(BATCH_BYTES / this.largest)),
       );
       this.slot.idleSince = performance.now();
       this.within(STALLED_AFTER_MS, () => new Error('the reader has stalled'));

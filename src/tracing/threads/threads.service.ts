@@ -4,11 +4,14 @@ import { Database } from '../../platform/database/database.js';
 import type { ThreadsQueryDto } from './threads.dto.js';
 import { threadsQuery } from './threads.query.js';
 
+/** Rows of the first batch: a thread is some hundred bytes. */
+const SMALL_ROWS = 64;
+
 @Injectable()
 export class ThreadsService {
   constructor(private readonly database: Database) {}
 
   stream(query: ThreadsQueryDto): Promise<Readable> {
-    return this.database.stream(threadsQuery(query));
+    return this.database.stream(threadsQuery(query), { firstBatch: SMALL_ROWS });
   }
 }
