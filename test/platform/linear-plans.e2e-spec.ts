@@ -122,7 +122,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
     it('finds the job of a body among many jobs of a model', async () => {
       await storeModels(1);
       await storeJobs(`'queued'`);
-      const model = { project_id: PROJECT, id: MODEL, name: 'm1', base_model: 'base' };
+      const model = { projectId: PROJECT, id: MODEL };
       expect(await rowsPerItem(JOBS, openJobOf(model, Buffer.alloc(32)))).toBeLessThan(MOST);
     });
 

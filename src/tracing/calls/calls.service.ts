@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   ApiError,
@@ -248,9 +248,7 @@ export class CallsService {
       this.database.note(project_id, CALLS);
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
-        await this.database.query(
-          eventInsert({ action: CALLS_DELETE, by, projectId: project_id, detail }),
-        );
+        await addEvent(this.database, { action: CALLS_DELETE, by, projectId: project_id, detail });
       return { num_deleted };
     }, STATEMENT_MS.bulk);
   }

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -14,10 +15,8 @@ import {
   type VersionPathDto,
 } from './labels.dto.js';
 import {
-  aliasesDelete,
   aliasesQuery,
   aliasesUpsert,
-  tagsDelete,
   tagsInsert,
   tagsQuery,
   type Version,
@@ -36,10 +35,8 @@ export class LabelsService {
   /** @throws ApiError `not_found`, `too_large` */
   addTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
     return this.ofVersion(project_id, path, caller, async (version) => {
-      const { projectId, objectId, index: versionIndex } = version;
       await this.database.query(tagsInsert(version, tags));
-      const where = { projectId, objectId, versionIndex };
-      const count = await this.database.repository(ObjectTag).countBy(where);
+      const count = await this.database.repository(ObjectTag).countBy(version);
       assertFew(count, `a version may have ${MAX_TAGS} tags`, MAX_TAGS);
     });
   }
@@ -47,7 +44,7 @@ export class LabelsService {
   /** @throws ApiError `not_found` */
   removeTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
     return this.ofVersion(project_id, path, caller, async (version) => {
-      await this.database.query(tagsDelete(version, tags));
+      await this.database.repository(ObjectTag).delete({ ...version, tag: Any(tags) });
     });
   }
 
@@ -75,7 +72,8 @@ export class LabelsService {
       await caller.assertValid();
       const [found] = await this.database.query(nameQuery(project_id, object_id));
       if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
-      await this.database.query(aliasesDelete(project_id, object_id, aliases));
+      const those = { projectId: project_id, objectId: object_id, alias: Any(aliases) };
+      await this.database.repository(ObjectAlias).delete(those);
       this.database.note(project_id, OBJECTS);
     });
   }
@@ -101,7 +99,7 @@ export class LabelsService {
       const word = await spelledOut(this.database, projectId, [objectId], [digest]);
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
-      await change({ projectId, objectId, index: meant.version_index });
+      await change({ projectId, objectId, versionIndex: meant.version_index });
       this.database.note(projectId, OBJECTS);
     });
   }
