@@ -61,6 +61,8 @@ INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor
 
 INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days", "payload_days", "payload_cursor", "walk_started_at") VALUES ($1, $2, $3, DEFAULT, DEFAULT) ON CONFLICT ( "project_id" ) DO UPDATE SET "calls_days" = EXCLUDED."calls_days", "payload_days" = EXCLUDED."payload_days", "payload_cursor" = EXCLUDED."payload_cursor", "walk_started_at" = EXCLUDED."walk_started_at" RETURNING "walk_started_at";
 
+INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
+
 INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4);
 
 INSERT INTO build_chunks (project_id, build_id, seq, split, text)
@@ -258,12 +260,6 @@ INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_inde
   reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
   $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json);
 
-INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, num_groups, num_trajectories,
-  body_bytes, body_sha256, payload_bytes, payload_sha256)
-  VALUES ($1, $2, $3, $4, $5, $6,
-  $7, $8, $9, $10, $11,
-  $12);
-
 INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" ORDER BY "ApiKey"."id" ASC;
@@ -290,6 +286,8 @@ SELECT (
 SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.user_id AS "svc_user_id") t) AS json FROM (
   SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
   LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "object_versions" "ObjectVersion" WHERE (("ObjectVersion"."project_id" = $1) AND ("ObjectVersion"."object_id" = $2) AND ("ObjectVersion"."is_latest" = $3))) LIMIT 1;
 
 SELECT 1 FROM models m
   WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
@@ -389,8 +387,6 @@ SELECT DISTINCT v.digest FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
-
-SELECT FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2 AND v.is_latest;
 
 SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
   FROM training_jobs j

@@ -1,3 +1,4 @@
+// SQL: parts of the statements of models and jobs, and a lock.
 import type { Caller } from '../platform/auth/caller.js';
 import { sql, type Sql } from '../platform/query/sql.js';
 import type { Model } from './models/model.entity.js';

@@ -1,3 +1,4 @@
+// SQL: a list of any size, filtered by the scopes of a key, as JSON text.
 import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';

@@ -1,4 +1,4 @@
-// SQL for the row with the microseconds of its time, and for what compares times with the clock of the database.
+// SQL: a row is locked and read with the microseconds of its time, and the clock of the database says what is left over.
 import { sql } from '../query/sql.js';
 
 export type Counts = Record<string, number>;

@@ -1,7 +1,7 @@
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectTag } from './object-tag.entity.js';
 
-// SQL for what adds up to a thousand labels at once, in one value, and for what reads the names of a project.
+// SQL: up to a thousand labels are added in one value, and names are found by steps in an index.
 
 /** A live version. */
 export type Version = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;

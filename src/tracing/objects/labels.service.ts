@@ -21,11 +21,11 @@ import {
   tagsQuery,
   type Version,
 } from './labels.query.js';
-import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
+import { lockQuery, referredQuery } from './objects.query.js';
 import { ObjectAlias } from './object-alias.entity.js';
 import { ObjectTag } from './object-tag.entity.js';
 import { spelledOut } from './spelled-out.js';
-import { OBJECTS } from './object-version.entity.js';
+import { OBJECTS, ObjectVersion } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
 @Injectable()
@@ -70,10 +70,11 @@ export class LabelsService {
   ): Promise<void> {
     return this.database.alone(lockQuery(project_id, object_id), async () => {
       await caller.assertValid();
-      const [found] = await this.database.query(nameQuery(project_id, object_id));
-      if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
-      const those = { projectId: project_id, objectId: object_id, alias: Any(aliases) };
-      await this.database.repository(ObjectAlias).delete(those);
+      const ofObject = { projectId: project_id, objectId: object_id };
+      const versions = this.database.repository(ObjectVersion);
+      if (!(await versions.existsBy({ ...ofObject, isLatest: true })))
+        throw new ApiError('not_found', `there is no object ${object_id}`);
+      await this.database.repository(ObjectAlias).delete({ ...ofObject, alias: Any(aliases) });
       this.database.note(project_id, OBJECTS);
     });
   }

@@ -1,3 +1,4 @@
+// SQL: what is due is compared with the clock of the database.
 import { sql } from '../../platform/query/sql.js';
 
 /** A policy, and the instants before which something is to go; null where nothing is, and where calls of an older build are still to be read. */

@@ -1,3 +1,4 @@
+// SQL: calls and feedback are selected, ranked and measured where they lie.
 import { refsOf } from '../../platform/http/refs.js';
 import {
   column,

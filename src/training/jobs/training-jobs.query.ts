@@ -1,3 +1,4 @@
+// SQL: lists as JSON text, and a config that keeps its text.
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   column,

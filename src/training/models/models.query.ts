@@ -1,4 +1,4 @@
-// SQL for lists by the scopes of a key, and for what compares, merges or deletes and answers which rows in one statement.
+// SQL: a list by the scopes of a key, and changes that are guarded or answer which rows they changed.
 import type { Caller } from '../../platform/auth/caller.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import type { Model } from './model.entity.js';
