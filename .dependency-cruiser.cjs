@@ -64,7 +64,7 @@ module.exports = {
       { path: '^src/platform/auth/' },
       {
         path: '^src/platform/(audit|erasing|events|backup|operations)/',
-        pathNot: '^src/platform/audit/(audit[.]query|audit[.]module|key-uses)[.]ts$',
+        pathNot: '^src/platform/audit/(add-event|audit[.]module|key-uses)[.]ts$',
       },
     ),
     error(
@@ -99,9 +99,15 @@ module.exports = {
     ),
     error(
       'features-ask-the-database-service',
-      'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text',
-      { path: '^src/(tracing|training|doors)/', pathNot: '[.]entity[.]ts$' },
+      'statements are made in *.query.ts as sql`…`, and run by Database: nothing else takes text. Services may import the operators of a repository, no more (.oxlintrc.json)',
+      { path: '^src/(tracing|training|doors)/', pathNot: '[.](entity|service)[.]ts$' },
       { path: 'node_modules/(@nestjs/)?(typeorm|pg|pg-[a-z-]+)/' },
+    ),
+    error(
+      'services-open-no-connection',
+      'Database has the connections',
+      { path: '^src/(tracing|training|doors)/.*[.]service[.]ts$' },
+      { path: 'node_modules/(@nestjs/typeorm|pg|pg-[a-z-]+)/' },
     ),
     error(
       'entities-know-only-typeorm',

@@ -10,6 +10,10 @@ DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);
 
 DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
 
+DELETE FROM "object_aliases" WHERE ("project_id" = $1 AND "object_id" = $2 AND "alias" = ANY($3));
+
+DELETE FROM "object_tags" WHERE ("project_id" = $1 AND "object_id" = $2 AND "version_index" = $3 AND "tag" = ANY($4));
+
 DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
@@ -30,12 +34,6 @@ DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
 
 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
 
-DELETE FROM object_aliases
-  WHERE project_id = $1 AND object_id = $2 AND alias = ANY($3::text[]);
-
-DELETE FROM object_tags
-  WHERE project_id = $1 AND object_id = $2 AND version_index = $3 AND tag = ANY($4::text[]);
-
 DELETE FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
 
@@ -53,15 +51,17 @@ DELETE FROM uploads WHERE project_id = $1 RETURNING 1;
 
 INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT) RETURNING "created_at";
 
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING;
+
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8);
+
 INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "uri", "sha256", "size_bytes", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
 
-INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
-  VALUES ($1, $2, $3, $4, $5, $6,
-  $7::text[], $8::json) ON CONFLICT DO NOTHING;
+INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor", "counts", "key_id", "user_name", "created_at", "touched_at", "ended_at") VALUES ($1, $2, $3, $4, $5, DEFAULT, DEFAULT, $6, $7, DEFAULT, DEFAULT, DEFAULT) RETURNING "counts", "created_at", "touched_at";
 
-INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
-  VALUES ($1, $2, $3, $4, $5, $6,
-  $7::text[], $8::json);
+INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days", "payload_days", "payload_cursor", "walk_started_at") VALUES ($1, $2, $3, DEFAULT, DEFAULT) ON CONFLICT ( "project_id" ) DO UPDATE SET "calls_days" = EXCLUDED."calls_days", "payload_days" = EXCLUDED."payload_days", "payload_cursor" = EXCLUDED."payload_cursor", "walk_started_at" = EXCLUDED."walk_started_at" RETURNING "walk_started_at";
+
+INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
 
 INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4);
 
@@ -193,13 +193,9 @@ INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_t
   $10::text[], $11::text[])
   AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
 
-INSERT INTO erasings (project_id, id, kind, request, targets, key_id, user_name)
-  VALUES ($1, $2, $3, $4::json,
-  $5::text[], $6, $7);
-
-INSERT INTO models AS m (project_id, id, name, base_model, user_id)
+INSERT INTO models (project_id, id, name, base_model, user_id)
   VALUES ($1, $2, $3, $4, $5)
-  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING m.project_id, m.id, m.name, m.base_model;
+  ON CONFLICT (project_id, name) WHERE deleted_at IS NULL DO NOTHING RETURNING 1;
 
 INSERT INTO object_aliases (project_id, object_id, alias, version_index)
   SELECT DISTINCT $1, $2, t.alias, $3::int FROM unnest($4::text[]) AS t (alias)
@@ -226,11 +222,6 @@ INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activi
   ON CONFLICT (project_id) DO UPDATE SET row_count = p.row_count + excluded.row_count,
   call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
   last_activity = greatest(p.last_activity, excluded.last_activity);
-
-INSERT INTO retention_policies (project_id, calls_days, payload_days)
-  VALUES ($1, $2, $3)
-  ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
-  payload_cursor = NULL, walk_started_at = excluded.walk_started_at;
 
 INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT $1, r.digest, r.is_opaque, r.val::json
@@ -269,17 +260,17 @@ INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_inde
   reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
   $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json);
 
-INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, num_groups, num_trajectories,
-  body_bytes, body_sha256, payload_bytes, payload_sha256)
-  VALUES ($1, $2, $3, $4, $5, $6,
-  $7, $8, $9, $10, $11,
-  $12);
-
 INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" ORDER BY "ApiKey"."id" ASC;
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
+
+SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."created_at" AS "Checkpoint_created_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2)) ORDER BY "Checkpoint"."step" ASC LIMIT 21;
+
+SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
+
+SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
 
 SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
 
@@ -295,6 +286,11 @@ SELECT (
 SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.user_id AS "svc_user_id") t) AS json FROM (
   SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
   LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "object_versions" "ObjectVersion" WHERE (("ObjectVersion"."project_id" = $1) AND ("ObjectVersion"."object_id" = $2) AND ("ObjectVersion"."is_latest" = $3))) LIMIT 1;
+
+SELECT 1 FROM models m
+  WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
 
 SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
   LIMIT 1;
@@ -391,8 +387,6 @@ SELECT DISTINCT v.digest FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
-
-SELECT FROM object_versions v WHERE v.project_id = $1 AND v.object_id = $2 AND v.is_latest;
 
 SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
   FROM training_jobs j
@@ -532,8 +526,6 @@ SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
   WHERE e.project_id = $1 AND e.job_id = $2 AND e.seq > $3 AND NOT e.is_hidden
   ORDER BY e.seq LIMIT $4;
 
-SELECT ended_at IS NOT NULL AS is_done, counts FROM erasings WHERE project_id = $1 AND id = $2;
-
 SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms;
 
 SELECT f.id, f.unit, ARRAY[CASE WHEN f.feedback_type = $1 AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
@@ -562,10 +554,6 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
   ORDER BY i.build_id, i.kind, i.id LIMIT $3;
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
-
-SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
-  WHERE project_id = $1 AND model_id = $2
-  ORDER BY step ASC LIMIT $3;
 
 SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
@@ -643,26 +631,19 @@ SELECT m.llm_id, p.* FROM unnest($1::text[]) AS m (llm_id) CROSS JOIN LATERAL (
   ORDER BY segment, p.effective_date DESC, p.id DESC) p
   ORDER BY m.llm_id, p.segment;
 
+SELECT m.project_id AS "projectId", m.id, m.name, m.base_model AS "baseModel" FROM models m
+  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($1::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ORDER BY m.id LIMIT $3;
+
+SELECT m.project_id AS "projectId", m.id, m.name, m.base_model AS "baseModel" FROM models m
+  WHERE m.deleted_at IS NULL AND TRUE
+  ORDER BY m.id LIMIT $1;
+
 SELECT m.project_id FROM call_slot_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
 SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
 SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
-
-SELECT m.project_id, m.id, m.name, m.base_model FROM models m
-  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($1::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($2::text[]))
-  ORDER BY m.id LIMIT $3;
-
-SELECT m.project_id, m.id, m.name, m.base_model FROM models m
-  WHERE m.deleted_at IS NULL AND TRUE
-  ORDER BY m.id LIMIT $1;
-
-SELECT m.project_id, m.id, m.name, m.base_model FROM models m
-  WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
-
-SELECT m.project_id, m.id, m.name, m.base_model FROM models m WHERE m.id = $1 AND m.deleted_at IS NULL AND (m.project_id = ANY($2::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($3::text[]));
-
-SELECT m.project_id, m.id, m.name, m.base_model FROM models m WHERE m.id = $1 AND m.deleted_at IS NULL AND TRUE;
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
 
@@ -1006,6 +987,10 @@ SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NU
   WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, $1::text)) t ON t.name = w.name
   WHERE w.project_id = $2 AND ($3::text IS NULL OR w.name = $4) ORDER BY w.created_at, w.name;
 
+UPDATE "erasings" SET "cursor" = $1, "counts" = $2, "touched_at" = statement_timestamp() WHERE ("project_id" = $3 AND "id" = $4);
+
+UPDATE "erasings" SET "request" = $1, "targets" = $2, "cursor" = $3, "counts" = $4, "touched_at" = statement_timestamp(), "ended_at" = statement_timestamp() WHERE ("project_id" = $5 AND "id" = $6);
+
 UPDATE "models" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2);
 
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
@@ -1015,14 +1000,6 @@ UPDATE builds SET erased_at = statement_timestamp()
 
 UPDATE checkpoints SET metrics = metrics || $1::jsonb
   WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5) RETURNING step;
-
-UPDATE erasings SET cursor = $1::json, counts = $2::json,
-  touched_at = statement_timestamp()
-  WHERE project_id = $3 AND id = $4;
-
-UPDATE erasings SET request = NULL, targets = NULL, cursor = NULL, counts = $1::json,
-  touched_at = statement_timestamp(), ended_at = statement_timestamp()
-  WHERE project_id = $2 AND id = $3;
 
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (

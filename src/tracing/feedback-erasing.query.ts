@@ -1,3 +1,4 @@
+// SQL: a batch is locked and erased in one statement.
 import { sql } from '../platform/query/sql.js';
 
 /** How much feedback one transaction erases. The call it is on is erased when none is left. */

@@ -1,16 +1,10 @@
+// SQL: parts of the statements of models and jobs, and a lock.
 import type { Caller } from '../platform/auth/caller.js';
 import { sql, type Sql } from '../platform/query/sql.js';
+import type { Model } from './models/model.entity.js';
 import type { ProjectPageQueryDto } from './preview.dto.js';
 
-/** A model as the service works with it. */
-export interface ModelRow {
-  project_id: string;
-  id: string;
-  name: string;
-  base_model: string;
-}
-
-export const MODEL = sql`m.project_id, m.id, m.name, m.base_model`;
+export type ModelKey = Pick<Model, 'projectId' | 'id'>;
 
 /** Whether the project of a row is in the caller's scopes: ids are looked up in all projects. */
 export function isReached(projectId: Sql, { scopes }: Caller): Sql {
@@ -30,7 +24,7 @@ export function isAskedFor(
 
 /** A transaction that adds to a model locks this row first, so that its steps and jobs are checked one after the other. */
 export const modelLock = (project: string, id: string) => sql`
-  SELECT ${MODEL} FROM models m
+  SELECT 1 FROM models m
   WHERE m.project_id = ${project} AND m.id = ${id} AND m.deleted_at IS NULL FOR NO KEY UPDATE`;
 
 export const OF_MODEL = (project: string, model: string) =>

@@ -99,10 +99,10 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
 
     it('finds the first turns of many threads', async () => {
       await storeCalls(CALLS, 'trace_id, thread_id, turn_id', `'t' || i, 'thread' || i, 'c' || i`);
-      const recipe = { unit: 'thread', since: null, until: null, limit: CALLS } as Recipe;
+      const select = { unit: 'thread', since: null, until: null, limit: CALLS };
       const query = unitsQuery({
         projectId: PROJECT,
-        recipe,
+        recipe: { select } as Recipe,
         condition: sql`TRUE`,
         untrained: null,
       });
@@ -122,7 +122,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
     it('finds the job of a body among many jobs of a model', async () => {
       await storeModels(1);
       await storeJobs(`'queued'`);
-      const model = { project_id: PROJECT, id: MODEL, name: 'm1', base_model: 'base' };
+      const model = { projectId: PROJECT, id: MODEL };
       expect(await rowsPerItem(JOBS, openJobOf(model, Buffer.alloc(32)))).toBeLessThan(MOST);
     });
 

@@ -98,7 +98,23 @@ describe('/build/preview', () => {
       aRecipe({ select: { filter: { op_name: ['a'] } } }),
       'recipe.select.filter.op_name',
     ],
-    ['an unknown lint', aRecipe({ lint: { typo: 'warn' } }), 'recipe.lint'],
+    ['an unknown lint', aRecipe({ lint: { typo: 'warn' } }), 'recipe.lint.typo'],
+    ['an unknown rule', aRecipe({ lint: { too_long: 'stop' } }), 'recipe.lint.too_long'],
+    [
+      'a rule that is no number of steps',
+      aRecipe({ lint: { stale_policy: { max_steps: -1, do: 'drop' } } }),
+      'recipe.lint.stale_policy',
+    ],
+    [
+      'a term with both map and scale',
+      aRecipe({ reward: { sum: [{ feedback: 'f', path: 'p', map: {}, scale: [0, 1, 0, 1] }] } }),
+      'recipe.reward.sum[0].scale',
+    ],
+    [
+      'a mistyped member of a term',
+      aRecipe({ reward: { sum: [{ feedback: 'f', path: 'p', wight: 1 }] } }),
+      'recipe.reward.sum[0].wight',
+    ],
     [
       'a filter of another shape',
       aRecipe({ select: { filter: { op_names: 1 } } }),

@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../database/project-table.js';
 
-/** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. For the migration check only. */
+/** Who did what, and when. Rows are only ever inserted: a trigger refuses everything else. */
 @ProjectTable('audit_events', { rows: 'kept' })
 @Index('audit_events_created_idx', ['createdAt', 'id'])
 @Index('audit_events_use_idx', { synchronize: false })

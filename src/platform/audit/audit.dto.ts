@@ -4,7 +4,7 @@ import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsIn, IsOptional, ValidateNested } from 'class-validator';
 import { IsDateTime, IsProjectId, IsTextList, PageDto, SortBy } from '../http/dto.js';
 import type { Sort } from '../query/columns.js';
-import { type Action, ACTIONS } from './audit.query.js';
+import { type Action, ACTIONS } from './add-event.js';
 
 const MAX_LISTED = 1000;
 

@@ -1,41 +1,7 @@
-import { v7 as uuidv7 } from 'uuid';
-import { type Declared, declarations } from '../declared.js';
+// SQL: a list of any size, filtered by the scopes of a key, as JSON text.
 import { column, type Columns, orderBy, page, select } from '../query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../query/sql.js';
 import type { AuditFilterDto, AuditQueryDto } from './audit.dto.js';
-
-/** What was done. A feature declares its own where it does them. */
-export type Action = Declared<'action'>;
-export const { names: ACTIONS, declare: auditAction } = declarations('action');
-
-/** The actor: a key, or a user of the operating system. */
-export interface Actor {
-  keyId: string | null;
-  userName: string;
-}
-
-/**
- * One event, inserted in the transaction of the change it records. `target` and `detail` say what was changed: ids,
- * names of objects, counts. They hold no secret and no client data, because events outlive what they record.
- */
-export interface NewEvent {
-  action: Action;
-  by: Actor;
-  /** Absent when it concerns no single project. */
-  projectId?: string;
-  target?: string;
-  /** Of the key that the event is about: who may see it. */
-  scopes?: readonly string[];
-  detail?: object;
-}
-
-export const eventInsert = ({ action, by, projectId, target, scopes, detail }: NewEvent) => sql`
-  INSERT INTO audit_events (project_id, id, action, key_id, user_name, target, scopes, detail)
-  VALUES (${projectId ?? ''}, ${uuidv7()}, ${action}, ${by.keyId}, ${by.userName}, ${target ?? null},
-    ${scopes ?? null}::text[], ${JSON.stringify(detail ?? {})}::json)`;
-
-/** The first use of a key on a day, if no process has noted it: an index allows one. */
-export const useInsert = (event: NewEvent) => sql`${eventInsert(event)} ON CONFLICT DO NOTHING`;
 
 const EVENT: Columns = {
   id: column.text(sql`a.id`, { isNotNull: true }),

@@ -4,7 +4,7 @@ import { Database } from '../database/database.js';
 import type { AuditQueryDto } from './audit.dto.js';
 import { eventsQuery } from './audit.query.js';
 
-/** The log of who did what. `eventInsert` records events in the transaction of the change. */
+/** The log of who did what. `addEvent` adds events in the transaction of the change. */
 @Injectable()
 export class AuditService {
   constructor(private readonly database: Database) {}

@@ -1,3 +1,4 @@
+// SQL: every request may look its key up here, many keys at once; a key is revoked once.
 import { sql, type Sql } from '../query/sql.js';
 import type { ApiKey } from './api-key.entity.js';
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidv7 } from 'uuid';
-import { type Actor, eventInsert, auditAction } from '../audit/audit.query.js';
+import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { Database } from '../database/database.js';
 import { ApiKey, type Role } from './api-key.entity.js';
@@ -174,9 +174,7 @@ export class KeysService {
     await this.database.transaction(async () => {
       const key = { id, userName, role, scopes, expiresAt, secretHash, hint };
       await this.database.repository(ApiKey).insert(key);
-      await this.database.query(
-        eventInsert({ action: KEYS_CREATE, by, target: id, scopes, detail }),
-      );
+      await addEvent(this.database, { action: KEYS_CREATE, by, target: id, scopes, detail });
     });
     return { id, secret };
   }
@@ -191,7 +189,7 @@ export class KeysService {
       const [revoked] = await this.database.query(keyRevoke(id));
       if (!revoked) return false;
       const { scopes } = revoked;
-      await this.database.query(eventInsert({ action: KEYS_REVOKE, by, target: id, scopes }));
+      await addEvent(this.database, { action: KEYS_REVOKE, by, target: id, scopes });
       return true;
     };
     const isRevoked = await this.database.urgently(() => this.database.transaction(revoke));

@@ -1,3 +1,4 @@
+// SQL: what a session or a code may still do is decided by the clock of the database, in the statement that changes it.
 import { sql } from '../query/sql.js';
 
 /** Ends the oldest sessions of the key, so that it has at most `limit`. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { type Action, eventInsert, auditAction } from '../audit/audit.query.js';
+import { type Action, addEvent, auditAction } from '../audit/add-event.js';
 import type { Caller } from '../auth/caller.js';
 import { logger } from '../process/logger.js';
 import { showCounter } from '../process/metrics.js';
@@ -8,16 +8,12 @@ import { Database } from '../database/database.js';
 import { STATEMENT_MS } from '../database/limits.js';
 import { Schedule } from '../database/schedule.js';
 import type { ErasedDto } from './erasings.dto.js';
+import { Erasing } from './erasing.entity.js';
 import {
   type Counts,
   endedErasingsDelete,
-  erasingEnd,
-  erasingInsert,
   erasingLock,
-  erasingMove,
-  erasingPutOff,
   type ErasingRow,
-  erasingState,
   leftErasings,
 } from './erasings.query.js';
 import { Pace } from './pace.js';
@@ -26,6 +22,8 @@ const ERASING_END = auditAction('erasing.end');
 
 /** A request is answered when its erasing has ended, or after this time; the erasing goes on. */
 const ANSWER_AFTER_MS = 5000;
+const NOW = () => 'statement_timestamp()';
+
 /** Between two looks for erasings whose process died. */
 const TAKE_OVER_EVERY_MS = 5000;
 
@@ -40,7 +38,7 @@ export interface NewErasure {
   projectId: string;
   kind: string;
   request: object;
-  targets?: readonly string[] | null;
+  targets?: string[] | null;
   /** What the audit says of it. */
   event: { action: Action; target?: string; detail?: object };
 }
@@ -68,6 +66,10 @@ export class ErasingsService {
     schedule.every(TAKE_OVER_EVERY_MS, 'erasings', () => this.takeOver());
   }
 
+  private get rows() {
+    return this.database.repository(Erasing);
+  }
+
   /** Says how erasings of a kind are done: one batch, in the transaction that the step is called in. */
   register(kind: string, step: (erasing: ErasingRow) => Promise<Step>): void {
     this.steps.set(kind, step);
@@ -86,14 +88,15 @@ export class ErasingsService {
 
   /** Stores what to erase and on whose behalf. Erases nothing yet. */
   async begin(
-    { projectId, event, targets = null, ...rest }: NewErasure,
+    { projectId, kind, request, targets = null, event }: NewErasure,
     by: Caller,
   ): Promise<string> {
     const id = uuidv7();
     await this.database.transaction(async () => {
-      await this.database.query(erasingInsert({ ...rest, projectId, id, targets, by }));
+      const { keyId, userName } = by;
+      await this.rows.insert({ projectId, id, kind, request, targets, keyId, userName });
       const detail = { erasing_id: id, ...event.detail };
-      await this.database.query(eventInsert({ ...event, by, projectId, detail }));
+      await addEvent(this.database, { ...event, by, projectId, detail });
     });
     return id;
   }
@@ -114,8 +117,11 @@ export class ErasingsService {
     let isDone = false;
     while (!isDone && performance.now() < deadline) isDone = await this.batch(projectId, id);
     if (!isDone) void this.goOn(projectId, id).catch(() => {}); // it is logged, and taken over
-    const [state] = await this.database.query(erasingState(projectId, id));
-    return { erasing_id: id, is_done: state!.is_done, num_erased: state!.counts };
+    const { counts, endedAt } = await this.rows.findOneOrFail({
+      select: { counts: true, endedAt: true },
+      where: { projectId, id },
+    });
+    return { erasing_id: id, is_done: endedAt !== null, num_erased: counts };
   }
 
   /**
@@ -142,7 +148,8 @@ export class ErasingsService {
     } catch (error) {
       if (this.pace.signal.aborted) return;
       logger.warn({ erasing_id: id, err: error }, 'an erasing has failed and is tried again');
-      const putOff = () => this.database.query(erasingPutOff(projectId, id));
+      const touchedAt = () => "statement_timestamp() + interval '1 minute'";
+      const putOff = () => this.rows.update({ projectId, id }, { touchedAt });
       await this.database.transaction(putOff).catch(() => {});
       throw error;
     }
@@ -164,19 +171,19 @@ export class ErasingsService {
     if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);
     const done = await step(erasing);
     const counts = sumOf(erasing.counts, done.counts);
-    if (done.cursor) await this.database.query(erasingMove(projectId, id, done.cursor, counts));
+    const { cursor } = done;
+    if (cursor) await this.rows.update({ projectId, id }, { cursor, counts, touchedAt: NOW });
     else await this.end(erasing, counts);
     return done;
   }
 
   private async end(erasing: ErasingRow, counts: Counts): Promise<void> {
     const { project_id: projectId, id, key_id, user_name } = erasing;
-    await this.database.query(erasingEnd(projectId, id, counts));
+    const gone = { request: null, targets: null, cursor: null };
+    await this.rows.update({ projectId, id }, { ...gone, counts, touchedAt: NOW, endedAt: NOW });
     const by = { keyId: key_id, userName: user_name };
     const detail = { num_erased: counts };
-    await this.database.query(
-      eventInsert({ action: ERASING_END, by, projectId, target: id, detail }),
-    );
+    await addEvent(this.database, { action: ERASING_END, by, projectId, target: id, detail });
   }
 }
 

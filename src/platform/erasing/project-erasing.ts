@@ -12,7 +12,7 @@ import {
   rowsDelete,
   uploadsDelete,
 } from './project.query.js';
-import { auditAction } from '../audit/audit.query.js';
+import { auditAction } from '../audit/add-event.js';
 
 /** Nothing is added to an upload without its row, so these go first. */
 const UPLOADS = 'uploads';

@@ -1,3 +1,4 @@
+// SQL: tables are named by their entities, and rows are locked, counted and erased in one statement.
 import { identifier, join, sql, type Sql } from '../query/sql.js';
 
 /** A table whose rows belong to projects. */

@@ -47,6 +47,16 @@ it('passes a good body and names its projects', () => {
   expect([violations, projects.toSorted()]).toEqual([[], ['acme/demo', 'b/c']]);
 });
 
+it('refuses unknown members where it is strict', () => {
+  const body = { project_id, sise: 1, leaves: [{ name: 'x', nam: 1 }], toString: 1 };
+  const { violations } = validate(Tree, body, 'tree', { isStrict: true });
+  expect(violations.map(({ path }) => path)).toEqual([
+    'tree.leaves[0].nam',
+    'tree.sise',
+    'tree.toString',
+  ]);
+});
+
 it.each<[object, string[]]>([
   [{}, ['project_id']],
   [{ project_id: null }, ['project_id']],

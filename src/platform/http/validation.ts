@@ -28,6 +28,11 @@ interface Property {
 
 type Rules = readonly Property[];
 
+interface Options {
+  /** Refuses members that a DTO does not have. */
+  isStrict?: boolean;
+}
+
 /** The result of a check: the refused fields, and the projects named in fields marked `@IsProjectId()`. */
 export interface Checked {
   violations: Violation[];
@@ -40,30 +45,22 @@ export interface Checked {
  * turned into closures, because class-validator itself walks its metadata again on each call: `bench/validation.mjs`
  * prints both. Each property reports the first rule it breaks.
  */
-export function validate(dto: Dto, body: unknown, path = ''): Checked {
-  const seen: Checked = { violations: [], projects: [] };
+export function validate(dto: Dto, body: unknown, path = '', options: Options = {}): Checked {
+  const seen = { violations: [], projects: [], ...options };
   check(rulesOf(dto), body, path, seen);
   return seen;
 }
 
 /** The projects that a body of the DTO names. @throws ApiError `invalid_request` */
-export function assertValid(dto: Dto, body: unknown, path = ''): string[] {
-  const { violations, projects } = validate(dto, body, path);
+export function assertValid(dto: Dto, body: unknown, path = '', options?: Options): string[] {
+  const { violations, projects } = validate(dto, body, path, options);
   assertNone(violations);
   return projects;
 }
 
-/** Members of an object that its DTO does not have, as violations. */
-export function unknownMembers(dto: Dto, object: object, path: string): Violation[] {
-  const names = new Set(rulesOf(dto).map(({ name }) => name));
-  const unknown = Object.keys(object).filter((name) => !names.has(name));
-  return unknown.slice(0, MAX_VIOLATIONS).map((name) => ({
-    path: `${path}.${name.slice(0, 64)}`,
-    message: 'is unknown',
-  }));
-}
+type Seen = Checked & Options;
 
-function check(rules: Rules, value: unknown, path: string, seen: Checked): void {
+function check(rules: Rules, value: unknown, path: string, seen: Seen): void {
   if (!isObject(value)) {
     seen.violations.push({ path, message: 'must be an object' });
     return;
@@ -72,13 +69,22 @@ function check(rules: Rules, value: unknown, path: string, seen: Checked): void 
     if (seen.violations.length >= MAX_VIOLATIONS) return;
     checkProperty(property, value, path, seen);
   }
+  if (seen.isStrict) checkNames(rules, value, path, seen);
+}
+
+function checkNames(rules: Rules, value: object, path: string, { violations }: Seen): void {
+  for (const name of Object.keys(value)) {
+    if (violations.length >= MAX_VIOLATIONS) return;
+    if (!rules.some((property) => property.name === name))
+      violations.push({ path: under(path, name.slice(0, 64)), message: 'is unknown' });
+  }
 }
 
 function checkProperty(
   { name, isProject, isOptional, conditions, rules, nested }: Property,
   object: Record<string, unknown>,
   parent: string,
-  seen: Checked,
+  seen: Seen,
 ): void {
   const value = ownValue(object, name);
   if (isOptional && (value === undefined || value === null)) return;
@@ -111,7 +117,7 @@ function checkNested(
   { rules, each }: NonNullable<Property['nested']>,
   value: unknown,
   path: string,
-  seen: Checked,
+  seen: Seen,
 ): void {
   if (!each) check(rules, value, path, seen);
   else if (!Array.isArray(value)) seen.violations.push({ path, message: 'must be an array' });

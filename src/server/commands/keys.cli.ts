@@ -8,7 +8,7 @@ import { addressOf } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { Database } from '../../platform/database/database.js';
 import { migrate } from '../../platform/database/migrate.js';
-import type { Actor } from '../../platform/audit/audit.query.js';
+import type { Actor } from '../../platform/audit/add-event.js';
 import { KeyUses } from '../../platform/audit/key-uses.js';
 import type { ApiKey } from '../../platform/auth/api-key.entity.js';
 import { CreateKeyDto } from '../../platform/auth/keys.dto.js';

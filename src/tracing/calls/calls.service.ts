@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   ApiError,
-  assertNone,
   assertNoneRefused,
   invalidRequest,
   type Refusal,
@@ -13,7 +12,7 @@ import {
 } from '../../platform/errors.js';
 import { type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
-import { assertValid, unknownMembers } from '../../platform/http/validation.js';
+import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
@@ -222,10 +221,7 @@ export class CallsService {
     }: { project_id: string; filter: object | null; query: object | null },
     path: string,
   ): Sql {
-    if (filter) {
-      assertValid(CallsFilterDto, filter, `${path}.filter`);
-      assertNone(unknownMembers(CallsFilterDto, filter, `${path}.filter`));
-    }
+    if (filter) assertValid(CallsFilterDto, filter, `${path}.filter`, { isStrict: true });
     return isMatch({ project_id, filter, query });
   }
 
@@ -252,9 +248,7 @@ export class CallsService {
       this.database.note(project_id, CALLS);
       const detail = { call_ids, num_deleted };
       if (num_deleted > 0)
-        await this.database.query(
-          eventInsert({ action: CALLS_DELETE, by, projectId: project_id, detail }),
-        );
+        await addEvent(this.database, { action: CALLS_DELETE, by, projectId: project_id, detail });
       return { num_deleted };
     }, STATEMENT_MS.bulk);
   }

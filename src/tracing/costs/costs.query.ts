@@ -1,3 +1,4 @@
+// SQL: prices keep their digits as texts, and are stored in batches and looked up by the usage of calls.
 import {
   column,
   type Columns,

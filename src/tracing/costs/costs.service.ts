@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Decimal, printed } from '../../platform/json/decimal.js';
 import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
@@ -109,14 +109,12 @@ export class CostsService {
       const num_purged = await this.database.write(purgeQuery(request));
       this.database.note(request.project_id, COSTS);
       if (num_purged > 0)
-        await this.database.query(
-          eventInsert({
-            action: COST_PURGE,
-            by,
-            projectId: request.project_id,
-            detail: { num_purged },
-          }),
-        );
+        await addEvent(this.database, {
+          action: COST_PURGE,
+          by,
+          projectId: request.project_id,
+          detail: { num_purged },
+        });
     }, STATEMENT_MS.bulk);
   }
 

@@ -1,3 +1,4 @@
+// SQL: a part of the statements that read calls.
 import { sql } from '../../platform/query/sql.js';
 
 /**

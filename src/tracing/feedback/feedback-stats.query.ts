@@ -1,3 +1,4 @@
+// SQL: statistics.
 import type { Aggregation } from '../../platform/http/stats.dto.js';
 import { jsonAt, nameBytes, stepsOf, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';

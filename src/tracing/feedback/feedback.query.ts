@@ -1,3 +1,4 @@
+// SQL: payloads are JSON text, and a resent row is compared with the stored one.
 import { WIRE } from '../../platform/http/wire.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import {

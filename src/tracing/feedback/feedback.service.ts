@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest, type Refusal, refusal } from '../../platform/errors.js';
 import {
@@ -123,15 +123,13 @@ export class FeedbackService {
       const old = { projectId: body.project_id, id: body.feedback_id };
       const { affected } = await this.database.repository(Feedback).delete(old);
       if (affected)
-        await this.database.query(
-          eventInsert({
-            action: FEEDBACK_REPLACE,
-            by: caller,
-            projectId: body.project_id,
-            target: body.feedback_id,
-            detail: { by: row.id },
-          }),
-        );
+        await addEvent(this.database, {
+          action: FEEDBACK_REPLACE,
+          by: caller,
+          projectId: body.project_id,
+          target: body.feedback_id,
+          detail: { by: row.id },
+        });
       return this.store(row);
     });
   }
@@ -156,14 +154,12 @@ export class FeedbackService {
       const num_purged = await this.database.write(purgeQuery(request));
       this.database.note(request.project_id, FEEDBACK);
       if (num_purged > 0)
-        await this.database.query(
-          eventInsert({
-            action: FEEDBACK_PURGE,
-            by,
-            projectId: request.project_id,
-            detail: { num_purged },
-          }),
-        );
+        await addEvent(this.database, {
+          action: FEEDBACK_PURGE,
+          by,
+          projectId: request.project_id,
+          detail: { num_purged },
+        });
     }, STATEMENT_MS.bulk);
   }
 

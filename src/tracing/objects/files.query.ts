@@ -1,3 +1,4 @@
+// SQL: bytes arrive and leave as streams, and equal files are stored once.
 import { sql } from '../../platform/query/sql.js';
 
 /** A file of one chunk at most, stored unless the project holds it. */

@@ -1,30 +1,24 @@
 import { identifier, sql, type Sql } from '../../platform/query/sql.js';
+import type { ObjectTag } from './object-tag.entity.js';
+
+// SQL: up to a thousand labels are added in one value, and names are found by steps in an index.
 
 /** A live version. */
-export interface Version {
-  projectId: string;
-  objectId: string;
-  index: number;
-}
+export type Version = Pick<ObjectTag, 'projectId' | 'objectId' | 'versionIndex'>;
 
-export const tagsInsert = ({ projectId, objectId, index }: Version, tags: string[]) => sql`
+export const tagsInsert = ({ projectId, objectId, versionIndex }: Version, tags: string[]) => sql`
   INSERT INTO object_tags (project_id, object_id, version_index, tag)
-  SELECT DISTINCT ${projectId}, ${objectId}, ${index}::int, t.tag FROM unnest(${tags}::text[]) AS t (tag)
+  SELECT DISTINCT ${projectId}, ${objectId}, ${versionIndex}::int, t.tag FROM unnest(${tags}::text[]) AS t (tag)
   ON CONFLICT DO NOTHING`;
 
-export const tagsDelete = ({ projectId, objectId, index }: Version, tags: string[]) => sql`
-  DELETE FROM object_tags
-  WHERE project_id = ${projectId} AND object_id = ${objectId} AND version_index = ${index} AND tag = ANY(${tags}::text[])`;
-
 /** Gives a version aliases, which other versions of the object lose. */
-export const aliasesUpsert = ({ projectId, objectId, index }: Version, aliases: string[]) => sql`
+export const aliasesUpsert = (
+  { projectId, objectId, versionIndex }: Version,
+  aliases: string[],
+) => sql`
   INSERT INTO object_aliases (project_id, object_id, alias, version_index)
-  SELECT DISTINCT ${projectId}, ${objectId}, t.alias, ${index}::int FROM unnest(${aliases}::text[]) AS t (alias)
+  SELECT DISTINCT ${projectId}, ${objectId}, t.alias, ${versionIndex}::int FROM unnest(${aliases}::text[]) AS t (alias)
   ON CONFLICT (project_id, object_id, alias) DO UPDATE SET version_index = excluded.version_index`;
-
-export const aliasesDelete = (projectId: string, objectId: string, aliases: string[]) => sql`
-  DELETE FROM object_aliases
-  WHERE project_id = ${projectId} AND object_id = ${objectId} AND alias = ANY(${aliases}::text[])`;
 
 /** The versions that aliases mean, each of the object of the name beside it. */
 export const meantByAliases = (

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import { Any } from 'typeorm';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -14,19 +15,17 @@ import {
   type VersionPathDto,
 } from './labels.dto.js';
 import {
-  aliasesDelete,
   aliasesQuery,
   aliasesUpsert,
-  tagsDelete,
   tagsInsert,
   tagsQuery,
   type Version,
 } from './labels.query.js';
-import { lockQuery, nameQuery, referredQuery } from './objects.query.js';
+import { lockQuery, referredQuery } from './objects.query.js';
 import { ObjectAlias } from './object-alias.entity.js';
 import { ObjectTag } from './object-tag.entity.js';
 import { spelledOut } from './spelled-out.js';
-import { OBJECTS } from './object-version.entity.js';
+import { OBJECTS, ObjectVersion } from './object-version.entity.js';
 
 /** Tags and aliases of live versions. They go with the version that has them. */
 @Injectable()
@@ -36,10 +35,8 @@ export class LabelsService {
   /** @throws ApiError `not_found`, `too_large` */
   addTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
     return this.ofVersion(project_id, path, caller, async (version) => {
-      const { projectId, objectId, index: versionIndex } = version;
       await this.database.query(tagsInsert(version, tags));
-      const where = { projectId, objectId, versionIndex };
-      const count = await this.database.repository(ObjectTag).countBy(where);
+      const count = await this.database.repository(ObjectTag).countBy(version);
       assertFew(count, `a version may have ${MAX_TAGS} tags`, MAX_TAGS);
     });
   }
@@ -47,7 +44,7 @@ export class LabelsService {
   /** @throws ApiError `not_found` */
   removeTags(path: VersionPathDto, { project_id, tags }: TagsDto, caller: Caller): Promise<void> {
     return this.ofVersion(project_id, path, caller, async (version) => {
-      await this.database.query(tagsDelete(version, tags));
+      await this.database.repository(ObjectTag).delete({ ...version, tag: Any(tags) });
     });
   }
 
@@ -73,9 +70,11 @@ export class LabelsService {
   ): Promise<void> {
     return this.database.alone(lockQuery(project_id, object_id), async () => {
       await caller.assertValid();
-      const [found] = await this.database.query(nameQuery(project_id, object_id));
-      if (!found) throw new ApiError('not_found', `there is no object ${object_id}`);
-      await this.database.query(aliasesDelete(project_id, object_id, aliases));
+      const ofObject = { projectId: project_id, objectId: object_id };
+      const versions = this.database.repository(ObjectVersion);
+      if (!(await versions.existsBy({ ...ofObject, isLatest: true })))
+        throw new ApiError('not_found', `there is no object ${object_id}`);
+      await this.database.repository(ObjectAlias).delete({ ...ofObject, alias: Any(aliases) });
       this.database.note(project_id, OBJECTS);
     });
   }
@@ -101,7 +100,7 @@ export class LabelsService {
       const word = await spelledOut(this.database, projectId, [objectId], [digest]);
       const [meant] = await this.database.query(referredQuery(projectId, [objectId], word));
       if (!meant) throw new ApiError('not_found', `there is no object ${objectId}:${digest}`);
-      await change({ projectId, objectId, index: meant.version_index });
+      await change({ projectId, objectId, versionIndex: meant.version_index });
       this.database.note(projectId, OBJECTS);
     });
   }

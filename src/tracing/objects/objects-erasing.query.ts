@@ -1,3 +1,4 @@
+// SQL: versions are meant by words, and are erased in batches.
 import { sql } from '../../platform/query/sql.js';
 
 const named = (projectId: string, objectId: string) =>

@@ -12,7 +12,7 @@ import type { ObjectsPurgeDto } from './objects.dto.js';
 import { lockQuery, promoteQuery } from './objects.query.js';
 import { FEEDBACK } from '../feedback/feedback.entity.js';
 import { OBJECTS } from './object-version.entity.js';
-import { auditAction } from '../../platform/audit/audit.query.js';
+import { auditAction } from '../../platform/audit/add-event.js';
 
 const OBJS_PURGE = auditAction('objs.purge');
 

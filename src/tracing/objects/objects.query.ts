@@ -1,3 +1,4 @@
+// SQL: values are JSON text, and publishing is one guarded statement.
 import { WIRE } from '../../platform/http/wire.js';
 import { isAfter } from '../../platform/query/after.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
@@ -240,10 +241,6 @@ export const deleteQuery = (
   WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL
     AND ${indexes ? sql`v.version_index = ANY(${indexes}::int[])` : sql`TRUE`}
   RETURNING v.version_index`;
-
-/** A row when a version of the name is live. */
-export const nameQuery = (projectId: string, objectId: string) =>
-  sql`SELECT FROM object_versions v WHERE ${named(projectId, objectId)} AND v.is_latest`;
 
 /** When no version is the latest, the newest live one becomes it. */
 export const promoteQuery = (projectId: string, objectId: string) => sql`

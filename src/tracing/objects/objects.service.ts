@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
@@ -115,15 +115,13 @@ export class ObjectsService {
       await this.database.query(promoteQuery(project_id, object_id));
       this.database.note(project_id, OBJECTS);
       const detail = { ...(digests && { digests }), num_deleted: deleted.length };
-      await this.database.query(
-        eventInsert({
-          action: OBJS_DELETE,
-          by: caller,
-          projectId: project_id,
-          target: object_id,
-          detail,
-        }),
-      );
+      await addEvent(this.database, {
+        action: OBJS_DELETE,
+        by: caller,
+        projectId: project_id,
+        target: object_id,
+        detail,
+      });
       return { num_deleted: deleted.length };
     });
   }

@@ -1,3 +1,4 @@
+// SQL: rows arrive in batches and leave as streams.
 import { column, type Columns, orderBy } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { DIGEST_LENGTH } from './row-digests.js';

@@ -1,3 +1,4 @@
+// SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';

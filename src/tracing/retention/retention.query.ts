@@ -1,11 +1,5 @@
+// SQL: what is due is compared with the clock of the database.
 import { sql } from '../../platform/query/sql.js';
-import type { RetentionAnswerDto } from './retention.dto.js';
-
-export const policySet = ({ project_id, calls_days, payload_days }: RetentionAnswerDto) => sql`
-  INSERT INTO retention_policies (project_id, calls_days, payload_days)
-  VALUES (${project_id}, ${calls_days}, ${payload_days})
-  ON CONFLICT (project_id) DO UPDATE SET calls_days = excluded.calls_days, payload_days = excluded.payload_days,
-    payload_cursor = NULL, walk_started_at = excluded.walk_started_at`;
 
 /** A policy, and the instants before which something is to go; null where nothing is. */
 export interface Due {

@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import type { RetentionAnswerDto, RetentionDto } from './retention.dto.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
-import { policySet } from './retention.query.js';
 
 const RETENTION_SET = auditAction('retention.set');
 
@@ -14,15 +13,20 @@ export class RetentionService {
   constructor(private readonly database: Database) {}
 
   set(body: RetentionDto, caller: Caller): Promise<RetentionAnswerDto> {
-    const { project_id, calls_days = null, payload_days = null } = body;
-    const policy = { project_id, calls_days, payload_days };
+    const { project_id: projectId, calls_days = null, payload_days = null } = body;
+    const detail = { calls_days, payload_days };
+    const policy = { projectId, callsDays: calls_days, payloadDays: payload_days };
+    const replaced = ['calls_days', 'payload_days', 'payload_cursor', 'walk_started_at'];
     return this.database.transaction(async () => {
-      await this.database.query(policySet(policy));
-      const detail = { calls_days, payload_days };
-      await this.database.query(
-        eventInsert({ action: RETENTION_SET, by: caller, projectId: project_id, detail }),
-      );
-      return policy;
+      const insert = this.database.repository(RetentionPolicy).createQueryBuilder().insert();
+      await insert.values(policy).orUpdate(replaced, ['project_id']).execute();
+      await addEvent(this.database, {
+        action: RETENTION_SET,
+        by: caller,
+        projectId,
+        detail,
+      });
+      return { project_id: projectId, ...detail };
     });
   }
 

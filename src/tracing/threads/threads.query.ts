@@ -1,3 +1,4 @@
+// SQL: statistics.
 import { projectLock } from '../../platform/database/advisory-locks.js';
 import type { Marked } from '../../platform/database/marks-refresher.js';
 import { isAfter, partsAfter } from '../../platform/query/after.js';

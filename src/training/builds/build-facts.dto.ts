@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LINT_CODES, type LintCode } from './lints.js';
+import { LINT_CODES, type LintCode } from './recipe.dto.js';
 
 /** What became of the units that a recipe finds. */
 export class BuildCountsDto {

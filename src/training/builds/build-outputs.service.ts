@@ -53,7 +53,7 @@ export class BuildOutputsService {
   private async submitNow(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
     const { project_id: projectId, build_id: buildId, model_id: modelId } = body;
     const build = await this.find(projectId, buildId);
-    const { experimentalConfig } = recipeOf(JSON.parse(build.recipe), 'recipe');
+    const { experimental_config: config } = recipeOf(JSON.parse(build.recipe), 'recipe').train;
     const bodyOf = (split: Split) => this.bodyOf(build, { projectId, split });
     const { id } = await this.jobs.submit(
       {
@@ -61,7 +61,7 @@ export class BuildOutputsService {
         modelId,
         train: bodyOf('train'),
         evaluation: bodyOf('eval'),
-        config: experimentalConfig && JSON.stringify(experimentalConfig),
+        config: config && JSON.stringify(config),
       },
       caller,
       async (job) => {

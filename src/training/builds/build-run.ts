@@ -6,7 +6,8 @@ import type { Built, BuiltGroup, BuildPlan, Input, Labelled } from './builder.js
 import { Census } from './census.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';
 import type { History } from './histories.js';
-import { type LintCode, Lints } from './lints.js';
+import { Lints } from './lints.js';
+import type { LintCode } from './recipe.dto.js';
 import { readSaid, rewardOf, type Said } from './rewards.js';
 import { type Rollout, rolloutOf } from './rollout.js';
 import { hashOf } from './turns.js';
@@ -73,12 +74,15 @@ export class BuildRun {
   /** Whether the unit has a reward. Its feedback is evaluated here, once. */
   hasReward({ unit, members: { hasFailed } }: Member, said: Said[]): boolean {
     const { recipe } = this.plan;
-    if (hasFailed && recipe.exception === 'skip') {
+    if (hasFailed && recipe.reward.exception === 'skip') {
       this.lints.note('failures_excluded', [unit.root.id]);
       this.counts.failed++;
       return false;
     }
-    const { total, isInConflict } = rewardOf(recipe, readSaid(said), { hasFailed, choice: 0 });
+    const { total, isInConflict } = rewardOf(recipe.reward, readSaid(said), {
+      hasFailed,
+      choice: 0,
+    });
     if (total === null) {
       this.lints.note('label_coverage', [unit.root.id]);
       this.counts.unlabelled++;
@@ -144,11 +148,11 @@ export class BuildRun {
     const group = this.group!;
     group.units++;
     const parts =
-      recipe.unit === 'call' ? rollout.histories.map((one) => [one]) : [rollout.histories];
+      recipe.select.unit === 'call' ? rollout.histories.map((one) => [one]) : [rollout.histories];
     const used = new Map<string, string>();
     const read = readSaid(said);
     for (const [choice, histories] of parts.entries()) {
-      const reward = rewardOf(recipe, read, { hasFailed, choice });
+      const reward = rewardOf(recipe.reward, read, { hasFailed, choice });
       for (const { id, sha256 } of reward.used) used.set(id, sha256);
       const { total } = reward;
       if (total === null || !Number.isFinite(total)) continue;
@@ -182,7 +186,10 @@ export class BuildRun {
     if (!first) return null;
     const { counts } = this;
     const example = first.unit.root.id;
-    if (trajectories.length < this.plan.recipe.min && this.lints.note('small_group', [example])) {
+    if (
+      trajectories.length < this.plan.recipe.group.min &&
+      this.lints.note('small_group', [example])
+    ) {
       counts.ungrouped += units;
       return null;
     }

@@ -82,12 +82,13 @@ export class Builder {
     run.counts.units = roots.length;
     const labelled = await this.readLabels(selection, { roots, keys, run });
     for (const group of groupsOf(labelled))
-      for (const part of dividedInto(group, recipe.max)) await this.buildGroup(plan, part, run);
+      for (const part of dividedInto(group, recipe.group.max))
+        await this.buildGroup(plan, part, run);
     return { as_of: now!.as_of, ...run.result() };
   }
 
   /** Of the policy's own checkpoints; staleness is judged by it. */
-  private async newestStep(projectId: string, { policy }: Recipe): Promise<number | null> {
+  private async newestStep(projectId: string, { llm: { policy } }: Recipe): Promise<number | null> {
     if (policy === null) return null;
     const [model] = await this.database.query(latestStepQuery(projectId, policy));
     return model?.step ?? null;
@@ -132,7 +133,7 @@ export class Builder {
     return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
       const key = path ?? prompts.get(unit) ?? null;
       if (key === null) run.counts.ungrouped++;
-      return key === null ? [] : [{ unit, hasFailed, key, split: splitOf(key, recipe) }];
+      return key === null ? [] : [{ unit, hasFailed, key, split: splitOf(key, recipe.split) }];
     });
   }
 

@@ -37,7 +37,7 @@ import {
 import { FORMATS, type Format } from './exports.js';
 import { STATUSES as JOB_STATUSES } from '../jobs/training-job.entity.js';
 import { refTo } from '../trajectory-rules.js';
-import { LINT_CODES, type LintCode } from './lints.js';
+import { LINT_CODES, type LintCode } from './recipe.dto.js';
 
 const MAX_REF = 1024;
 const MAX_LISTED = 1000;

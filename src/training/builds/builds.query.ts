@@ -1,3 +1,4 @@
+// SQL: builds are written and read as streams, their recipe keeps its text, and lists are JSON text.
 import { lock, textLock, lockShared } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';

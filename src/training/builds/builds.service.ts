@@ -137,7 +137,12 @@ export class BuildsService {
 
   private async findUntrained(
     { project_id: projectId, mode }: { project_id: string; mode?: 'all' | 'new' | null },
-    { name, recipe: { policy } }: KnownRecipe,
+    {
+      name,
+      recipe: {
+        llm: { policy },
+      },
+    }: KnownRecipe,
   ): Promise<BuildPlan['untrained']> {
     if (mode !== 'new' || name === null) return null;
     const [model] =

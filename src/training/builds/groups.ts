@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { History } from './histories.js';
-import type { Recipe } from './recipe.js';
+import type { RecipeSplitDto } from './recipe.dto.js';
 import type { Reward } from './rewards.js';
 import type { Rollout } from './rollout.js';
 import type { Unit } from './units.service.js';
@@ -20,9 +20,9 @@ export interface Trajectory {
 export type Split = 'train' | 'eval';
 
 /** By the hash of salt and key, so that a group never stands on both sides. */
-export function splitOf(key: string, { salt, evalPercent }: Recipe): Split {
+export function splitOf(key: string, { salt, eval_percent }: RecipeSplitDto): Split {
   const hash = createHash('sha256').update(`${salt}\0${key}`).digest();
-  return hash.readUInt32BE(0) < (evalPercent / 100) * 2 ** 32 ? 'eval' : 'train';
+  return hash.readUInt32BE(0) < (eval_percent / 100) * 2 ** 32 ? 'eval' : 'train';
 }
 
 /** Parts of nearly equal size, none larger than `max`. */

@@ -1,3 +1,4 @@
+// SQL: lists that join builds, jobs, checkpoints and calls.
 import { column, jsonAt, jsonValueAt } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';

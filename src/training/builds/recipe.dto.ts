@@ -1,5 +1,4 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -11,105 +10,143 @@ import {
   IsOptional,
   Max,
   Min,
+  ValidateIf,
   ValidateNested,
 } from 'class-validator';
 import { IsDateTime, IsJsonObject, IsText, IsTextList, rule } from '../../platform/http/dto.js';
-import { LINT_CODES, LINT_DOES, type LintCode, type LintDoes } from './lints.js';
 import { isObject } from '../../platform/json/is-object.js';
 
 const MAX_NAME = 1024;
 const MAX_LISTED = 100;
 
 /** The value of a missing term or reward: a number, or `skip` to leave the unit for later. */
+type NumberOrSkip = number | 'skip';
+
 const IsNumberOrSkip = () =>
   applyDecorators(
     IsOptional(),
     rule(
       'isNumberOrSkip',
       'must be a number or "skip"',
-      (value) => value === 'skip' || isFinite(value),
+      (value) => value === 'skip' || Number.isFinite(value),
     ),
-    ApiPropertyOptional({
-      oneOf: [{ type: 'number' }, { type: 'string', enum: ['skip'] }],
-    }),
   );
-
-const isFinite = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isFinite(value);
 
 const IsMap = () =>
   rule(
     'isMap',
     'must be an object of numbers',
-    (value) => isObject(value) && Object.values(value).every(isFinite),
+    (value) => isObject(value) && Object.values(value).every(Number.isFinite),
   );
 
 const IsScale = () =>
-  rule(
-    'isScale',
-    'must be [from_low, from_high, to_low, to_high], the first two unequal',
-    (value) =>
-      Array.isArray(value) && value.length === 4 && value.every(isFinite) && value[0] !== value[1],
+  applyDecorators(
+    rule(
+      'isScale',
+      'must be [from_low, from_high, to_low, to_high], the first two unequal',
+      (value) =>
+        Array.isArray(value) &&
+        value.length === 4 &&
+        value.every(Number.isFinite) &&
+        value[0] !== value[1],
+    ),
+    rule(
+      'isWithoutMap',
+      'must not be given together with map',
+      (_, at) => !(at!.object as RecipeTermDto).map,
+    ),
   );
 
-/** `{<lint>: "error" | "warn" | "drop" | "ignore"}`; `stale_policy` takes `{max_steps, do}` too. */
-const IsLintRules = () =>
-  rule(
-    'isLintRules',
-    `must give lints one of ${LINT_DOES.join(', ')} each; the lints are ${LINT_CODES.join(', ')}`,
-    (value) =>
-      isObject(value) && Object.entries(value).every(([code, does]) => isLintRule(code, does)),
-  );
-
-function isLintRule(code: string, rule: unknown): boolean {
-  const isStaleRule =
-    code === 'stale_policy' &&
-    isObject(rule) &&
-    Number.isInteger(rule['max_steps']) &&
-    (rule['max_steps'] as number) >= 0 &&
-    isDoes(rule['do']);
-  return (LINT_CODES as readonly string[]).includes(code) && (isStaleRule || isDoes(rule));
-}
+/** What a recipe may have done about a lint. */
+const LINT_DOES = ['error', 'warn', 'drop', 'ignore'] as const;
+export type LintDoes = (typeof LINT_DOES)[number];
 
 const isDoes = (value: unknown) => (LINT_DOES as readonly unknown[]).includes(value);
+
+const isGiven = (_: object, value: unknown) => value !== undefined;
+const IsDoes = () => applyDecorators(ValidateIf(isGiven), IsIn(LINT_DOES));
+
+const IsStaleRule = () =>
+  applyDecorators(
+    ValidateIf(isGiven),
+    rule(
+      'isStaleRule',
+      `must be one of ${LINT_DOES.join(', ')}, or {max_steps, do}, with a whole number from 0 and one of these`,
+      (value) =>
+        isDoes(value) ||
+        (isObject(value) &&
+          Number.isInteger(value['max_steps']) &&
+          (value['max_steps'] as number) >= 0 &&
+          isDoes(value['do'])),
+    ),
+  );
+
+/** Every lint, and what is done about it where the recipe says nothing. docs/training.md says what each prevents. */
+export class RecipeLintDto {
+  @IsDoes() logprobs_missing: LintDoes = 'error';
+  @IsDoes() logprobs_incomplete: LintDoes = 'error';
+  @IsDoes() tokens_not_prefix: LintDoes = 'warn';
+  @IsDoes() sampling_not_policy: LintDoes = 'warn';
+  @IsDoes() zero_variance: LintDoes = 'warn';
+  @IsDoes() small_group: LintDoes = 'drop';
+  @IsDoes() mixed_prompt: LintDoes = 'warn';
+  @IsDoes() mixed_tools: LintDoes = 'warn';
+  @IsDoes() mixed_policy: LintDoes = 'warn';
+  /** A policy is stale that lies further behind its newest checkpoint. */
+  @IsStaleRule() stale_policy: LintDoes | { max_steps: number; do: LintDoes } = 'warn';
+  @IsDoes() train_eval_leak: LintDoes = 'error';
+  @IsDoes() duplicate: LintDoes = 'warn';
+  @IsDoes() too_long: LintDoes = 'drop';
+  @IsDoes() truncated: LintDoes = 'warn';
+  @IsDoes() failures_excluded: LintDoes = 'warn';
+  @IsDoes() label_coverage: LintDoes = 'warn';
+  @IsDoes() reward_conflict: LintDoes = 'warn';
+  @IsDoes() reward_nan: LintDoes = 'error';
+  @IsDoes() tool_call_orphan: LintDoes = 'warn';
+  @IsDoes() tool_args_reserialised: LintDoes = 'warn';
+  @IsDoes() kto_imbalance: LintDoes = 'warn';
+  @IsDoes() dpo_tie: LintDoes = 'warn';
+}
+
+export type LintCode = keyof RecipeLintDto;
+export const LINT_CODES = Object.keys(new RecipeLintDto()) as LintCode[];
+
+/** The group key that is a hash of what the model was first asked. */
+export const PROMPT = 'prompt';
 
 export const UNITS = ['trace', 'turn', 'thread', 'call'] as const;
 
 /** Which recorded runs are taken. */
 export class RecipeSelectDto {
   /** A root and its descendants, a turn, the turns of a thread, or one call of a model. */
-  @IsOptional() @IsIn(UNITS) unit?: (typeof UNITS)[number] | null;
+  @IsOptional() @IsIn(UNITS) unit: (typeof UNITS)[number] = 'trace';
   /** As in `/calls/stream_query`, of the root of the unit. */
-  @IsOptional() @IsJsonObject() filter?: object | null;
-  @IsOptional() @IsJsonObject() query?: object | null;
+  @IsOptional() @IsJsonObject() filter: object | null = null;
+  @IsOptional() @IsJsonObject() query: object | null = null;
   /** Roots that started at this instant or later. */
-  @IsOptional() @IsDateTime() since?: string | null;
+  @IsOptional() @IsDateTime() since: string | null = null;
   /** Roots that started before this instant. */
-  @IsOptional() @IsDateTime() until?: string | null;
+  @IsOptional() @IsDateTime() until: string | null = null;
   /** A unit waits until its last sign of life is so old. */
-  @IsOptional() @IsInt() @Min(0) @Max(31_536_000) settle_s?: number | null;
+  @IsOptional() @IsInt() @Min(0) @Max(31_536_000) settle_s: number = 600;
   /** The newest units, so many. */
-  @IsOptional() @IsInt() @Min(1) @Max(100_000) limit?: number | null;
+  @IsOptional() @IsInt() @Min(1) @Max(100_000) limit: number = 1000;
 }
 
 /** Which calls are calls of a model, and which of them are trained. */
 export class RecipeLlmDto {
   /** A trailing `:*` stands for every digest. Empty: any. */
-  @IsOptional()
-  @IsTextList(MAX_LISTED, MAX_NAME)
-  op_names?: string[] | null;
-  @IsOptional()
-  @IsTextList(MAX_LISTED, MAX_NAME)
-  exclude_op_names?: string[] | null;
+  @IsOptional() @IsTextList(MAX_LISTED, MAX_NAME) op_names: string[] = [];
+  @IsOptional() @IsTextList(MAX_LISTED, MAX_NAME) exclude_op_names: string[] = [];
   /** Only what this model chose is trained; `<name>:step<N>` counts, and says the step. Null: any model. */
-  @IsOptional() @IsText(MAX_NAME, { min: 1 }) policy?: string | null;
+  @IsOptional() @IsText(MAX_NAME, { min: 1 }) policy: string | null = null;
 }
 
 export class RecipeBuildDto {
   /** Calls that continue an earlier one become one history. */
-  @IsOptional() @IsIn(['prefix']) merge?: 'prefix' | null;
+  @IsOptional() @IsIn(['prefix']) merge = 'prefix' as const;
   /** Tokens of one history, its prompt included; the lint `too_long` judges by it. */
-  @IsOptional() @IsInt() @Min(1) @Max(10_000_000) max_tokens?: number | null;
+  @IsOptional() @IsInt() @Min(1) @Max(10_000_000) max_tokens: number = 32_768;
 }
 
 /** One term of the reward: the latest feedback of a type on any call of the unit. */
@@ -118,17 +155,12 @@ export class RecipeTermDto {
   /** Into the payload. */
   @IsText(1000, { min: 1 }) path!: string;
   /** What a value is worth, by its text; feedback with another value does not count. */
-  @IsOptional()
-  @IsMap()
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'number' } })
-  map?: Record<string, number> | null;
+  @IsOptional() @IsMap() map: Record<string, number> | null = null;
   /** `[from_low, from_high, to_low, to_high]`. */
-  @IsOptional()
-  @IsScale()
-  @ApiProperty({ type: 'array', items: { type: 'number' } })
-  scale?: [number, number, number, number] | null;
-  @IsOptional() @IsNumber() weight?: number | null;
-  @IsNumberOrSkip() missing?: number | 'skip' | null;
+  @IsOptional() @IsScale() scale: [number, number, number, number] | null = null;
+  @IsOptional() @IsNumber() weight: number = 1;
+  /** Null: as the reward says. */
+  @IsNumberOrSkip() missing: NumberOrSkip | null = null;
 }
 
 export class RecipeRewardDto {
@@ -139,9 +171,9 @@ export class RecipeRewardDto {
   @Type(() => RecipeTermDto)
   sum!: RecipeTermDto[];
   /** Of terms that say nothing of their own. Missing is not 0. */
-  @IsNumberOrSkip() missing?: number | 'skip' | null;
+  @IsNumberOrSkip() missing: NumberOrSkip = 'skip';
   /** The reward of a unit that failed. */
-  @IsNumberOrSkip() exception?: number | 'skip' | null;
+  @IsNumberOrSkip() exception: NumberOrSkip = 'skip';
 }
 
 export class RecipeGroupDto {
@@ -149,22 +181,22 @@ export class RecipeGroupDto {
   @IsOptional()
   @ArrayNotEmpty()
   @IsTextList(8, 1000, { min: 1 })
-  by?: string[] | null;
-  @IsOptional() @IsInt() @Min(1) @Max(256) min?: number | null;
-  @IsOptional() @IsInt() @Min(1) @Max(256) max?: number | null;
+  by: string[] = ['attributes.task_id', PROMPT];
+  @IsOptional() @IsInt() @Min(1) @Max(256) min: number = 2;
+  @IsOptional() @IsInt() @Min(1) @Max(256) max: number = 16;
 }
 
 export class RecipeSplitDto {
-  @IsOptional() @IsText(256) salt?: string | null;
-  @IsOptional() @IsNumber() @Min(0) @Max(100) eval_percent?: number | null;
+  @IsOptional() @IsText(256) salt: string = '';
+  @IsOptional() @IsNumber() @Min(0) @Max(100) eval_percent: number = 0;
 }
 
 export class RecipeTrainDto {
   /** Goes to the training job as it stands. */
-  @IsOptional() @IsJsonObject() experimental_config?: object | null;
+  @IsOptional() @IsJsonObject() experimental_config: object | null = null;
 }
 
-/** Which recorded calls become which trajectories, with which rewards, in which groups. */
+/** A recipe as it is sent. A member that is absent or null has the default of its class. Which recorded calls become which trajectories, with which rewards, in which groups. */
 export class RecipeDto {
   @IsIn([1]) version!: 1;
   @IsOptional() @ValidateNested() @Type(() => RecipeSelectDto) select?: RecipeSelectDto | null;
@@ -173,9 +205,6 @@ export class RecipeDto {
   @ValidateNested() @Type(() => RecipeRewardDto) reward!: RecipeRewardDto;
   @IsOptional() @ValidateNested() @Type(() => RecipeGroupDto) group?: RecipeGroupDto | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeSplitDto) split?: RecipeSplitDto | null;
-  @IsOptional()
-  @IsLintRules()
-  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
-  lint?: Partial<Record<LintCode, LintDoes | { max_steps: number; do: LintDoes }>> | null;
+  @IsOptional() @ValidateNested() @Type(() => RecipeLintDto) lint?: RecipeLintDto | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeTrainDto) train?: RecipeTrainDto | null;
 }

@@ -5,7 +5,7 @@ import { readSaid, rewardOf } from './rewards.js';
 const said = (id: string, ...values: (string | null)[]) =>
   readSaid([{ id, sha256: id, values }])[0]!;
 const of = (sum: object[], more: object = {}) =>
-  recipeOf(aRecipe({ reward: { sum, ...more } }), 'recipe');
+  recipeOf(aRecipe({ reward: { sum, ...more } }), 'recipe').reward;
 const PASSED = { feedback: 'f', path: 'passed', map: { true: 1, false: 0 } };
 const ONCE = { hasFailed: false, choice: 0 };
 

@@ -35,7 +35,7 @@ export interface Reward {
  * understands says. `said` has the latest first. A list at a path has a value for each choice of the call.
  */
 export function rewardOf(
-  { terms, exception }: Pick<Recipe, 'terms' | 'exception'>,
+  { terms, exception }: Recipe['reward'],
   said: readonly ReadSaid[],
   { hasFailed, choice }: { hasFailed: boolean; choice: number },
 ): Reward {

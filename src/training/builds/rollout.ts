@@ -1,6 +1,6 @@
 import { inTurns } from '../../platform/time/turn.js';
 import { Histories, type History } from './histories.js';
-import type { LintCode } from './lints.js';
+import type { LintCode, RecipeBuildDto } from './recipe.dto.js';
 import type { Choice, LlmCall } from './llm-calls.js';
 import { policyStep, type Recipe } from './recipe.js';
 import { hashOf } from './turns.js';
@@ -37,7 +37,7 @@ export async function rolloutOf(
   const histories = new Histories();
   const facts = new Facts();
   await inTurns(calls, (call) => {
-    const policy = policyStep(recipe.policy, call.models);
+    const policy = policyStep(recipe.llm.policy, call.models);
     histories.add(call, policy !== null);
     if (policy) facts.add(call, policy.step);
   });
@@ -45,7 +45,11 @@ export async function rolloutOf(
   if (finishReasons.length === 0) return null;
   return {
     histories: histories.list,
-    findings: [...facts.findings, ...histories.oddities, ...lengthFindings(histories, recipe)],
+    findings: [
+      ...facts.findings,
+      ...histories.oddities,
+      ...lengthFindings(histories, recipe.build),
+    ],
     ...promptOf(calls[0]!),
     models: sorted(models),
     steps: [...steps].toSorted((a, b) => a - b),
@@ -118,7 +122,7 @@ function isComplete(choice: Choice, call: LlmCall): boolean {
   return text.equals(all) || text.equals(all.subarray(0, all.length - stop));
 }
 
-function* lengthFindings({ list }: Histories, { maxTokens }: Recipe): Generator<Finding> {
+function* lengthFindings({ list }: Histories, { max_tokens }: RecipeBuildDto): Generator<Finding> {
   for (const { tokens, calls } of list)
-    if (tokens !== null && tokens > maxTokens) yield { code: 'too_long', call: calls.at(-1)! };
+    if (tokens !== null && tokens > max_tokens) yield { code: 'too_long', call: calls.at(-1)! };
 }

@@ -1,3 +1,4 @@
+// SQL: calls and feedback are selected, ranked and measured where they lie.
 import { refsOf } from '../../platform/http/refs.js';
 import {
   column,
@@ -9,7 +10,7 @@ import {
 } from '../../platform/query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
-import type { Recipe } from './recipe.js';
+import type { Recipe, Term } from './recipe.js';
 import { lookedUp } from '../../platform/query/plans.js';
 
 /** A unit with more calls is left out. */
@@ -47,7 +48,7 @@ export interface Selection {
 
 /** The newest units, by the start of their root. */
 export function unitsQuery({ projectId, recipe, condition, untrained }: Selection): Sql<RootRow> {
-  const { unit, since, until, limit } = recipe;
+  const { unit, since, until, limit } = recipe.select;
   const id = unit === 'thread' ? sql`c.thread_id` : sql`c.id`;
   return sql`
     SELECT c.id, c.trace_id, c.thread_id, ${wireTime(sql`c.started_at`)} AS started_at
@@ -221,7 +222,7 @@ const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 export function feedbackQuery(
   projectId: string,
   units: readonly (readonly string[])[],
-  { terms }: Recipe,
+  terms: readonly Term[],
 ): Sql<FeedbackRow> {
   const values = terms.map(({ feedback, path }) => {
     const value = jsonValueAt(PAYLOAD, stepsOf(path, 'reward.sum.path', nameBytes()));

@@ -5,7 +5,8 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
 import { type LlmCall, llmCallOf } from './llm-calls.js';
-import { PROMPT, type Recipe } from './recipe.js';
+import { PROMPT, type RecipeLlmDto } from './recipe.dto.js';
+import type { Recipe } from './recipe.js';
 import type { Said } from './rewards.js';
 import {
   feedbackQuery,
@@ -88,16 +89,16 @@ export class UnitsService {
     recipe: Recipe,
     path: string,
   ): { condition: Selection['condition']; keys: KeyPath[] } {
-    const { filter, query, groupBy, terms } = recipe;
+    const { filter, query } = recipe.select;
     const condition = this.calls.condition(
       { project_id: projectId, filter, query },
       `${path}.select`,
     );
-    const keys = groupBy.map((name, i) => ({
+    const keys = recipe.group.by.map((name, i) => ({
       name,
       value: name === PROMPT ? null : this.calls.field(projectId, name, `${path}.group.by[${i}]`),
     }));
-    feedbackQuery(projectId, [], { ...recipe, terms });
+    feedbackQuery(projectId, [], recipe.reward.terms);
     return { condition, keys };
   }
 
@@ -122,7 +123,7 @@ export class UnitsService {
         ),
       ))
         found.set(row.id, row.keys);
-    const turns = recipe.unit === 'thread' ? await this.turnsOf(projectId, roots) : null;
+    const turns = recipe.select.unit === 'thread' ? await this.turnsOf(projectId, roots) : null;
     return roots.map((row) => {
       const root = { ...row, keys: found.get(row.id) ?? [] };
       const own = turns?.get(row.thread_id!) ?? [{ id: row.id, trace_id: row.trace_id }];
@@ -175,7 +176,7 @@ export class UnitsService {
 
   private async membersOf(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
-    const rows = await this.database.query(membersQuery(projectId, traces, recipe.settleSeconds));
+    const rows = await this.database.query(membersQuery(projectId, traces, recipe.select.settle_s));
     const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
     return inTurns(units, (unit) => ({ unit, members: membersOf(unit, byTrace, recipe) }));
   }
@@ -187,7 +188,7 @@ export class UnitsService {
       feedbackQuery(
         projectId,
         all.map(({ members }) => members.ids),
-        recipe,
+        recipe.reward.terms,
       ),
     );
     for (const { unit, id, sha256, values } of rows) said[unit]!.push({ id, sha256, values });
@@ -214,7 +215,7 @@ export class UnitsService {
         unit,
         members,
         await texts.next(wanted[i]!.length),
-        recipe.unit === 'call',
+        recipe.select.unit === 'call',
       );
   }
 }
@@ -278,7 +279,7 @@ function membersOf(unit: Unit, byTrace: Map<string, MemberRow[]>, recipe: Recipe
     ids: own.map(({ id }) => id),
     candidates: own.filter(
       ({ id, size, op_name }) =>
-        size !== null && !isJudging && places.get(id) === INSIDE && isNamed(op_name, recipe),
+        size !== null && !isJudging && places.get(id) === INSIDE && isNamed(op_name, recipe.llm),
     ),
     parents,
   };
@@ -320,12 +321,12 @@ function placesOf(
   return places;
 }
 
-function isNamed(opName: string, { opNames, excludedOpNames }: Recipe): boolean {
+function isNamed(opName: string, { op_names, exclude_op_names }: RecipeLlmDto): boolean {
   const isOneOf = (names: string[]) =>
     names.some((name) =>
       name.endsWith(':*') ? opName.startsWith(name.slice(0, -1)) : opName === name,
     );
-  return (opNames.length === 0 || isOneOf(opNames)) && !isOneOf(excludedOpNames);
+  return (op_names.length === 0 || isOneOf(op_names)) && !isOneOf(exclude_op_names);
 }
 
 async function unitCalls(

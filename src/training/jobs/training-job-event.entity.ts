@@ -1,7 +1,7 @@
 import { Check, Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** What a client learns of a training job. For the migration check only. */
+/** What a client learns of a training job. */
 @ProjectTable('training_job_events', { rows: 'data', counted: null })
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
   unique: true,

@@ -1,3 +1,4 @@
+// SQL: lists as JSON text, and a config that keeps its text.
 import type { Caller } from '../../platform/auth/caller.js';
 import {
   column,
@@ -15,7 +16,7 @@ import type {
   TrainingJobsQueryDto,
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
-import { isAskedFor, isReached, type ModelRow } from '../preview.query.js';
+import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
 
 export interface NewJob {
   id: string;
@@ -25,21 +26,21 @@ export interface NewJob {
   experimentalConfig: string | null;
 }
 
-export const jobInsert = ({ project_id, id: modelId }: ModelRow, job: NewJob) => sql`
+export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => sql`
   INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES (${project_id}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
+  VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
 
 /**
  * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
  * batches of the model for each job.
  */
 export const openJobOf = (
-  { project_id, id }: ModelRow,
+  { projectId, id }: ModelKey,
   bodySha256: Buffer,
 ) => sql<TrainingJobCreatedDto>`
   SELECT j.id FROM training_jobs j
-  WHERE j.project_id = ${project_id} AND j.model_id = ${id} AND ${IS_OPEN}
-    AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${project_id} AND b.id = j.batch_id) = ${bodySha256}
+  WHERE j.project_id = ${projectId} AND j.model_id = ${id} AND ${IS_OPEN}
+    AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${bodySha256}
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
@@ -72,10 +73,6 @@ export function jobsPage(query: TrainingJobsQueryDto, caller: Caller): Sql<Item>
     sql`ORDER BY j.id ${isDescending ? sql`DESC` : sql`ASC`} LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`,
   );
 }
-
-/** The place of an event, also of one that is hidden by now; no row for an unknown one. */
-export const eventPlace = ({ project_id, id }: JobRow, event: string) => sql<{ seq: number }>`
-  SELECT seq FROM training_job_events WHERE project_id = ${project_id} AND job_id = ${id} AND id = ${event}`;
 
 export const eventsPage = (
   { project_id, id }: JobRow,
@@ -113,12 +110,12 @@ const PLACE = sql`json_build_object('id', t.id, 'model_id', b.model_id, 'job_id'
   'created_at', ${wireTime(sql`b.created_at`)})::text`;
 
 /** Trajectories of a model, each as JSON text, by default in the order in which they came. */
-export const trajectoriesQuery = ({ project_id, id }: ModelRow, query: TrajectoriesQueryDto) => sql`
+export const trajectoriesQuery = ({ projectId, id }: ModelKey, query: TrajectoriesQueryDto) => sql`
   SELECT left(t.document::text, -1) || ',' || substr(${PLACE}, 2) AS json
   FROM trajectory_batches b
   JOIN trajectories t ON t.project_id = b.project_id AND t.batch_id = b.id
   WHERE ${allOf(
-    sql`b.project_id = ${project_id} AND b.model_id = ${id}`,
+    sql`b.project_id = ${projectId} AND b.model_id = ${id}`,
     query.split && sql`b.split = ${query.split}`,
     query.job_id && sql`b.job_id = ${query.job_id}`,
     typeof query.step === 'number' && sql`b.step = ${query.step}`,

@@ -17,7 +17,6 @@ import type {
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
 import {
-  eventPlace,
   eventsPage,
   jobInsert,
   jobJson,
@@ -28,7 +27,9 @@ import {
 import { violationOf } from '../trajectory-rules.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { type PageQueryDto } from '../preview.dto.js';
-import { latestStep, type ModelRow } from '../preview.query.js';
+import { latestStep, type ModelKey } from '../preview.query.js';
+import type { Model } from '../models/model.entity.js';
+import { TrainingJobEvent } from './training-job-event.entity.js';
 import { JOBS } from './training-job.entity.js';
 
 /** Groups that the service made: bodies without their `model_id`. */
@@ -57,18 +58,18 @@ export class TrainingJobsService {
    */
   create(context: Context): Promise<TrainingJobCreatedDto> {
     const { caller } = context;
-    let model: ModelRow | null = null;
+    let model: Model | null = null;
     /** The last `model_id` counts; one that is not found ends the upload at once. */
     const projectOf = async ({ members }: Upload['reader']) => {
       const id = members.get('model_id')?.value;
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
-      return model?.project_id ?? null;
+      return model?.projectId ?? null;
     };
     return this.uploads.receive(context, projectOf, async (upload) => {
       const config = checkedConfig(upload.reader.members.get('experimental_config'));
       if (!model) throw invalidRequest([{ path: 'model_id', message: 'is required' }]);
       if (!upload.reader.hasGroups) throw groupsMissing();
-      await this.models.lock(model.project_id, model.id);
+      await this.models.lock(model.projectId, model.id);
       const isKeyed = idempotencyKey(context) !== undefined;
       return (
         (!isKeyed && (await this.sameAs(model, upload))) ||
@@ -87,7 +88,7 @@ export class TrainingJobsService {
     note: (job: { id: string; logBatchId: string | null }) => Promise<void>,
   ): Promise<TrainingJobCreatedDto> {
     const model = await this.models.find(modelId, caller);
-    if (model.project_id !== projectId) throw noSuch('model');
+    if (model.projectId !== projectId) throw noSuch('model');
     const staged: Upload[] = [];
     try {
       const job = await this.uploads.stage(projectId, train);
@@ -118,7 +119,7 @@ export class TrainingJobsService {
   }
 
   private async sameAs(
-    model: ModelRow,
+    model: ModelKey,
     upload: Upload,
   ): Promise<TrainingJobCreatedDto | undefined> {
     const [job] = await this.database.query(openJobOf(model, upload.bodySha256));
@@ -126,11 +127,11 @@ export class TrainingJobsService {
   }
 
   private async add(
-    model: ModelRow,
+    model: ModelKey,
     upload: Upload,
     { config, userId }: { config: string | null; userId: string },
   ): Promise<TrainingJobCreatedDto> {
-    const { project_id: projectId, id: modelId } = model;
+    const { projectId, id: modelId } = model;
     const id = uuidv7();
     const [latest] = await this.database.query(latestStep(projectId, modelId));
     const { step } = latest!;
@@ -162,7 +163,8 @@ export class TrainingJobsService {
     const job = await this.queue.find(id, caller);
     let seq = 0;
     if (after) {
-      const [event] = await this.database.query(eventPlace(job, after));
+      const key = { projectId: job.project_id, jobId: job.id, id: after };
+      const event = await this.database.repository(TrainingJobEvent).findOneBy(key);
       if (!event) throw invalidRequest([{ path: 'after', message: 'is no event of the job' }]);
       seq = event.seq;
     }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { IsNull, LessThan, MoreThan } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { eventInsert, auditAction } from '../../platform/audit/audit.query.js';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
@@ -18,17 +19,15 @@ import type {
 import {
   batchesDelete,
   checkpointsDelete,
-  checkpointsPage,
   metricsMerge,
-  modelById,
-  modelByName,
+  type FoundModel,
   modelInsert,
   modelsPage,
 } from './models.query.js';
-import { idOf, noSuch, page } from '../pages.js';
+import { idOf, noSuch, page, PAGE_SIZE } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
-import { modelLock, type ModelRow } from '../preview.query.js';
+import { modelLock } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
 import { Model, MODELS } from './model.entity.js';
 
@@ -48,17 +47,17 @@ export class ModelsService {
     const { project, name, base_model, return_existing } = body;
     const projectId = `${body.entity ?? entityOf(caller)}/${project}`;
     caller.assertReaches(projectId);
+    const model = { projectId, id: uuidv7(), name, baseModel: base_model };
     return this.database.transaction(async () => {
-      const [created] = await this.database.query(
-        modelInsert({ project_id: projectId, id: uuidv7(), name, base_model }, caller.userName),
-      );
+      const [created] = await this.database.query(modelInsert(model, caller.userName));
       if (created) {
-        const base = { projectId, modelId: created.id, step: 0, id: uuidv7() };
+        const base = { projectId, modelId: model.id, step: 0, id: uuidv7() };
         await this.database.repository(Checkpoint).insert(base);
         this.database.note(projectId, MODELS);
-        return modelDto(created);
+        return modelDto(model);
       }
-      const [existing] = await this.database.query(modelByName(projectId, name));
+      const live = { projectId, name, deletedAt: IsNull() };
+      const existing = await this.database.repository(Model).findOneBy(live);
       if (existing && return_existing) return modelDto(existing);
       throw new ApiError(
         'conflict',
@@ -78,50 +77,53 @@ export class ModelsService {
   }
 
   /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
-  async find(id: unknown, caller: Caller): Promise<ModelRow> {
-    const [model] = await this.database.query(modelById(idOf(id, 'model'), caller));
-    if (!model) throw noSuch('model');
+  async find(id: unknown, caller: Caller): Promise<Model> {
+    const live = { id: idOf(id, 'model'), deletedAt: IsNull() };
+    const model = await this.database.repository(Model).findOneBy(live);
+    if (!model || !caller.reaches(model.projectId)) throw noSuch('model');
     return model;
   }
 
   /** With its checkpoints and trajectories. Its jobs stay, and those that have not ended are cancelled. */
   async delete(id: string, caller: Caller): Promise<ModelDeletedDto> {
-    const { project_id } = await this.find(id, caller);
+    const { projectId } = await this.find(id, caller);
     return this.database.long(async () => {
-      await this.lock(project_id, id);
-      await this.queue.cancelAllOf(project_id, id);
-      const ofProject = { projectId: project_id };
-      await this.database
-        .repository(Model)
-        .update({ ...ofProject, id }, { deletedAt: () => 'now()' });
-      const { affected } = await this.database
-        .repository(Checkpoint)
-        .delete({ ...ofProject, modelId: id });
+      await this.lock(projectId, id);
+      await this.queue.cancelAllOf(projectId, id);
+      await this.database.repository(Model).update({ projectId, id }, { deletedAt: () => 'now()' });
+      const checkpoints = this.database.repository(Checkpoint);
+      const { affected } = await checkpoints.delete({ projectId, modelId: id });
       const num_checkpoints = affected ?? 0;
-      const batches = await this.database.query(batchesDelete(project_id, id));
+      const batches = await this.database.query(batchesDelete(projectId, id));
       const ids = batches.map((batch) => batch.id);
-      await this.uploads.forget(project_id, ids);
+      await this.uploads.forget(projectId, ids);
       const detail = { num_checkpoints, num_batches: batches.length };
-      await this.database.query(
-        eventInsert({
-          action: MODELS_DELETE,
-          by: caller,
-          projectId: project_id,
-          target: id,
-          detail,
-        }),
-      );
-      this.database.note(project_id, MODELS);
+      await addEvent(this.database, {
+        action: MODELS_DELETE,
+        by: caller,
+        projectId,
+        target: id,
+        detail,
+      });
+      this.database.note(projectId, MODELS);
       return { model_id: id, deleted_checkpoints: num_checkpoints, deleted_run: false };
     }, STATEMENT_MS.bulk);
   }
 
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
-    const model = await this.find(id, caller);
-    const items = await this.database.query(
-      checkpointsPage(model, query, await this.stepAfter(model, query.after)),
-    );
-    return page(items, query.limit);
+    const { projectId } = await this.find(id, caller);
+    const { order = 'asc', limit = PAGE_SIZE } = query;
+    const ofModel = { projectId, modelId: id };
+    const after = await this.stepAfter(ofModel, query.after);
+    const isNext = after !== null && { step: order === 'desc' ? LessThan(after) : MoreThan(after) };
+    const found = await this.database
+      .repository(Checkpoint)
+      .find({ where: { ...ofModel, ...isNext }, order: { step: order }, take: limit + 1 });
+    const items = found.map(({ id, step, metrics }) => ({
+      id,
+      json: JSON.stringify({ id, step, metrics }),
+    }));
+    return page(items, limit);
   }
 
   async deleteCheckpoints(
@@ -129,21 +131,19 @@ export class ModelsService {
     steps: number[],
     caller: Caller,
   ): Promise<CheckpointsDeletedDto> {
-    const { project_id } = await this.find(id, caller);
+    const { projectId } = await this.find(id, caller);
     const gone = await this.database.transaction(async () => {
-      const deleted = await this.database.query(checkpointsDelete(project_id, id, steps));
+      const deleted = await this.database.query(checkpointsDelete(projectId, id, steps));
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {
-        this.database.note(project_id, MODELS);
-        await this.database.query(
-          eventInsert({
-            action: CHECKPOINTS_DELETE,
-            by: caller,
-            projectId: project_id,
-            target: id,
-            detail,
-          }),
-        );
+        this.database.note(projectId, MODELS);
+        await addEvent(this.database, {
+          action: CHECKPOINTS_DELETE,
+          by: caller,
+          projectId,
+          target: id,
+          detail,
+        });
       }
       return new Set(detail.steps);
     });
@@ -155,7 +155,7 @@ export class ModelsService {
 
   /** Keeps the groups, and merges their metrics into the latest checkpoint. */
   async log(id: string, context: Context): Promise<object> {
-    const { project_id: projectId } = await this.find(id, context.caller);
+    const { projectId } = await this.find(id, context.caller);
     return this.uploads.receive(
       context,
       async () => projectId,
@@ -188,11 +188,12 @@ export class ModelsService {
     if (!model) throw noSuch('model');
   }
 
-  private async stepAfter(model: ModelRow, after: string | undefined): Promise<number | null> {
+  private async stepAfter(
+    ofModel: { projectId: string; modelId: string },
+    after: string | undefined,
+  ): Promise<number | null> {
     if (!after) return null;
-    const found = await this.database
-      .repository(Checkpoint)
-      .findOneBy({ projectId: model.project_id, modelId: model.id, id: after });
+    const found = await this.database.repository(Checkpoint).findOneBy({ ...ofModel, id: after });
     if (!found) throw invalidRequest([{ path: 'after', message: 'is no checkpoint of the model' }]);
     return found.step;
   }
@@ -215,7 +216,7 @@ function entityOf({ ownEntity }: Caller): string {
   throw invalidRequest([{ path: 'entity', message }]);
 }
 
-function modelDto({ project_id, id, name, base_model }: ModelRow): ModelDto {
-  const [entity, project] = project_id.split('/') as [string, string];
-  return { id, entity, project, name, base_model, run_id: null };
+function modelDto({ projectId, id, name, baseModel }: FoundModel): ModelDto {
+  const [entity, project] = projectId.split('/') as [string, string];
+  return { id, entity, project, name, base_model: baseModel, run_id: null };
 }

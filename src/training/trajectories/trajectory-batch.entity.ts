@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** The trajectory groups of one request, received whole. For the migration check only. */
+/** The trajectory groups of one request, received whole. */
 @ProjectTable('trajectory_batches', { rows: 'data', counted: { bytes: 'body_bytes' } })
 @Index('trajectory_batches_model_idx', ['projectId', 'modelId'])
 export class TrajectoryBatch {

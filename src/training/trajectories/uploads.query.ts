@@ -1,3 +1,4 @@
+// SQL: bodies arrive and leave as streams.
 import { join, sql, type Sql } from '../../platform/query/sql.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
 
@@ -26,28 +27,6 @@ export const trajectoriesDelete = (project: string, batches: string[]) =>
 
 export const chunksDelete = (project: string, batches: string[]) =>
   sql`DELETE FROM body_chunks WHERE project_id = ${project} AND batch_id = ANY(${batches}::uuid[])`;
-
-export interface Batch {
-  projectId: string;
-  id: string;
-  modelId: string;
-  split: string | null;
-  jobId: string | null;
-  step: number;
-  numGroups: number;
-  numTrajectories: number;
-  bodyBytes: number;
-  bodySha256: Buffer;
-  payloadBytes: number;
-  payloadSha256: Buffer;
-}
-
-export const batchInsert = (batch: Batch) => sql`
-  INSERT INTO trajectory_batches (project_id, id, model_id, split, job_id, step, num_groups, num_trajectories,
-    body_bytes, body_sha256, payload_bytes, payload_sha256)
-  VALUES (${batch.projectId}, ${batch.id}, ${batch.modelId}, ${batch.split}, ${batch.jobId}, ${batch.step},
-    ${batch.numGroups}, ${batch.numTrajectories}, ${batch.bodyBytes}, ${batch.bodySha256}, ${batch.payloadBytes},
-    ${batch.payloadSha256})`;
 
 /** The next payload chunks of a batch behind `seq`, in order. */
 export const payloadChunks = (project: string, batch: string, seq: number) => sql<{

@@ -20,8 +20,6 @@ import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
 import { TrajectoryReader } from './trajectory-reader.js';
 import {
-  type Batch,
-  batchInsert,
   chunkInsert,
   chunksDelete,
   groupsRepeal,
@@ -29,6 +27,7 @@ import {
   trajectoriesDelete,
   trajectoriesInsert,
 } from './uploads.query.js';
+import { TrajectoryBatch } from './trajectory-batch.entity.js';
 
 const gzip = promisify(zlib.gzip);
 /** The fastest level: bench/training.mjs prints what the others cost and save. */
@@ -172,24 +171,22 @@ export class UploadsService {
   /** Makes the upload a batch, in the transaction of the caller. */
   async keep(
     upload: Upload,
-    batch: Pick<Batch, 'projectId' | 'modelId' | 'split' | 'jobId' | 'step'>,
+    batch: Pick<TrajectoryBatch, 'projectId' | 'modelId' | 'split' | 'jobId' | 'step'>,
   ): Promise<void> {
     const { staged, reader } = upload;
     await staged.keep(batch.projectId);
     const { bodyBytes, bodySha256, payloadBytes, payloadSha256 } = upload;
     const { numGroups, numTrajectories } = reader.metrics;
-    await this.database.query(
-      batchInsert({
-        ...batch,
-        id: staged.id,
-        numGroups,
-        numTrajectories,
-        bodyBytes,
-        bodySha256,
-        payloadBytes,
-        payloadSha256,
-      }),
-    );
+    await this.database.repository(TrajectoryBatch).insert({
+      ...batch,
+      id: staged.id,
+      numGroups,
+      numTrajectories,
+      bodyBytes: String(bodyBytes),
+      bodySha256,
+      payloadBytes: String(payloadBytes),
+      payloadSha256,
+    });
     upload.isKept = true;
   }
 }

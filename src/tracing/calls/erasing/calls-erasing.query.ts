@@ -1,3 +1,4 @@
+// SQL: batches are bounded by their bytes, locked and erased.
 import { allOf, isListed, sql, type Sql } from '../../../platform/query/sql.js';
 import { BYTES, familyOf } from '../read/calls.query.js';
 

@@ -29,7 +29,7 @@ import { isMatch } from '../read/calls.query.js';
 import { overdueCalls, overdueErase } from '../messages/call-messages.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
-import { auditAction } from '../../../platform/audit/audit.query.js';
+import { auditAction } from '../../../platform/audit/add-event.js';
 import { MadeOfCalls } from './made-of-calls.service.js';
 
 const CALLS_PURGE = auditAction('calls.purge');

@@ -1,3 +1,4 @@
+// SQL: what is wanted is compared with PostgreSQL's catalogue, and counted.
 import { createHash } from 'node:crypto';
 import { WIRE } from '../../../platform/http/wire.js';
 import {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Action, auditAction, eventInsert } from '../../../platform/audit/audit.query.js';
+import { type Action, auditAction, addEvent } from '../../../platform/audit/add-event.js';
 import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
 import { lock, oneLock } from '../../../platform/database/advisory-locks.js';
@@ -84,8 +84,6 @@ export class CallIndexesService {
     by: Caller,
   ): Promise<void> {
     const detail = { kind };
-    await this.database.query(
-      eventInsert({ action, by, projectId: project_id, target: field, detail }),
-    );
+    await addEvent(this.database, { action, by, projectId: project_id, target: field, detail });
   }
 }

@@ -1,3 +1,4 @@
+// SQL: ingest.
 import { sql, type Sql } from '../../../platform/query/sql.js';
 import { lookedUp } from '../../../platform/query/plans.js';
 

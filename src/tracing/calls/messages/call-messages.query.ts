@@ -1,3 +1,4 @@
+// SQL: ingest.
 import { textArray } from '../../../platform/query/binary-array.js';
 import { constant, isListed, type Sql, sql } from '../../../platform/query/sql.js';
 

@@ -1,3 +1,4 @@
+// SQL: streams of calls.
 import { invalidRequest } from '../../../platform/errors.js';
 import { WIRE } from '../../../platform/http/wire.js';
 import { costsOfCall, pricesOfCall } from '../../costs/costs.service.js';

@@ -1,3 +1,4 @@
+// SQL: statistics.
 import { projectLock } from '../../../platform/database/advisory-locks.js';
 import type { Marked } from '../../../platform/database/marks-refresher.js';
 import { lookedUp, unseen } from '../../../platform/query/plans.js';

@@ -1,3 +1,4 @@
+// SQL: statistics.
 import { identifier, join, Parameter, sql, type Sql } from '../../../platform/query/sql.js';
 import { LATENCY_MS, visibleIn } from '../../visible-calls.js';
 import { STATUS } from '../read/calls.query.js';

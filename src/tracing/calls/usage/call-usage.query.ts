@@ -1,3 +1,4 @@
+// SQL: statistics.
 import { pricesOfCall } from '../../costs/costs.service.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';

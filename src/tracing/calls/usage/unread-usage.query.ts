@@ -1,3 +1,4 @@
+// SQL: batches are bounded by their bytes, and locked.
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
 import { isListed, sql } from '../../../platform/query/sql.js';
 import type { StoredUsage } from '../../usage.js';

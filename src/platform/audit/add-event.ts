@@ -1,0 +1,57 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Database } from '../database/database.js';
+import { type Declared, declarations } from '../declared.js';
+import { AuditEvent } from './audit-event.entity.js';
+
+/** What was done. A feature declares its own where it does them. */
+export type Action = Declared<'action'>;
+export const { names: ACTIONS, declare: auditAction } = declarations('action');
+
+/** The actor: a key, or a user of the operating system. */
+export interface Actor {
+  keyId: string | null;
+  userName: string;
+}
+
+/**
+ * One event. `target` and `detail` say what was changed: ids, names of objects, counts. They hold no secret and no client
+ * data, because events outlive what they record.
+ */
+export interface NewEvent {
+  action: Action;
+  by: Actor;
+  /** Absent when it concerns no single project. */
+  projectId?: string;
+  target?: string | null;
+  /** Of the key that the event is about: who may see it. */
+  scopes?: readonly string[] | null;
+  detail?: object;
+}
+
+const insertOf = (
+  database: Database,
+  { action, by, projectId = '', target = null, scopes = null, detail = {} }: NewEvent,
+) =>
+  database
+    .repository(AuditEvent)
+    .createQueryBuilder()
+    .insert()
+    .updateEntity(false)
+    .values({
+      projectId,
+      id: uuidv7(),
+      action,
+      keyId: by.keyId,
+      userName: by.userName,
+      target,
+      scopes: scopes && [...scopes],
+      detail,
+    });
+
+/** Adds an event, in the transaction of the change that it records. */
+export const addEvent = (database: Database, event: NewEvent) =>
+  insertOf(database, event).execute();
+
+/** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
+export const addUse = (database: Database, event: NewEvent) =>
+  insertOf(database, event).orIgnore().execute();
