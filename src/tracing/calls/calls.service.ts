@@ -11,7 +11,8 @@ import {
   type Refusal,
   refusal,
 } from '../../platform/errors.js';
-import { type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
+import { TooDeep } from '../../platform/json/json-grammar.js';
+import { type Texts, textsIn } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { assertValid, unknownMembers } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
