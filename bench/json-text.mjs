@@ -7,7 +7,10 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const dist = pathToFileURL(`${resolve(process.argv[2] ?? 'dist')}/`);
-const { elementSpans, hasOpaqueEscapes, memberSpans, skipValue } = await import(
+const { hasOpaqueEscapes, skipValue } = await import(
+  new URL('src/platform/json/json-grammar.js', dist).href
+);
+const { elementSpans, memberSpans } = await import(
   new URL('src/platform/json/json-text.js', dist).href
 );
 const { objectDigest } = await import(new URL('src/tracing/objects/digest.js', dist).href);

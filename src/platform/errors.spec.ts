@@ -1,7 +1,7 @@
 import { BadRequestException, NotFoundException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
 import { ApiError, isRowError, toApiError } from './errors.js';
-import { TooDeep } from './json/json-text.js';
+import { TooDeep } from './json/json-grammar.js';
 import { JsonLimit } from './json/json-weight.js';
 
 it.each<[unknown, string]>([

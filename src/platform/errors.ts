@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { InvalidQuery } from './query/columns.js';
 import { isObject } from './json/is-object.js';
-import { TooDeep } from './json/json-text.js';
+import { TooDeep } from './json/json-grammar.js';
 import { JsonLimit } from './json/json-weight.js';
 import { Busy, RowTooLarge } from './refusals.js';
 

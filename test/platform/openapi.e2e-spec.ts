@@ -22,7 +22,7 @@ import {
   MAX_PIECES,
   STREAMED_RATE,
 } from '../../src/platform/http/inflated.js';
-import { MAX_DEPTH as MAX_JSON_DEPTH } from '../../src/platform/json/json-text.js';
+import { MAX_DEPTH as MAX_JSON_DEPTH } from '../../src/platform/json/json-grammar.js';
 import { ANSWERS, DOCUMENT, untyped } from '../support/answers.js';
 import type { Dto } from '../../src/platform/http/validation.js';
 import { loadConfig } from '../../src/platform/config/config.js';

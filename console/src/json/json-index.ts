@@ -1,3 +1,13 @@
+import {
+  closeOf,
+  CODES,
+  SCALAR,
+  skipSpace,
+  skipString,
+} from '../../../src/platform/json/json-grammar.ts';
+
+const { QUOTE, COMMA, MINUS, ZERO, NINE, COLON, OPEN_BRACKET, OPEN_BRACE } = CODES;
+
 /** The text is no JSON document, or has more than is looked at. */
 export class BadJson extends Error {}
 
@@ -33,10 +43,10 @@ export class JsonIndex {
 
   kind(node: number): JsonKind {
     const first = this.text.charCodeAt(this.nodes.start[node]!);
-    if (first === 0x7b) return 'object';
-    if (first === 0x5b) return 'array';
-    if (first === 0x22) return 'string';
-    return first === 0x2d || (first >= 0x30 && first <= 0x39) ? 'number' : 'word';
+    if (first === OPEN_BRACE) return 'object';
+    if (first === OPEN_BRACKET) return 'array';
+    if (first === QUOTE) return 'string';
+    return first === MINUS || (first >= ZERO && first <= NINE) ? 'number' : 'word';
   }
 
   /** The value as it was sent. */
@@ -51,7 +61,7 @@ export class JsonIndex {
   /** The name as it was sent, quotation marks included; undefined for items and for the whole. */
   keyOf(node: number): string | undefined {
     const from = this.nodes.key[node]!;
-    return from === NO_KEY ? undefined : this.text.slice(from, endOfString(this.text, from));
+    return from === NO_KEY ? undefined : this.text.slice(from, skipString(this.text, from));
   }
 
   hasChildren(node: number): boolean {
@@ -89,40 +99,40 @@ export function jsonNodes(text: string): JsonNodes {
   const build = new Builder();
   /** The containers that are open, by their nodes. */
   const open: number[] = [];
-  let at = skipBlank(text, 0);
+  let at = skipSpace(text, 0);
   for (;;) {
     // a value begins here, or the name of one
     let key = NO_KEY;
-    if (open.length > 0 && text.charCodeAt(build.start[open.at(-1)!]!) === 0x7b) {
+    if (open.length > 0 && text.charCodeAt(build.start[open.at(-1)!]!) === OPEN_BRACE) {
       key = at;
       at = behindKey(text, at);
     }
     const node = build.add(at, key, open.length);
     const first = text.charCodeAt(at);
-    if (first === 0x7b || first === 0x5b) {
-      const inside = skipBlank(text, at + 1);
-      if (text.charCodeAt(inside) !== first + 2) {
+    if (first === OPEN_BRACE || first === OPEN_BRACKET) {
+      const inside = skipSpace(text, at + 1);
+      if (text.charCodeAt(inside) !== closeOf(first)) {
         open.push(node);
         at = inside;
         continue;
       }
       at = inside + 1;
-    } else at = endOfScalar(text, at);
+    } else at = first === QUOTE ? behindString(text, at) : behindScalar(text, at);
     build.close(node, at);
     // what is behind it: more of the same container, or its end
     for (;;) {
-      at = skipBlank(text, at);
+      at = skipSpace(text, at);
       const container = open.at(-1);
       if (container === undefined) {
         if (at < text.length) throw bad(text, at);
         return build.nodes();
       }
       const next = text.charCodeAt(at);
-      if (next === 0x2c) {
-        at = skipBlank(text, at + 1);
+      if (next === COMMA) {
+        at = skipSpace(text, at + 1);
         break;
       }
-      if (next !== text.charCodeAt(build.start[container]!) + 2) throw bad(text, at);
+      if (next !== closeOf(text.charCodeAt(build.start[container]!))) throw bad(text, at);
       at++;
       open.pop();
       build.close(container, at);
@@ -132,22 +142,42 @@ export function jsonNodes(text: string): JsonNodes {
 
 /** Where the value of a member begins. */
 function behindKey(text: string, key: number): number {
-  const colon = skipBlank(text, endOfString(text, key));
-  if (text.charCodeAt(colon) !== 0x3a) throw bad(text, colon);
-  return skipBlank(text, colon + 1);
+  if (text.charCodeAt(key) !== QUOTE) throw bad(text, key);
+  const colon = skipSpace(text, behindString(text, key));
+  if (text.charCodeAt(colon) !== COLON) throw bad(text, colon);
+  return skipSpace(text, colon + 1);
 }
 
-class Builder {
-  private count = 0;
+function behindString(text: string, at: number): number {
+  const end = skipString(text, at);
+  if (end > text.length) throw bad(text, end);
+  return end;
+}
+
+function behindScalar(text: string, at: number): number {
+  SCALAR.lastIndex = at;
+  if (!SCALAR.test(text)) throw bad(text, at);
+  return SCALAR.lastIndex;
+}
+
+function bad(text: string, at: number): BadJson {
+  if (at >= text.length) return new BadJson('the JSON ends too early');
+  return new BadJson(`no JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
+}
+
+const COLUMNS = ['start', 'end', 'behind', 'key', 'depth'] as const;
+
+class Builder implements JsonNodes {
+  count = 0;
   start = new Uint32Array(FIRST_ROOM);
-  private end = new Uint32Array(FIRST_ROOM);
-  private behind = new Uint32Array(FIRST_ROOM);
-  private key = new Uint32Array(FIRST_ROOM);
-  private depth = new Uint32Array(FIRST_ROOM);
+  end = new Uint32Array(FIRST_ROOM);
+  behind = new Uint32Array(FIRST_ROOM);
+  key = new Uint32Array(FIRST_ROOM);
+  depth = new Uint32Array(FIRST_ROOM);
 
   add(start: number, key: number, depth: number): number {
     const node = this.count++;
-    if (node === this.start.length) this.grow();
+    if (node === this.start.length) this.resize(2 * node);
     this.start[node] = start;
     this.key[node] = key;
     this.depth[node] = depth;
@@ -160,63 +190,16 @@ class Builder {
   }
 
   nodes(): JsonNodes {
-    const { count } = this;
-    const cut = (array: Uint32Array) => array.slice(0, count);
-    return {
-      count,
-      start: cut(this.start),
-      end: cut(this.end),
-      behind: cut(this.behind),
-      key: cut(this.key),
-      depth: cut(this.depth),
-    };
+    this.resize(this.count);
+    const { count, start, end, behind, key, depth } = this;
+    return { count, start, end, behind, key, depth };
   }
 
-  private grow(): void {
-    const twice = (array: Uint32Array) => {
-      const larger = new Uint32Array(array.length * 2);
-      larger.set(array);
-      return larger;
-    };
-    this.start = twice(this.start);
-    this.end = twice(this.end);
-    this.behind = twice(this.behind);
-    this.key = twice(this.key);
-    this.depth = twice(this.depth);
+  private resize(room: number): void {
+    for (const name of COLUMNS) {
+      const column = new Uint32Array(room);
+      column.set(this[name].subarray(0, room));
+      this[name] = column;
+    }
   }
-}
-
-function bad(text: string, at: number): BadJson {
-  if (at >= text.length) return new BadJson('the JSON ends too early');
-  return new BadJson(`no JSON at character ${at}: ${JSON.stringify(text.slice(at, at + 20))}`);
-}
-
-function skipBlank(text: string, at: number): number {
-  for (;;) {
-    const code = text.charCodeAt(at);
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at;
-    at++;
-  }
-}
-
-/** Behind the closing quotation mark. */
-function endOfString(text: string, from: number): number {
-  if (text.charCodeAt(from) !== 0x22) throw bad(text, from);
-  for (let at = from + 1; ;) {
-    const quote = text.indexOf('"', at);
-    if (quote < 0) throw bad(text, text.length);
-    let slashes = 0;
-    while (text.charCodeAt(quote - 1 - slashes) === 0x5c) slashes++;
-    if (slashes % 2 === 0) return quote + 1;
-    at = quote + 1;
-  }
-}
-
-const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
-
-function endOfScalar(text: string, at: number): number {
-  if (text.charCodeAt(at) === 0x22) return endOfString(text, at);
-  SCALAR.lastIndex = at;
-  if (!SCALAR.test(text)) throw bad(text, at);
-  return SCALAR.lastIndex;
 }

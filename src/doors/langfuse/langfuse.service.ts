@@ -6,13 +6,8 @@ import { CallsService, type StoredCall } from '../../tracing/calls/calls.service
 import { isId } from '../../platform/http/dto.js';
 import { ApiError, ERRORS, invalidRequest, toApiError } from '../../platform/errors.js';
 import { isObject } from '../../platform/json/is-object.js';
-import {
-  elementSpans,
-  memberTexts,
-  objectText,
-  textsIn,
-  TooDeep,
-} from '../../platform/json/json-text.js';
+import { TooDeep } from '../../platform/json/json-grammar.js';
+import { elementSpans, memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { lock, projectLock } from '../../platform/database/advisory-locks.js';

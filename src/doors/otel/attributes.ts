@@ -1,5 +1,6 @@
 import { isObject } from '../../platform/json/is-object.js';
-import { memberSpans, skipValue } from '../../platform/json/json-text.js';
+import { skipValue } from '../../platform/json/json-grammar.js';
+import { memberSpans } from '../../platform/json/json-text.js';
 import type { AnyValue, KeyValue } from './otlp.js';
 
 /** Attributes by name, as JSON values. Of a repeated name the last value counts. */

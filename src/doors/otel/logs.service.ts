@@ -8,7 +8,7 @@ import {
   tooMuch,
 } from '../../tracing/calls/messages/call-messages.service.js';
 import { ApiError } from '../../platform/errors.js';
-import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
+import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { Turn } from '../../platform/time/turn.js';
 import { toldBy, type Told } from './log-messages.js';
 import { PART_CALLS, PART_CHARACTERS, projectsOf, Refusals } from './otel.service.js';

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-text.js';
+import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';

@@ -1,4 +1,4 @@
-import { MAX_DEPTH, TooDeep } from './json-text.js';
+import { CODES, MAX_DEPTH, TooDeep } from './json-grammar.js';
 
 /**
  * What a scanner reports of the values that lie in at most `JsonScanner.watch` containers. Positions are those of the
@@ -20,7 +20,8 @@ export class NotJson extends Error {
 }
 
 /*
- * The grammar of RFC 8259 as a table: state × byte → what follows. Below `STARTS` it is the next state; with `STARTS`
+ * The grammar of RFC 8259 as a table, apart from that of text, since a piece of a body may end within any token: state × byte
+ * → what follows. Below `STARTS` it is the next state; with `STARTS`
  * set, a number or literal begins, in the state of the lower bits; from `ACTIONS` on, `act` decides.
  */
 const VALUE = 0;
@@ -106,8 +107,7 @@ for (const literal of ['true', 'false', 'null']) {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const { QUOTE, BACKSLASH } = CODES;
 const OBJECT = 1;
 const ARRAY = 2;
 

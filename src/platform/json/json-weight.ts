@@ -1,4 +1,6 @@
-import { skipSpace, skipString } from './json-text.js';
+import { CODES, skipSpace, skipString } from './json-grammar.js';
+
+const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, MINUS, NINE, OPEN_BRACE, QUOTE, ZERO } = CODES;
 
 /** A text holds more than a limit below, or is nested too deep. */
 export class JsonLimit extends Error {
@@ -57,17 +59,8 @@ const HASH_PRIME = 0x01000193;
 /** How many characters are hashed before the end of a string is known: more than `SHORT_STRING` and most keys have. */
 const HASHED_RUN = 16;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
 const DOT = 0x2e;
-const DIGIT_ZERO = 0x30;
-const DIGIT_NINE = 0x39;
-const COLON = 0x3a;
 const LETTER_E = 0x45;
-const BACKSLASH = 0x5c;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 /** Set in the code of a letter, makes it lower case; in that of a bracket, a brace. */
 const LOWER_CASE = 0x20;
 
@@ -100,7 +93,7 @@ class Census {
     let i = 0;
     while (i < text.length) {
       const c = text.charCodeAt(i);
-      if (c <= DIGIT_NINE && c >= DIGIT_ZERO) i++;
+      if (c <= NINE && c >= ZERO) i++;
       else if (c === QUOTE) i = this.string(i);
       else {
         if (c === COMMA) this.comma();
@@ -178,7 +171,7 @@ class Census {
 
   private key(from: number, hash: number): void {
     const first = this.text.charCodeAt(from);
-    if (first >= DIGIT_ZERO && first <= DIGIT_NINE) this.indexKeys++;
+    if (first >= ZERO && first <= NINE) this.indexKeys++;
     const shape = mixed(Math.imul(SHAPES[this.depth]!, HASH_PRIME) ^ hash);
     SHAPES[this.depth] = shape;
     if (isNew(shape) && ++this.shapes > MAX_SHAPES)

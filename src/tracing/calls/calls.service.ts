@@ -10,7 +10,8 @@ import {
   type Refusal,
   refusal,
 } from '../../platform/errors.js';
-import { type Texts, textsIn, TooDeep } from '../../platform/json/json-text.js';
+import { TooDeep } from '../../platform/json/json-grammar.js';
+import { type Texts, textsIn } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';

@@ -4,13 +4,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError, invalidRequest, type Refusal, refusal } from '../../platform/errors.js';
-import {
-  hasOpaqueEscapes,
-  MAX_DEPTH,
-  memberSpans,
-  skipValue,
-  valueAt,
-} from '../../platform/json/json-text.js';
+import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json-grammar.js';
+import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import * as fc from 'fast-check';
 import { jsonTexts } from '../../../test/support/json-texts.js';
-import { MAX_DEPTH, TooDeep } from '../../platform/json/json-text.js';
+import { MAX_DEPTH, TooDeep } from '../../platform/json/json-grammar.js';
 import { bytesDigest, objectDigest, pythonJson, tableDigest } from './digest.js';
 
 describe('objectDigest', () => {

@@ -1,13 +1,9 @@
 import { byCodePoint } from '../../platform/json/by-code-point.js';
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
-import {
-  decoded,
-  MAX_DEPTH,
-  skipSpace,
-  skipValue,
-  TooDeep,
-} from '../../platform/json/json-text.js';
+import { CODES, Cursor, MAX_DEPTH, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
+
+const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } = CODES;
 
 /*
  * The digests by which clients know objects, table rows, tables and files. They are computed on both sides, so each is
@@ -64,16 +60,9 @@ export function pythonJson(text: string): string {
   return out;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const SLASH = 0x2f;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const LETTER_U = 0x75;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 const DELETE = 0x7f;
 
 const FLOAT = /\d[.eE]/;
@@ -106,7 +95,6 @@ interface Member {
  * characters is an escape. Figures: `bench/json-text.mjs`. The recursion is bounded by `MAX_DEPTH`.
  */
 class Printer {
-  private at = 0;
   private used = 0;
   private nodes = 0;
 
@@ -116,57 +104,44 @@ class Printer {
   ) {}
 
   print(): void {
-    this.printNode(this.read(1));
+    this.printNode(this.read(new Cursor(this.text, 0), 1));
     this.flush();
   }
 
-  private read(depth: number): Node {
-    const { text } = this;
-    const start = skipSpace(text, this.at);
-    const first = text.charCodeAt(start);
-    if (first !== OPEN_BRACE && first !== OPEN_BRACKET) {
-      this.at = skipValue(text, start);
-      return start;
+  private read(cursor: Cursor, depth: number): Node {
+    const { at } = cursor;
+    if (!cursor.isContainer) {
+      cursor.skip();
+      return at;
     }
     if (depth > MAX_DEPTH) throw new TooDeep();
     this.count();
-    this.at = start;
-    return first === OPEN_BRACE ? this.readObject(depth) : this.readArray(depth);
+    const items = cursor.inside();
+    const isObject = cursor.first === OPEN_BRACE;
+    const node = isObject ? this.readObject(items, depth + 1) : this.readArray(items, depth + 1);
+    cursor.at = items.at;
+    return node;
   }
 
   private count(): void {
     if (++this.nodes > MAX_NODES) throw new TooManyNodes();
   }
 
-  private readArray(depth: number): Node[] {
+  private readArray(cursor: Cursor, depth: number): Node[] {
     const elements: Node[] = [];
-    while (this.hasNext(CLOSE_BRACKET)) elements.push(this.read(depth + 1));
+    while (cursor.next()) elements.push(this.read(cursor, depth));
     return elements;
   }
 
-  private readObject(depth: number): ObjectNode {
+  private readObject(cursor: Cursor, depth: number): ObjectNode {
     const members: Member[] = [];
-    while (this.hasNext(CLOSE_BRACE)) {
+    while (cursor.next()) {
       this.count();
-      const keyAt = this.at;
-      const keyEnd = skipValue(this.text, keyAt);
-      this.at = skipSpace(this.text, keyEnd) + 1;
-      const key = decoded(this.text.slice(keyAt + 1, keyEnd - 1));
-      members.push({ key, keyAt, value: this.read(depth + 1) });
+      const { key, keyAt } = cursor;
+      members.push({ key: key!, keyAt, value: this.read(cursor, depth) });
     }
     members.sort((a, b) => byCodePoint(a.key, b.key));
     return { members };
-  }
-
-  /** Steps over the opening character or a comma to the next item; behind the closing character when there is none. */
-  private hasNext(close: number): boolean {
-    this.at = skipSpace(this.text, this.at);
-    if (this.text.charCodeAt(this.at) !== close) {
-      this.at = skipSpace(this.text, this.at + 1);
-      if (this.text.charCodeAt(this.at) !== close) return true;
-    }
-    this.at++;
-    return false;
   }
 
   private printNode(node: Node): void {

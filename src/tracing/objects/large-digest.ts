@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/errors.js';
-import { TooDeep } from '../../platform/json/json-text.js';
+import { TooDeep } from '../../platform/json/json-grammar.js';
 import { threadFile, WorkerThread } from '../../platform/process/worker-thread.js';
 
 /** A value of this length takes a few milliseconds; handing it to a thread costs less beyond. */

@@ -7,7 +7,7 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { Database } from '../../platform/database/database.js';
-import { type PathStep, textsAt } from './json-paths.js';
+import { type PathStep, textsAt } from '../../platform/json/json-paths.js';
 import { deletedQuery, referredQuery, valuesQuery } from './objects.query.js';
 import { isRowDigest } from './row-digests.js';
 import { spelledOut } from './spelled-out.js';

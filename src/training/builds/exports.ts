@@ -1,4 +1,4 @@
-import { skipValue } from '../../platform/json/json-text.js';
+import { skipValue } from '../../platform/json/json-grammar.js';
 import { Turn } from '../../platform/time/turn.js';
 import type { Json } from './llm-calls.js';
 import { isObject } from '../../platform/json/is-object.js';

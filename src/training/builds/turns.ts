@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  afterComma,
-  skipSpace,
-  skipString,
-  skipValue,
-  type Span,
-} from '../../platform/json/json-text.js';
+import { Cursor, skipValue } from '../../platform/json/json-grammar.js';
+import type { Span } from '../../platform/json/json-text.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { isObject } from '../../platform/json/is-object.js';
 
@@ -137,43 +132,31 @@ export function cleaned(json: string): string {
 class PythonMembers {
   readonly spans: Span[] = [];
 
-  constructor(private readonly text: string) {
-    this.skip(0);
+  constructor(text: string) {
+    this.skip(new Cursor(text, 0));
   }
 
-  /** Answers the end of the value at `at`. */
-  private skip(at: number): number {
-    const start = skipSpace(this.text, at);
-    if (this.text[start] === '{') return this.object(start + 1);
-    if (this.text[start] === '[') return this.array(start + 1);
-    return skipValue(this.text, start);
+  private skip(cursor: Cursor): void {
+    if (cursor.isContainer) cursor.at = this.itemsEnd(cursor.inside());
+    else cursor.skip();
   }
 
-  private array(at: number): number {
-    const { text } = this;
-    let i = skipSpace(text, at);
-    while (i < text.length && text[i] !== ']') i = afterComma(text, this.skip(i));
-    return i + 1;
-  }
-
-  private object(at: number): number {
-    const { text } = this;
+  private itemsEnd(items: Cursor): number {
     const found: Span[] = [];
     let isPython = false;
-    let kept = at;
-    let i = skipSpace(text, at);
-    while (i < text.length && text[i] !== '}') {
-      const keyEnd = skipString(text, i);
-      const name = text.slice(i + 1, keyEnd - 1);
-      const end = this.skip(skipSpace(text, keyEnd) + 1);
-      const next = afterComma(text, end);
-      if (PYTHON.includes(name)) {
-        isPython ||= name !== '_type';
-        found.push(text[next] === '}' ? [kept, end] : [i, next]);
-      } else kept = end;
-      i = next;
+    let kept = items.at + 1;
+    /** Where a member begins that goes up to the next one, and where it ends. */
+    let cut: Span | undefined;
+    while (items.next()) {
+      const { key, keyAt } = items;
+      if (cut) found.push([cut[0], keyAt]);
+      this.skip(items);
+      cut = PYTHON.includes(key!) ? [keyAt, items.at] : undefined;
+      if (!cut) kept = items.at;
+      else isPython ||= key !== '_type';
     }
+    if (cut) found.push([kept, cut[1]]);
     if (isPython) for (const span of found) this.spans.push(span);
-    return i + 1;
+    return items.at;
   }
 }

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { ApiError, invalidRequest, type Violation } from '../../platform/errors.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
-import { hasOpaqueEscapes } from '../../platform/json/json-text.js';
+import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Utf8Check } from '../../platform/http/utf8-check.js';
 import { DEFAULTS, type Group, type Trajectory, violationOf } from '../trajectory-rules.js';

@@ -1,11 +1,5 @@
-import {
-  afterComma,
-  decoded,
-  skipSpace,
-  skipString,
-  skipValue,
-  type Span,
-} from '../../platform/json/json-text.js';
+import { Cursor } from './json-grammar.js';
+import type { Span } from './json-text.js';
 
 /** A member by its name, or an element by its number. */
 export type PathStep = string | number;
@@ -53,7 +47,7 @@ class Place {
  */
 export function textsAt(text: string, paths: readonly Path[]): (string | undefined)[] {
   const root = new Place([...paths], 0);
-  new Search(text).visit(root, 0, 0);
+  new Search().visit(root, new Cursor(text, 0), 0);
   return paths.map((path) => {
     const span = root.spanOf(path);
     return span && text.slice(...span);
@@ -63,46 +57,23 @@ export function textsAt(text: string, paths: readonly Path[]): (string | undefin
 class Search {
   private visits = 0;
 
-  constructor(private readonly text: string) {}
-
-  /** Finds what lies below a place, whose value is at `at`. Answers where the value ends. */
-  visit(place: Place, at: number, visitBefore: number): number {
-    const { text } = this;
-    const start = skipSpace(text, at);
+  /** Finds what lies below a place, on whose value the cursor stands. Moves the cursor behind it. */
+  visit(place: Place, cursor: Cursor, visitBefore: number): void {
+    const { at } = cursor;
     place.visit = ++this.visits;
     place.visitBefore = visitBefore;
-    const end = this.endOf(place, start);
-    place.span = [start, end];
-    return end;
+    if (cursor.isContainer && place.next.size > 0) this.items(place, cursor);
+    else cursor.skip();
+    place.span = [at, cursor.at];
   }
 
-  private endOf(place: Place, start: number): number {
-    const { text } = this;
-    if ((text[start] === '{' || text[start] === '[') && place.next.size > 0)
-      return text[start] === '{' ? this.members(place, start) : this.elements(place, start);
-    return skipValue(text, start);
-  }
-
-  private members(place: Place, start: number): number {
-    const { text } = this;
-    let i = skipSpace(text, start + 1);
-    while (i < text.length && text[i] !== '}') {
-      const keyEnd = skipString(text, i);
-      const next = place.next.get(decoded(text.slice(i + 1, keyEnd - 1)));
-      i = afterComma(text, this.value(place, next, skipSpace(text, keyEnd) + 1));
+  private items(place: Place, cursor: Cursor): void {
+    const items = cursor.inside();
+    for (let n = 0; items.next(); n++) {
+      const next = place.next.get(items.key ?? n);
+      if (next) this.visit(next, items, place.visit);
+      else items.skip();
     }
-    return i + 1;
-  }
-
-  private elements(place: Place, start: number): number {
-    const { text } = this;
-    let i = skipSpace(text, start + 1);
-    for (let n = 0; i < text.length && text[i] !== ']'; n++)
-      i = afterComma(text, this.value(place, place.next.get(n), i));
-    return i + 1;
-  }
-
-  private value(place: Place, next: Place | undefined, at: number): number {
-    return next ? this.visit(next, at, place.visit) : skipValue(this.text, at);
+    cursor.at = items.at;
   }
 }
