@@ -119,24 +119,31 @@ export function jsonNodes(text: string): JsonNodes {
       at = inside + 1;
     } else at = first === QUOTE ? behindString(text, at) : behindScalar(text, at);
     build.close(node, at);
-    // what is behind it: more of the same container, or its end
-    for (;;) {
-      at = skipSpace(text, at);
-      const container = open.at(-1);
-      if (container === undefined) {
-        if (at < text.length) throw bad(text, at);
-        return build.nodes();
-      }
-      const next = text.charCodeAt(at);
-      if (next === COMMA) {
-        at = skipSpace(text, at + 1);
-        break;
-      }
-      if (next !== closeOf(text.charCodeAt(build.start[container]!))) throw bad(text, at);
-      at++;
-      open.pop();
-      build.close(container, at);
+    const next = behindValue(text, at, { open, build });
+    if (next === null) return build.nodes();
+    at = next;
+  }
+}
+
+/** Where the next item begins, behind the ends of the containers that end here; null at the end of the text. */
+function behindValue(
+  text: string,
+  end: number,
+  { open, build }: { open: number[]; build: Builder },
+): number | null {
+  for (let at = end; ;) {
+    at = skipSpace(text, at);
+    const container = open.at(-1);
+    if (container === undefined) {
+      if (at < text.length) throw bad(text, at);
+      return null;
     }
+    const next = text.charCodeAt(at);
+    if (next === COMMA) return skipSpace(text, at + 1);
+    if (next !== closeOf(text.charCodeAt(build.start[container]!))) throw bad(text, at);
+    at++;
+    open.pop();
+    build.close(container, at);
   }
 }
 
