@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../database/project-table.js';
 
-/** The first answer to a write that carried `Idempotency-Key`, kept for 24 hours. For the migration check only. */
+/** The first answer to a write that carried `Idempotency-Key`, kept for 24 hours. */
 @ProjectTable('idempotency_keys', { rows: 'data', counted: null })
 @Index('idempotency_keys_created_idx', ['createdAt'])
 export class IdempotencyKey {

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from './project-table.js';
 
-/** A large body that is being received: what came of it is staged under its id, and nobody sees that before it is kept. For the migration check only. */
+/** A large body that is being received: what came of it is staged under its id, and nobody sees that before it is kept. */
 @ProjectTable('uploads', { rows: 'uploads' })
 export class Upload {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

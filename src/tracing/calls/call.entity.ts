@@ -12,7 +12,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 
 /**
  * A traced operation run. Starts and ends arrive in any order, so that a row may hold an end alone: reads show it once
- * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent. For the migration check only.
+ * `op_name` is there. Free-form JSON is `json`, not `jsonb`: the text as it was sent.
  */
 @ProjectTable('calls', { rows: 'data', counted: null })
 @Index('calls_started_idx', ['projectId', 'startedAt', 'id'])

@@ -6,7 +6,7 @@ export const OBJECTS = changeKind('objects');
 
 /**
  * One published version of an object or op. Deleted ones keep their row and their index. Of a name at most one live
- * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time. For the migration check only.
+ * version has a digest, and at most one is the latest: the indexes see to it, whatever runs at the same time.
  */
 @ProjectTable('object_versions', { rows: 'data', counted: { bytes: 'size_bytes' } })
 @Check('object_versions_latest_check', 'NOT is_latest OR deleted_at IS NULL')

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A row of tables of a project, stored once however many tables hold it. For the migration check only. */
+/** A row of tables of a project, stored once however many tables hold it. */
 @ProjectTable('table_rows', { rows: 'data', counted: { bytes: 'octet_length(val::text)' } })
 export class TableRow {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

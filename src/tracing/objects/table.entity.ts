@@ -3,7 +3,7 @@ import { ProjectTable } from '../../platform/database/project-table.js';
 
 /**
  * The digests of a table's rows in order, 43 ASCII characters each, in one value that PostgreSQL stores in pieces and
- * without compression: a page is a slice, read as fast at the end as at the start (docs/adr/0021-tables.md). For the migration check only.
+ * without compression: a page is a slice, read as fast at the end as at the start (docs/adr/0021-tables.md).
  */
 @ProjectTable('tables', { rows: 'data', counted: { bytes: 'octet_length(row_digests)' } })
 export class Table {

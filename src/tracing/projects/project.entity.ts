@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. For the migration check only. */
+/** What a project holds, as of the marks that were taken. It is exact together with the marks that are left. */
 @ProjectTable('projects', { rows: 'derived' })
 export class Project {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

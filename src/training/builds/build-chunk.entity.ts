@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A piece of the groups of a build: JSONL, one group a line, those of the training side first. For the migration check only. */
+/** A piece of the groups of a build: JSONL, one group a line, those of the training side first. */
 @ProjectTable('build_chunks', { rows: 'data', counted: { bytes: 'octet_length(text)' } })
 export class BuildChunk {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

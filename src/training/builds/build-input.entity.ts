@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A call or a piece of feedback that went into a build: a line of its manifest. For the migration check only. */
+/** A call or a piece of feedback that went into a build: a line of its manifest. */
 @ProjectTable('build_inputs', { rows: 'data', counted: null })
 @Index('build_inputs_id_idx', ['projectId', 'kind', 'id'])
 export class BuildInput {

@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A training job that a build was submitted to. For the migration check only. */
+/** A training job that a build was submitted to. */
 @ProjectTable('build_jobs', { rows: 'data', counted: null })
 @Index('build_jobs_job_idx', ['projectId', 'jobId'])
 export class BuildJob {

@@ -4,7 +4,7 @@ import { changeKind } from '../../platform/database/changes.js';
 
 export const BUILDS = changeKind('builds');
 
-/** What a recipe made of the data at one moment. For the migration check only. */
+/** What a recipe made of the data at one moment. */
 @ProjectTable('builds', { rows: 'data', counted: {} })
 @Index('builds_created_idx', ['projectId', 'createdAt', 'id'])
 export class Build {

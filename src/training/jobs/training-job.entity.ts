@@ -14,7 +14,7 @@ export const STATUSES = [
 ] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. For the migration check only. */
+/** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
 @ProjectTable('training_jobs', { rows: 'data', counted: null })
 @Index('training_jobs_id_idx', ['id'])
 @Index('training_jobs_queue_idx', ['createdAt', 'id'], { where: `status = 'queued'` })

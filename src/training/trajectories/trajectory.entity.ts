@@ -1,7 +1,7 @@
 import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
-/** A trajectory for queries. For the migration check only. */
+/** A trajectory for queries. */
 @ProjectTable('trajectories', { rows: 'data', counted: null, upload: 'batch_id' })
 @Index('trajectories_batch_idx', ['projectId', 'batchId'])
 export class TrajectoryRecord {

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn, PrimaryGeneratedColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
-/** Says that calls of a slot have changed since its statistics were refreshed, and how many came. Only ever inserted and deleted. For the migration check only. */
+/** Says that calls of a slot have changed since its statistics were refreshed, and how many came. Only ever inserted and deleted. */
 @ProjectTable('call_slot_marks', { rows: 'derived' })
 export class CallSlotMark {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;

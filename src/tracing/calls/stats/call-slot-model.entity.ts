@@ -3,7 +3,7 @@ import { ProjectTable } from '../../../platform/database/project-table.js';
 
 /**
  * Tokens that the calls of a slot spent on a model, apart by what a price may depend on: the tier of a call's input
- * tokens, and which kinds of tokens its usage does not say. For the migration check only.
+ * tokens, and which kinds of tokens its usage does not say.
  */
 @ProjectTable('call_slot_models', { rows: 'derived' })
 export class CallSlotModel {

@@ -1,7 +1,7 @@
 import { Column, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../../platform/database/project-table.js';
 
-/** Statistics of the calls that started within five minutes, as of their last refresh: exact, unless a mark names the slot. For the migration check only. */
+/** Statistics of the calls that started within five minutes, as of their last refresh: exact, unless a mark names the slot. */
 @ProjectTable('call_slots', { rows: 'derived' })
 export class CallSlot {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
