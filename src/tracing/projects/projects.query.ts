@@ -109,7 +109,7 @@ export const markInsert = (projectId: string, { calls, bytes, at }: Added) => sq
   INSERT INTO project_marks (project_id, row_count, call_count, bytes, made_at)
   VALUES (${projectId}, ${calls}::bigint, ${calls}::bigint, ${bytes}::bigint, ${at}::timestamptz)`;
 
-/** Bytes of what a project stores, by kind. Columns are summed that say how long a value is; no value is read. */
+/** For `/project/stats`: bytes of what a project stores, by kind. Columns are summed that say how long a value is; no value is read. */
 export function sizesQuery(asked: ProjectStatsDto): Sql<{ json: string }> {
   const { project_id } = asked;
   const sum = (isAsked: boolean | null | undefined, bytes: Sql, table: Sql) =>
