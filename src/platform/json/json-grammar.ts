@@ -222,16 +222,17 @@ export class Cursor {
     const { text, close } = this;
     let i = skipSpace(text, this.at);
     if (text.charCodeAt(i) !== close) i = skipSpace(text, i + 1); // behind the opening character, or a comma
-    this.at = i;
     if (i >= text.length || text.charCodeAt(i) === close) {
-      this.at++;
+      this.at = i + 1;
       return false;
     }
     if (close === CLOSE_BRACE) {
       this.keyAt = i;
-      this.keyEnd = skipString(text, i);
-      this.at = skipSpace(text, skipSpace(text, this.keyEnd) + 1);
+      i = skipString(text, i);
+      this.keyEnd = i;
+      i = skipSpace(text, skipSpace(text, i) + 1);
     }
+    this.at = i;
     return true;
   }
 
