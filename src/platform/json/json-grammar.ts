@@ -30,6 +30,7 @@ const NINE = 0x39;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
 const LETTER_D = 0x64;
 const LETTER_U = 0x75;
 const OPEN_BRACE = 0x7b;
@@ -40,8 +41,17 @@ const CLOSE_BRACE = 0x7d;
  * over characters a sixth slower than a constant of the module.
  */
 export const CODES = {
-  ...{ QUOTE, COMMA, MINUS, ZERO, NINE, COLON, BACKSLASH },
-  ...{ OPEN_BRACKET, OPEN_BRACE, CLOSE_BRACE },
+  QUOTE,
+  COMMA,
+  MINUS,
+  ZERO,
+  NINE,
+  COLON,
+  OPEN_BRACKET,
+  BACKSLASH,
+  CLOSE_BRACKET,
+  OPEN_BRACE,
+  CLOSE_BRACE,
 };
 
 /** The distance between `[` and `{`, and between `]` and `}`; no other pair of characters legal outside strings has it. */
@@ -103,7 +113,7 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /** The string that is spelled `"${body}"`. */
-export function decoded(body: string): string {
+function decoded(body: string): string {
   return body.includes('\\') ? JSON.parse(`"${body}"`) : body;
 }
 
