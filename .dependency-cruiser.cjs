@@ -15,7 +15,6 @@ const ABOVE = {
 /** Who in platform/ may import what of it. What is not here may import all but postgres/. */
 const PLATFORM = {
   '(config|query|time)': ['$1'],
-  json: ['json'],
   '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
@@ -57,6 +56,12 @@ module.exports = {
         { path: `^src/platform/${room}(/|$)` },
         { path: '^src/platform/', pathNot: `^src/platform/(${below.join('|')})(/|$)` },
       ),
+    ),
+    error(
+      'json-imports-nothing',
+      'the console reads JSON text by the same grammar',
+      { path: '^src/platform/json/' },
+      { pathNot: '^src/platform/json/' },
     ),
     error(
       'auth-stands-below-the-rest',

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { jsonTexts } from '../../../test/support/json-texts.ts';
 import { BadJson, type JsonIndex, jsonIndex } from './json-index.ts';
 
 /** The text that the index describes, put together from its nodes alone. */
@@ -20,6 +21,17 @@ it('describes every document, whatever blanks it has', () => {
       expect(composed(index)).toBe(JSON.stringify(value));
       expect(index.textOf(0)).toBe(text);
     }),
+  );
+});
+
+it('describes every spelling of a document', () => {
+  fc.assert(
+    fc.property(jsonTexts, (text) => {
+      const whole = composed(jsonIndex(text));
+      expect(JSON.parse(whole)).toEqual(JSON.parse(text));
+      expect(composed(jsonIndex(whole))).toBe(whole);
+    }),
+    { numRuns: 1000 },
   );
 });
 
@@ -53,7 +65,17 @@ it.each([
   '{]',
   '[}',
   '1,',
+  '{"a" 1}',
+  '"a" "b"',
+  '[1,\f2]',
+  '\u00001',
 ])('refuses %j', (text) => expect(() => jsonIndex(text)).toThrow(BadJson));
+
+it('says where it is none', () => {
+  expect(() => jsonIndex('{"a": [1, x]}')).toThrow('no JSON at character 10: "x]}"');
+  for (const text of ['["a', '["a\\"', '{"a', '[1,', ' '])
+    expect(() => jsonIndex(text)).toThrow('the JSON ends too early');
+});
 
 it('takes any depth and any length', () => {
   const deep = jsonIndex('['.repeat(100_000) + ']'.repeat(100_000));

@@ -117,7 +117,7 @@ export function jsonNodes(text: string): JsonNodes {
         continue;
       }
       at = inside + 1;
-    } else at = first === QUOTE ? behindString(text, at) : behindScalar(text, at);
+    } else at = behindScalar(text, at);
     build.close(node, at);
     const next = behindValue(text, at, { open, build });
     if (next === null) return build.nodes();
@@ -162,6 +162,7 @@ function behindString(text: string, at: number): number {
 }
 
 function behindScalar(text: string, at: number): number {
+  if (text.charCodeAt(at) === QUOTE) return behindString(text, at);
   SCALAR.lastIndex = at;
   if (!SCALAR.test(text)) throw bad(text, at);
   return SCALAR.lastIndex;

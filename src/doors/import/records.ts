@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { CODES } from '../../platform/json/json-grammar.js';
 
 /** Bytes of a record: it is parsed in one go. */
 const MAX_RECORD_BYTES = 128 * 1024 * 1024;
@@ -12,16 +13,9 @@ export interface FileRecord {
   line: number;
 }
 
+const { QUOTE, COMMA, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE } = CODES;
 const LINE_FEED = 0x0a;
 const SPACE = 0x20;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
 const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
 
 /**
@@ -43,6 +37,7 @@ export async function* recordsOf(
 
 export const sizeOf = async (file: string): Promise<number> => (await stat(file)).size;
 
+/** It only cuts records, at any depth. `JsonScanner` checks one JSON text, and a file may hold many; each record is parsed later. */
 class Splitter {
   private line = 1;
   /** Where the object at hand began, and its bytes so far. */
@@ -94,8 +89,8 @@ class Splitter {
       else if (byte === BACKSLASH) this.isEscaped = true;
       else if (byte === QUOTE) this.isInString = false;
     } else if (byte === QUOTE) this.isInString = true;
-    else if (OPENING.has(byte)) this.begin.depth++;
-    else if (CLOSING.has(byte)) return --this.begin.depth === 0;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.begin.depth++;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return --this.begin.depth === 0;
     return false;
   }
 

@@ -1,5 +1,6 @@
 import protobuf from 'protobufjs';
 import { ApiError } from '../../platform/errors.js';
+import { CODES } from '../../platform/json/json-grammar.js';
 import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/json-scanner.js';
 import { Turn } from '../../platform/time/turn.js';
 import { LENGTH_DELIMITED, MAX_MESSAGES_DEEP, type Message } from './protobuf-json.js';
@@ -261,8 +262,7 @@ const listsOf = ({ resources, scopes, items }: Signal): Record<string, string> =
 });
 const KEPT = ['resource', 'scope', 'span'];
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
+const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 const LETTER_N = 0x6e;
 
 class JsonWalk implements ScanListener {

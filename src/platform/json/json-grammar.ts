@@ -30,6 +30,7 @@ const NINE = 0x39;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
 const LETTER_D = 0x64;
 const LETTER_U = 0x75;
 const OPEN_BRACE = 0x7b;
@@ -46,8 +47,9 @@ export const CODES = {
   ZERO,
   NINE,
   COLON,
-  BACKSLASH,
   OPEN_BRACKET,
+  BACKSLASH,
+  CLOSE_BRACKET,
   OPEN_BRACE,
   CLOSE_BRACE,
 };
@@ -230,16 +232,17 @@ export class Cursor {
     const { text, close } = this;
     let i = skipSpace(text, this.at);
     if (text.charCodeAt(i) !== close) i = skipSpace(text, i + 1); // behind the opening character, or a comma
-    this.at = i;
     if (i >= text.length || text.charCodeAt(i) === close) {
-      this.at++;
+      this.at = i + 1;
       return false;
     }
     if (close === CLOSE_BRACE) {
       this.keyAt = i;
-      this.keyEnd = skipString(text, i);
-      this.at = skipSpace(text, skipSpace(text, this.keyEnd) + 1);
+      i = skipString(text, i);
+      this.keyEnd = i;
+      i = skipSpace(text, skipSpace(text, i) + 1);
     }
+    this.at = i;
     return true;
   }
 

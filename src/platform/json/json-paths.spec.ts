@@ -1,3 +1,5 @@
+import * as fc from 'fast-check';
+import { jsonTexts } from '../../../test/support/json-texts.js';
 import { type PathStep, textsAt } from './json-paths.js';
 
 const CASES: [name: string, text: string, path: PathStep[], found: string | undefined][] = [
@@ -27,22 +29,28 @@ it.each(CASES)('%s', (_, text, path, found) => {
   expect(textsAt(text, [['x'], path, [9], path])).toEqual([undefined, found, undefined, found]);
 });
 
+const plain = JSON.stringify({
+  list: [{ a: [1, { b: 'x' }] }, null, 'text'],
+  map: { 'é"': { deep: [[[true]]] }, '': 0 },
+});
+
 it('finds what JSON.parse finds, for all paths at once', () => {
-  const value = {
-    list: [{ a: [1, { b: 'x' }] }, null, 'text'],
-    map: { 'é"': { deep: [[[true]]] }, '': 0 },
-  };
-  const paths: PathStep[][] = [];
-  const collect = (inside: unknown, path: PathStep[]) => {
-    paths.push(path);
-    if (Array.isArray(inside)) inside.forEach((item, i) => collect(item, [...path, i]));
-    else if (inside && typeof inside === 'object')
-      for (const [name, item] of Object.entries(inside)) collect(item, [...path, name]);
-  };
-  collect(value, []);
-  const at = (path: PathStep[]) => path.reduce<any>((inside, step) => inside[step], value);
-  for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)])
-    expect(textsAt(text, paths).map((found) => JSON.parse(found!))).toEqual(paths.map(at));
+  fc.assert(
+    fc.property(jsonTexts, (text) => {
+      const value: unknown = JSON.parse(text);
+      const paths: PathStep[][] = [];
+      const collect = (inside: unknown, path: PathStep[]) => {
+        paths.push(path);
+        if (Array.isArray(inside)) inside.forEach((item, i) => collect(item, [...path, i]));
+        else if (inside && typeof inside === 'object')
+          for (const [name, item] of Object.entries(inside)) collect(item, [...path, name]);
+      };
+      collect(value, []);
+      const at = (path: PathStep[]) => path.reduce<any>((inside, step) => inside[step], value);
+      expect(textsAt(text, paths).map((found) => JSON.parse(found!))).toEqual(paths.map(at));
+    }),
+    { numRuns: 300, examples: [[plain], [JSON.stringify(JSON.parse(plain), null, 2)]] },
+  );
 });
 
 /** Reads of characters tell the work without a clock. */

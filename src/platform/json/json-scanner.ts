@@ -20,9 +20,9 @@ export class NotJson extends Error {
 }
 
 /*
- * The grammar of RFC 8259 as a table, apart from that of text, since a piece of a body may end within any token: state × byte
- * → what follows. Below `STARTS` it is the next state; with `STARTS`
- * set, a number or literal begins, in the state of the lower bits; from `ACTIONS` on, `act` decides.
+ * The grammar of RFC 8259 as a table: state × byte → what follows. Below `STARTS` it is the next state; with `STARTS`
+ * set, a number or literal begins, in the state of the lower bits; from `ACTIONS` on, `act` decides. It is apart from
+ * json-grammar.ts, which cannot stop within a token, as a chunk of bytes does, and trusts what is checked here.
  */
 const VALUE = 0;
 const FIRST_ELEMENT = 1;

@@ -1,7 +1,5 @@
 import { CODES, skipSpace, skipString } from './json-grammar.js';
 
-const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, MINUS, NINE, OPEN_BRACE, QUOTE, ZERO } = CODES;
-
 /** A text holds more than a limit below, or is nested too deep. */
 export class JsonLimit extends Error {
   constructor(
@@ -59,6 +57,7 @@ const HASH_PRIME = 0x01000193;
 /** How many characters are hashed before the end of a string is known: more than `SHORT_STRING` and most keys have. */
 const HASHED_RUN = 16;
 
+const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, MINUS, NINE, OPEN_BRACE, QUOTE, ZERO } = CODES;
 const DOT = 0x2e;
 const LETTER_E = 0x45;
 /** Set in the code of a letter, makes it lower case; in that of a bracket, a brace. */

@@ -3,8 +3,6 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.js';
 import { CODES, Cursor, MAX_DEPTH, skipValue, TooDeep } from '../../platform/json/json-grammar.js';
 
-const { BACKSLASH, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } = CODES;
-
 /*
  * The digests by which clients know objects, table rows, tables and files. They are computed on both sides, so each is
  * fixed to the byte: an object's is taken over what Python's `json.dumps(val, sort_keys=True)` prints.
@@ -60,8 +58,9 @@ export function pythonJson(text: string): string {
   return out;
 }
 
+const { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } =
+  CODES;
 const SLASH = 0x2f;
-const CLOSE_BRACKET = 0x5d;
 const LETTER_U = 0x75;
 const DELETE = 0x7f;
 

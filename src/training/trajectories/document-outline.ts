@@ -1,4 +1,5 @@
 import { invalidRequest } from '../../platform/errors.js';
+import { CODES } from '../../platform/json/json-grammar.js';
 
 /** The containers that are gone into, which is the way to the logprobs, by the key or the list that leads to them. */
 const INSIDE = {
@@ -26,8 +27,7 @@ const LISTS = new Set<Kind>(['groups', 'trajectories', 'histories', 'chats', 'tu
 /** These are refused at once when they are of another type; the others are judged when their text is parsed. */
 const TYPED = new Set<Kind>(['body', 'groups', 'group', 'trajectory']);
 
-const OPEN_BRACE = 0x7b;
-const OPEN_BRACKET = 0x5b;
+const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
 /** Where in a body with trajectory groups its reader is. */
 export class DocumentOutline {
