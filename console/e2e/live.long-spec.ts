@@ -66,7 +66,7 @@ describeConsole('lists of what is stored while it is stored', () => {
       const names = new Set<string>();
       const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
       list.scrollTo(0, 0);
-      for (const end = performance.now() + 20_000; performance.now() < end; await frame()) {
+      for (const end = performance.now() + 120_000; performance.now() < end; await frame()) {
         for (const link of list.querySelectorAll('[role="row"] a'))
           names.add(link.textContent ?? '');
         if (wanted.every((name) => names.has(name))) break;
@@ -194,6 +194,7 @@ describeConsole('lists of what is stored while it is stored', () => {
     await end(project, running.slice(0, 40), 1234);
     await start(project, named('s', 3), 1000);
     await page.getByRole('button', { name: '3 new' }).click();
+    await row(page, 's0002').waitFor(); // until then the rows of before are shown
     expect(await reached(page, [...running.slice(40), ...named('s', 3)])).toEqual(ALL);
   });
 
