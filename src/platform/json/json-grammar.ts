@@ -112,11 +112,6 @@ function isEscaped(text: string, at: number): boolean {
   return (at - i) % 2 === 1;
 }
 
-/** The string that is spelled `"${body}"`. */
-function decoded(body: string): string {
-  return body.includes('\\') ? JSON.parse(`"${body}"`) : body;
-}
-
 /**
  * Whether the text spells `\u0000` or half of a surrogate pair as an escape. PostgreSQL stores such a `json` value,
  * but its accessors (`->>`, `json_to_recordset`, …) fail on it, for the whole batch. Exact, given that the text holds no
@@ -204,6 +199,7 @@ export class Cursor {
   /** Where its key begins and ends, with the quotation marks. */
   keyAt = 0;
   private keyEnd = 0;
+  private isPlainKey = true;
   private readonly close: number;
 
   constructor(
@@ -238,9 +234,8 @@ export class Cursor {
     }
     if (close === CLOSE_BRACE) {
       this.keyAt = i;
-      i = skipString(text, i);
-      this.keyEnd = i;
-      i = skipSpace(text, skipSpace(text, i) + 1);
+      this.keyEnd = this.skipKey(i);
+      i = skipSpace(text, skipSpace(text, this.keyEnd) + 1);
     }
     this.at = i;
     return true;
@@ -248,22 +243,30 @@ export class Cursor {
 
   /** The name of this member, undefined for an element. */
   get key(): string | undefined {
-    return this.close === CLOSE_BRACE
-      ? decoded(this.text.slice(this.keyAt + 1, this.keyEnd - 1))
-      : undefined;
+    if (this.close !== CLOSE_BRACE) return undefined;
+    return this.isPlainKey
+      ? this.text.slice(this.keyAt + 1, this.keyEnd - 1)
+      : JSON.parse(this.text.slice(this.keyAt, this.keyEnd));
   }
 
   /** Which of the names the key of this member spells. A string for each key of a body would cost more than the search. */
   keyIn(names: object): string | undefined {
-    const { text } = this;
-    const from = this.keyAt + 1;
-    const to = this.keyEnd - 1;
+    const length = this.keyEnd - this.keyAt - 2;
     for (const name in names)
-      if (name.length === to - from && text.startsWith(name, from)) return name;
-    for (let i = from; i < to; i++)
-      if (text.charCodeAt(i) === BACKSLASH)
-        return Object.hasOwn(names, this.key!) ? this.key : undefined;
-    return undefined;
+      if (name.length === length && this.text.startsWith(name, this.keyAt + 1)) return name;
+    if (this.isPlainKey) return undefined;
+    const { key } = this;
+    return Object.hasOwn(names, key!) ? key : undefined;
+  }
+
+  /** Keys are short: one loop finds where a key ends, and whether it has escapes. */
+  private skipKey(at: number): number {
+    const { text } = this;
+    let i = at + 1;
+    let c = text.charCodeAt(i);
+    while (c !== QUOTE && c !== BACKSLASH && i < text.length) c = text.charCodeAt(++i);
+    this.isPlainKey = c === QUOTE;
+    return this.isPlainKey ? i + 1 : skipString(text, i - 1);
   }
 
   /** Moves behind the value, which lies inside `depth` containers. Answers where it ends. @throws TooDeep */
