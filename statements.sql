@@ -266,8 +266,6 @@ SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name",
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
 
-SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."created_at" AS "Checkpoint_created_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2)) ORDER BY "Checkpoint"."step" ASC LIMIT 21;
-
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
 
 SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
@@ -554,6 +552,10 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
   ORDER BY i.build_id, i.kind, i.id LIMIT $3;
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
+
+SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
+  WHERE project_id = $1 AND model_id = $2
+  ORDER BY step ASC LIMIT $3;
 
 SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;

@@ -163,8 +163,9 @@ export class TrainingJobsService {
     const job = await this.queue.find(id, caller);
     let seq = 0;
     if (after) {
-      const key = { projectId: job.project_id, jobId: job.id, id: after };
-      const event = await this.database.repository(TrainingJobEvent).findOneBy(key);
+      const where = { projectId: job.project_id, jobId: job.id, id: after };
+      const events = this.database.repository(TrainingJobEvent);
+      const event = await events.findOne({ select: { seq: true }, where });
       if (!event) throw invalidRequest([{ path: 'after', message: 'is no event of the job' }]);
       seq = event.seq;
     }

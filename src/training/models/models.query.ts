@@ -1,9 +1,9 @@
-// SQL: a list by the scopes of a key, and changes that are guarded or answer which rows they changed.
+// SQL: a list by the scopes of a key, metrics that PostgreSQL prints, and changes that are guarded or answer which rows they changed.
 import type { Caller } from '../../platform/auth/caller.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import type { Model } from './model.entity.js';
-import type { ModelsQueryDto } from './models.dto.js';
-import { PAGE_SIZE } from '../pages.js';
+import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
+import { type Item, PAGE_SIZE } from '../pages.js';
 import { isAskedFor, isReached, latestStep, type ModelKey, OF_MODEL } from '../preview.query.js';
 
 export type FoundModel = ModelKey & Pick<Model, 'name' | 'baseModel'>;
@@ -24,6 +24,21 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<FoundMo
     query.after && sql`m.id > ${query.after}`,
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
+
+export function checkpointsPage(
+  { projectId, id }: ModelKey,
+  { order, limit }: CheckpointsQueryDto,
+  afterStep: number | null,
+): Sql<Item> {
+  const isDescending = order === 'desc';
+  return sql`
+    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
+    WHERE ${allOf(
+      OF_MODEL(projectId, id),
+      afterStep !== null && (isDescending ? sql`step < ${afterStep}` : sql`step > ${afterStep}`),
+    )}
+    ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`} LIMIT ${(limit ?? PAGE_SIZE) + 1}`;
+}
 
 /** Merges metrics into the latest checkpoint and answers its step. */
 export const metricsMerge = (project: string, model: string, metrics: string) => sql<{

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { IsNull, LessThan, MoreThan } from 'typeorm';
+import { IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
@@ -20,14 +20,15 @@ import {
   batchesDelete,
   checkpointsDelete,
   metricsMerge,
+  checkpointsPage,
   type FoundModel,
   modelInsert,
   modelsPage,
 } from './models.query.js';
-import { idOf, noSuch, page, PAGE_SIZE } from '../pages.js';
+import { idOf, noSuch, page } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
-import { modelLock } from '../preview.query.js';
+import { modelLock, type ModelKey } from '../preview.query.js';
 import { SPLIT } from '../trajectory-rules.js';
 import { Model, MODELS } from './model.entity.js';
 
@@ -111,19 +112,9 @@ export class ModelsService {
   }
 
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
-    const { projectId } = await this.find(id, caller);
-    const { order = 'asc', limit = PAGE_SIZE } = query;
-    const ofModel = { projectId, modelId: id };
-    const after = await this.stepAfter(ofModel, query.after);
-    const isNext = after !== null && { step: order === 'desc' ? LessThan(after) : MoreThan(after) };
-    const found = await this.database
-      .repository(Checkpoint)
-      .find({ where: { ...ofModel, ...isNext }, order: { step: order }, take: limit + 1 });
-    const items = found.map(({ id, step, metrics }) => ({
-      id,
-      json: JSON.stringify({ id, step, metrics }),
-    }));
-    return page(items, limit);
+    const model = await this.find(id, caller);
+    const after = await this.stepAfter(model, query.after);
+    return page(await this.database.query(checkpointsPage(model, query, after)), query.limit);
   }
 
   async deleteCheckpoints(
@@ -189,11 +180,13 @@ export class ModelsService {
   }
 
   private async stepAfter(
-    ofModel: { projectId: string; modelId: string },
+    { projectId, id: modelId }: ModelKey,
     after: string | undefined,
   ): Promise<number | null> {
     if (!after) return null;
-    const found = await this.database.repository(Checkpoint).findOneBy({ ...ofModel, id: after });
+    const where = { projectId, modelId, id: after };
+    const checkpoints = this.database.repository(Checkpoint);
+    const found = await checkpoints.findOne({ select: { step: true }, where });
     if (!found) throw invalidRequest([{ path: 'after', message: 'is no checkpoint of the model' }]);
     return found.step;
   }
