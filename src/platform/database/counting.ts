@@ -7,8 +7,9 @@ const TRANSITION = {
 };
 
 /**
- * The functions and triggers that count what projects hold, for `/projects/query`: each statement adds a row of `project_marks` for each
- * project whose rows it changes (docs/adr/0033-projects.md). Calls are counted with their statistics: `CallSlotsRefresher`. Citus takes single inserts in triggers only, hence the loops.
+ * The functions and triggers that count what projects hold, for `/projects/query`: each statement adds a row of
+ * `project_marks` for each project whose rows it changes (docs/adr/0033-projects.md). Calls are counted with their
+ * statistics. Citus takes single inserts in triggers only, hence the loops.
  */
 export function countingSql(entities: readonly EntityInfo[]): string {
   const tables = projectTables(entities);

@@ -297,8 +297,9 @@ export class Database {
 
   /**
    * The rows of a query in batches, each at most `maxBatch` rows: of their single text column, unless `rows` says how
-   * else they are put together. The first batch has one row, since rows may be large, or `firstBatch`. Read through a cursor: memory does not grow with the result. A stream holds its
-   * connection until its reader has read, like `long`, and is cut when its reader is too slow for the others.
+   * else they are put together. The first batch has one row, since rows may be large, or `firstBatch`. Read through a
+   * cursor: memory does not grow with the result. A stream holds its connection until its reader has read, like `long`,
+   * and is cut when its reader is too slow for the others.
    * @throws Busy when too much of this kind is under way
    */
   async stream(

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 /** The next calls under a condition, in an order that an index has. */
-function candidates<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
+export function candidates<Row>(condition: Sql, order: Sql, more = sql``): Sql<Row> {
   return sql`
     SELECT t.* FROM (
       SELECT t.*, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
@@ -54,7 +54,7 @@ export const payloadsQuery = (
     sql`, ${HAS_PAYLOAD} AS has_payload`,
   );
 
-const BY_START = sql`c.started_at, c.id`;
+export const BY_START = sql`c.started_at, c.id`;
 
 const isStartedBefore = (projectId: string, before: string, after: Candidate | null) =>
   allOf(

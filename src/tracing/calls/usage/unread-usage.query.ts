@@ -1,11 +1,9 @@
 // SQL: batches are bounded by their bytes, and locked.
 import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
-import { isListed, sql } from '../../../platform/query/sql.js';
+import { isListed, sql, type Sql } from '../../../platform/query/sql.js';
+import { BY_START, type Candidate, candidates } from '../erasing/calls-erasing.query.js';
 import type { StoredUsage } from '../../usage.js';
 
-/** Rows of one batch, and bytes of their summaries as they are stored; one row is always taken. */
-const MAX_ROWS = 500;
-const MAX_BYTES = 8 * 1024 * 1024;
 /** More rows than this are not counted. */
 const MAX_COUNTED = 1_000_000;
 
@@ -22,13 +20,8 @@ export const unreadProject = () => sql<{ project_id: string }>`
   SELECT c.project_id FROM calls c WHERE c.has_unread_usage ORDER BY c.project_id, c.started_at, c.id LIMIT 1`;
 
 /** The next rows of a project, in the order of their start, so that few statistics of five minutes change at a time. */
-export const unreadCalls = (projectId: string) => sql<{ id: string }>`
-  SELECT t.id FROM (
-    SELECT t.id, sum(t.bytes) OVER (ORDER BY t.place) - t.bytes AS before FROM (
-      SELECT c.id, coalesce(pg_column_size(c.summary), 0) AS bytes, row_number() OVER () AS place FROM (
-        SELECT c.id, c.summary FROM calls c WHERE c.project_id = ${projectId} AND c.has_unread_usage
-        ORDER BY c.started_at, c.id LIMIT ${MAX_ROWS}::bigint) c) t) t
-  WHERE t.before < ${MAX_BYTES}::bigint`;
+export const unreadCalls = (projectId: string): Sql<Candidate> =>
+  candidates(sql`c.project_id = ${projectId} AND c.has_unread_usage`, BY_START);
 
 /** What is to be read of a call. */
 export interface UnreadRow {
