@@ -20,9 +20,14 @@ const commit = readFileSync(join(import.meta.dirname, 'ledger.commit'), 'utf8').
 const short = commit.slice(0, 7);
 
 const MAX_OUTPUT = 2 ** 28;
+/** Without the settings of the npm that runs this: the older build has its own. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)),
+);
 const run = (command, argv, cwd = ROOT) =>
   execFileSync(command, argv, {
     cwd,
+    env,
     maxBuffer: MAX_OUTPUT,
     stdio: ['ignore', 'pipe', 'inherit'],
   }).toString();
@@ -32,6 +37,7 @@ function olderBuild() {
   const folder = join(tmpdir(), `skein-${short}`);
   if (existsSync(folder)) return join(folder, 'dist');
   const making = `${folder}-${process.pid}`;
+  process.on('exit', () => rmSync(making, { recursive: true, force: true }));
   mkdirSync(making);
   const archive = join(making, 'source.tar');
   run('git', ['archive', '--output', archive, commit]);
