@@ -464,6 +464,8 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   ORDER BY f.created_at DESC, f.id DESC LIMIT $10::bigint) f) f
   WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST  OFFSET $13::bigint) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
+SELECT c.id, c.trace_id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id FROM calls WHERE project_id = $2 AND id = t.id AND trace_id IS NOT NULL OFFSET 0) "c";
+
 SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
   FROM calls c
   WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[]))
@@ -559,9 +561,6 @@ SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text A
 
 SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
-
-SELECT id, trace_id FROM calls
-  WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) AND trace_id IS NOT NULL;
 
 SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
   created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"

@@ -6,6 +6,7 @@ import {
   threadedTracesQuery,
   turnRootsQuery,
 } from '../../src/tracing/calls/ingest/turn-roots.query.js';
+import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
 import { nextJobs } from '../../src/training/jobs/queue.query.js';
@@ -95,6 +96,12 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       );
       const traces = Array.from({ length: CALLS / 2 }, (_, i) => `t${i}`);
       expect(await rowsPerItem(CALLS, turnRootsQuery(PROJECT, traces))).toBeLessThan(MOST);
+    });
+
+    it('finds the traces of a batch among the calls of a table that was never analysed', async () => {
+      await storeCalls(CALLS, 'trace_id', `'t' || i`);
+      const ids = Array.from({ length: 100 }, (_, i) => (i % 2 ? `c${i}` : `new${i}`));
+      expect(await rowsPerItem(ids.length, tracesQuery(PROJECT, ids))).toBeLessThan(MOST);
     });
 
     it('finds the first turns of many threads', async () => {

@@ -350,8 +350,10 @@ export const tracesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   trace_id: string;
 }>`
-  SELECT id, trace_id FROM calls
-  WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} AND trace_id IS NOT NULL`;
+  SELECT c.id, c.trace_id FROM unnest(${ids}::text[]) t (id) ${lookedUp(
+    sql`SELECT id, trace_id FROM calls WHERE project_id = ${projectId} AND id = t.id AND trace_id IS NOT NULL`,
+    'c',
+  )}`;
 
 /**
  * Sets the name also of a call whose start is still on its way, whatever name that brings. A name that is taken away before
