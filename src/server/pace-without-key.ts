@@ -27,7 +27,10 @@ export function paceWithoutKey() {
     if (request.headers.authorization !== undefined && !PUBLIC.test(request.path)) return next();
     const address = addressOf(request);
     const now = performance.now();
-    const turn = Math.max(turns.get(address) ?? 0, now - AT_ONCE * STEP_MS) + STEP_MS;
+    const earliest = now - AT_ONCE * STEP_MS;
+    const last = turns.get(address) ?? earliest;
+    const isOfNow = last <= now + MAX_WAIT_MS; // none is given out so late, unless the clock was set back
+    const turn = (isOfNow ? Math.max(last, earliest) : earliest) + STEP_MS;
     const waitMs = turn - now;
     if (waitMs > MAX_WAIT_MS) return sendProblem(tooMany(), response);
     turns.set(address, turn);
