@@ -7,7 +7,7 @@ import { dataSourceOptions } from '../../ormconfig.js';
 import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
 import { ratesOf } from '../platform/auth/rate-limits.js';
-import { loginLink, newOperatorCode } from '../platform/auth/sessions.service.js';
+import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
@@ -229,7 +229,8 @@ function whenOrphaned(stop: () => void): void {
 
 /** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
 async function wayIn(address: string, dataSource: DataSource): Promise<string> {
-  const code = process.stdout.isTTY && (await newOperatorCode(new Database(dataSource, config)));
+  const by = { keyId: null, userName: 'start of the service' };
+  const code = process.stdout.isTTY && (await newLoginCode(new Database(dataSource, config), by));
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
 }
 
