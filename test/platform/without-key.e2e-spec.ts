@@ -129,17 +129,15 @@ it('with ALLOWED_HOSTS answers 421 to a foreign Host, and to none', async () => 
   await app.close();
 });
 
-it('lets requests without a key wait for each other by address, and refuses those that would wait for long', async () => {
+it('lets requests without a key wait for each other by address, beyond 500 at once', async () => {
   const app = await startApp();
   const socket = connect(portOf(app.url), '127.0.0.1');
   let seen = '';
   socket.on('data', (bytes) => (seen += String(bytes)));
-  socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(6000));
-  await until(() => seen.includes(' 429 ') || socket.closed);
-  expect(seen.match(/ 404 /g)!.length).toBeGreaterThanOrEqual(500);
-  expect(seen).toMatch(/ 429 [^]*retry-after: 10[^]*500 requests a second without a key/i);
-  const { status } = await app.post('/calls/query', { project_id: 'acme/x' });
-  expect(status).toBe(200);
+  const began = performance.now();
+  socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(700));
+  await until(() => seen.split('HTTP/1.1 404').length > 700);
+  expect(performance.now() - began).toBeGreaterThan(390); // 200 of them, 500 a second
   socket.destroy();
   await app.close();
 });

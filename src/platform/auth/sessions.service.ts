@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { ApiError } from '../errors.js';
 import { Database } from '../database/database.js';
@@ -63,10 +63,11 @@ export const loginLink = (address: string, code: string): string =>
  */
 @Injectable()
 export class SessionsService {
+  @Inject() private readonly failures!: FailureLog;
+
   constructor(
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
-    private readonly failures: FailureLog,
     private readonly keys: KeysService,
     schedule: Schedule,
   ) {

@@ -28,12 +28,12 @@ export class ConnectionBounds<Connection> {
     address: string,
     isTrusted = false,
   ): { refused?: Bound; instead?: Connection } {
-    const own = this.byAddress.get(address);
-    if (!isTrusted && (own?.size ?? 0) >= this.limits.address) return { refused: 'address' };
-    const instead = this.count < this.limits.process ? undefined : this.inExchange(own?.size ?? 0);
-    if (this.count >= this.limits.process && !instead) return { refused: 'process' };
-    if (own) own.add(connection);
-    else this.byAddress.set(address, new Set([connection]));
+    const own = this.byAddress.get(address) ?? new Set();
+    if (!isTrusted && own.size >= this.limits.address) return { refused: 'address' };
+    const isFull = this.count >= this.limits.process;
+    const instead = isFull ? this.inExchange(own.size) : undefined;
+    if (isFull && !instead) return { refused: 'process' };
+    this.byAddress.set(address, own.add(connection));
     this.count++;
     return instead ? { instead } : {};
   }
