@@ -575,6 +575,8 @@ CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at, id)
 
 CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id);
 
+CREATE INDEX calls_startless_idx ON calls USING btree (logged_at, project_id, id) WHERE (op_name IS NULL);
+
 CREATE INDEX calls_thread_idx ON calls USING btree (project_id, ((thread_id || ''::text))) WHERE (thread_id IS NOT NULL);
 
 CREATE INDEX calls_trace_idx ON calls USING btree (project_id, trace_id);

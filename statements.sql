@@ -472,7 +472,11 @@ SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', '
   ORDER BY c.started_at DESC, c.id DESC LIMIT $3::bigint;
 
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
-  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.project_id, c.id LIMIT $1::int) c
+  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
+  GROUP BY c.project_id;
+
+SELECT c.project_id, array_agg(c.id) AS ids FROM (
+  SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at IS NULL ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
   GROUP BY c.project_id;
 
 SELECT c.trace_id, c.id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,

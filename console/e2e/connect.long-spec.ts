@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
-import { newOperatorCode } from '../../src/platform/auth/sessions.service.js';
+import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';
 
 const run = promisify(execFile);
@@ -31,7 +31,10 @@ describeConsole('the way in', () => {
   });
 
   it('signs in by a link, once', async () => {
-    const code = await newOperatorCode(console.app.app.get(Database));
+    const code = await newLoginCode(console.app.app.get(Database), {
+      keyId: null,
+      userName: 'operator',
+    });
     const page = await console.open(`/#code=${code}`, { key: null });
     await page.getByRole('heading', { name: 'Connect' }).waitFor();
     expect(page.url()).not.toContain(code);

@@ -40,6 +40,11 @@ export const ERRORS = {
     title: 'There is nothing here',
     todo: 'Check the name.',
   },
+  misdirected: {
+    status: 421,
+    title: 'The service does not answer for this host',
+    todo: 'Use an address whose host is in ALLOWED_HOSTS, or have it added.',
+  },
   conflict: {
     status: 409,
     title: 'The request contradicts what is stored',

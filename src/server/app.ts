@@ -11,6 +11,7 @@ import { AppModule } from '../app.module.js';
 import { assertRoutes, type Route, routesOf } from '../platform/auth/routes.js';
 import { edge } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
+import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
 import { PinoLoggerService } from '../platform/process/logger.js';
 import { WIRE } from '../platform/http/wire.js';
@@ -19,6 +20,7 @@ import { consoleFiles } from '../doors/console/console-files.js';
 import { Database } from '../platform/database/database.js';
 import { TRAJECTORY_SCHEMAS } from '../training/trajectory-rules.js';
 import { VERSION } from '../platform/config/version.js';
+import { paceWithoutKey } from './pace-without-key.js';
 
 /** Longer than the idle timeout of usual load balancers, so that they close a connection first. */
 const KEEP_ALIVE_MS = 65_000;
@@ -42,7 +44,10 @@ export async function createApp(
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
   app.use(edge(config));
+  app.use(ports(config));
+  app.use(paceWithoutKey());
   app.use(consoleFiles());
+  app.use('/docs', hardenDocs);
   const database = app.get(Database);
   const shortWrites = pathsOf(routes.filter(({ hasShortWrites }) => hasShortWrites));
   app.use((request: Request, _: Response, next: NextFunction) =>
@@ -59,6 +64,16 @@ export async function createApp(
     customSiteTitle: 'Skein API',
   });
   return app;
+}
+
+/** Swagger UI comes from the service itself; its page has styles of its own, and no script. */
+const DOCS_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+function hardenDocs(_: Request, response: Response, next: NextFunction): void {
+  response.set({ 'Content-Security-Policy': DOCS_POLICY, 'Referrer-Policy': 'no-referrer' });
+  next();
 }
 
 /** Whether a path leads to one of the routes. */

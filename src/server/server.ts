@@ -7,7 +7,7 @@ import { dataSourceOptions } from '../../ormconfig.js';
 import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
 import { ratesOf } from '../platform/auth/rate-limits.js';
-import { loginLink, newOperatorCode } from '../platform/auth/sessions.service.js';
+import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
@@ -26,7 +26,7 @@ import {
 import { assertFree, Listener } from './listener.js';
 import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
 import { config } from '../platform/config/process-config.js';
-import { openService } from './service.js';
+import { openService, type Service } from './service.js';
 import type { Stopped, StopRequest } from './stop-request.js';
 import { serveAsTold, Workers } from './workers.js';
 
@@ -99,15 +99,15 @@ export async function serve(request: StopRequest): Promise<void> {
   logBuild();
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
-  await assertFree(config).catch(explainListening);
+  await assertFree(config).catch((error: unknown) => explainListening(error));
   const postgres = await openPostgres(config, { signal: request.signal });
   try {
-    const { service, listener } = await request.during(start(postgres, request));
+    const { service, listeners } = await request.during(start(postgres, request));
     whenStopped(request, async () => {
       service.startDraining();
       await sleep(config.shutdownDelaySeconds * 1000);
       await service.closeKept();
-      await listener.close();
+      await Promise.all(listeners.map((listener) => listener.close()));
       await service.close();
       await postgres.stop();
     });
@@ -129,19 +129,32 @@ async function start(postgres: Postgres, request: StopRequest) {
       ? await startWorkers(postgres, request)
       : await openService(dataSource, config);
   try {
-    const listener = new Listener((socket) => service.accept(socket));
-    const port = await listener.listen(config.port, config.host).catch(explainListening);
+    const listeners = [new Listener((socket) => service.accept(socket))];
+    const port = await listeners[0]!
+      .listen(config.port, config.host)
+      .catch((error: unknown) => explainListening(error));
+    if (config.operationsPort !== undefined)
+      listeners.push(await listenForOperations(service, config.operationsPort));
     // The key is made once the address is ours: it is shown once, and must not be lost to a failed start.
     await welcome(port, dataSource);
     if (config.workers > 1)
       await dataSource.destroy(); // only the workers serve requests
     else request.reload = () => logger.warn(NO_RELOAD);
-    return { service, listener };
+    return { service, listeners };
   } catch (error) {
     service.startDraining();
     await service.close(); // else its background work fails, each part with an error, when PostgreSQL ends
     throw error;
   }
+}
+
+async function listenForOperations(service: Service, wanted: number): Promise<Listener> {
+  const listener = new Listener((socket) => service.accept(socket, true));
+  const port = await listener
+    .listen(wanted, config.host)
+    .catch((error: unknown) => explainListening(error, 'OPERATIONS_PORT', wanted));
+  logger.info(`operations are answered on ${addressOf({ ...config, port })}`);
+  return listener;
 }
 
 /** In a worker too: a reload may have brought another build. */
@@ -194,10 +207,10 @@ function exitAfter(stopped: Promise<void>, exitCode: number): void {
   );
 }
 
-function explainListening(error: unknown): never {
+function explainListening(error: unknown, name = 'PORT', port = config.port): never {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE' || code === 'EACCES')
-    throw new InvalidSetting(`PORT ${config.port} cannot be used (${code})`);
+    throw new InvalidSetting(`${name} ${port} cannot be used (${code})`);
   if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL')
     throw new InvalidSetting(`HOST ${config.host} is no address of this machine (${code})`);
   throw error;
@@ -216,7 +229,8 @@ function whenOrphaned(stop: () => void): void {
 
 /** A login code opens everything for 15 minutes: it goes to a terminal, and into no log. */
 async function wayIn(address: string, dataSource: DataSource): Promise<string> {
-  const code = process.stdout.isTTY && (await newOperatorCode(new Database(dataSource, config)));
+  const by = { keyId: null, userName: 'start of the service' };
+  const code = process.stdout.isTTY && (await newLoginCode(new Database(dataSource, config), by));
   return code ? `\nConsole, with this link for 15 minutes: ${loginLink(address, code)}\n` : '';
 }
 

@@ -4,12 +4,13 @@ import type { DataSource } from 'typeorm';
 import { createApp } from './app.js';
 import type { Config } from '../platform/config/config.js';
 import { ConnectionsService } from '../platform/operations/connections.service.js';
+import { markForOperations } from '../platform/http/ports.js';
 import { ReadinessService } from '../platform/operations/readiness.service.js';
 
 /** What answers requests: the app of this process, or the workers that share its port. Its methods are called in this order. */
 export interface Service {
-  /** Takes a connection that nothing was read from. */
-  accept(socket: Socket): void;
+  /** Takes a connection that nothing was read from; one of `OPERATIONS_PORT` when that is said. */
+  accept(socket: Socket, isOperations?: boolean): void;
   /** From now on `/ready` says no, and each answer closes its connection. */
   startDraining(): void;
   /** Resolves when the connections of before have had their last answer, await it, or were idle for too long. */
@@ -38,7 +39,8 @@ export async function openService(
   // It has no port of its own. The event starts its search for requests whose head is late.
   server.emit('listening');
   return {
-    accept(socket) {
+    accept(socket, isOperations) {
+      if (isOperations) markForOperations(socket);
       socket.allowHalfOpen = true; // as for the connections that an HTTP server takes itself
       server.emit('connection', socket);
       socket.resume();

@@ -5,6 +5,7 @@ import { AggregatorRegistry } from 'prom-client';
 import { logger } from '../platform/process/logger.js';
 import { METRICS } from '../platform/operations/all-metrics.js';
 import { answerWorkers } from '../platform/process/primary.js';
+import { SharedAnswer } from '../platform/process/shared-answer.js';
 import { config } from '../platform/config/process-config.js';
 import type { ReplaceableService, Service } from './service.js';
 
@@ -13,8 +14,11 @@ const REPLACE_AFTER_MS = 1000;
 /** As many connections as a listener keeps by itself wait for a worker. */
 const MAX_WAITING = 511;
 
-/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection. */
-type Order = 'accept' | 'startDraining' | 'closeKept' | 'retire' | 'close';
+/** Behind it stands what the workers have refused, and then what the primary has. */
+const REFUSED = /^# TYPE skein_connections_refused_total .*\n/m;
+
+/** What the primary tells a worker: to call the method of its service of that name, or to accept a connection of one of the ports. */
+type Order = 'accept' | 'acceptOperations' | 'startDraining' | 'closeKept' | 'retire' | 'close';
 /** What a worker tells the primary. */
 type Report = 'ready' | 'keptClosed';
 
@@ -37,8 +41,9 @@ export class Workers implements Service {
   private readonly turns: Worker[] = [];
   /** Those that a connection is on its way to. */
   private readonly sending = new Set<Worker>();
-  /** Connections that no worker is free for. */
-  private readonly waiting: Socket[] = [];
+  /** Connections that no worker is free for, those of operations first. */
+  private readonly waiting: { socket: Socket; order: Order }[] = [];
+  private refused = 0;
   private onNoneWaiting: (() => void) | undefined;
   /** Those that were replaced, and still have connections. */
   private readonly retired = new Set<Worker>();
@@ -49,9 +54,10 @@ export class Workers implements Service {
     private readonly count: number,
     private readonly databaseUrl: string,
   ) {
-    METRICS.answer(() =>
+    const all = new SharedAnswer(() =>
       this.aggregator.clusterMetrics().catch((error: Error) => `# ${error.message}\n`),
     );
+    METRICS.answer(async () => (await all.get()).replace(REFUSED, `$&${this.refusedLine}`));
     answerWorkers();
     cluster.on('message', (worker, message: unknown) => {
       if (!isAbout(message, 'ready')) return;
@@ -76,10 +82,21 @@ export class Workers implements Service {
     await Promise.all(Array.from({ length: this.count }, () => this.startOne()));
   }
 
-  accept(socket: Socket): void {
-    if (this.waiting.length >= MAX_WAITING) socket.destroy();
-    else this.waiting.push(socket);
+  accept(socket: Socket, isOperations = false): void {
+    if (this.waiting.length >= MAX_WAITING) this.refuse(socket);
+    else if (isOperations) this.waiting.unshift({ socket, order: 'acceptOperations' });
+    else this.waiting.push({ socket, order: 'accept' });
     this.sendWaiting();
+  }
+
+  private get refusedLine(): string {
+    return `skein_connections_refused_total{limit="workers"} ${this.refused}\n`;
+  }
+
+  private refuse(socket: Socket): void {
+    socket.destroy();
+    if (this.refused++ % MAX_WAITING === 0)
+      logger.warn(`${this.refused} connections were refused since the start: all workers are busy`);
   }
 
   private sendWaiting(): void {
@@ -89,8 +106,8 @@ export class Workers implements Service {
       const [worker] = this.turns.splice(free, 1) as [Worker];
       this.turns.push(worker);
       this.sending.add(worker);
-      const socket = this.waiting.shift()!;
-      worker.send({ skein: 'accept' satisfies Order }, socket, undefined, (error) => {
+      const { socket, order } = this.waiting.shift()!;
+      worker.send({ skein: order }, socket, undefined, (error) => {
         if (error) socket.destroy();
         this.sending.delete(worker);
         this.sendWaiting();
@@ -225,6 +242,8 @@ export function serveAsTold(service: ReplaceableService, close: () => void): voi
   process.on('message', (message: unknown, socket: Socket | undefined) => {
     if (isAbout(message, 'accept')) {
       if (socket) service.accept(socket); // none: its client has gone meanwhile
+    } else if (isAbout(message, 'acceptOperations')) {
+      if (socket) service.accept(socket, true);
     } else if (isAbout(message, 'startDraining')) service.startDraining();
     else if (isAbout(message, 'closeKept'))
       void service.closeKept().then(() => process.send!({ skein: 'keptClosed' satisfies Report }));

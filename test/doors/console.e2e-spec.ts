@@ -1,5 +1,5 @@
 import { get, type IncomingMessage } from 'node:http';
-import { newOperatorCode } from '../../src/platform/auth/sessions.service.js';
+import { newLoginCode } from '../../src/platform/auth/sessions.service.js';
 import { Database } from '../../src/platform/database/database.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
@@ -227,17 +227,29 @@ describe('the console', () => {
       expect((await login(`Bearer ${await app.aKey('trainer')}`)).status).toBe(403);
     });
 
+    const OPERATOR = { keyId: null, userName: 'operator' };
+
+    it('is Secure where the page came by TLS, also behind a proxy that nobody named', async () => {
+      const origin = `https://skein.example.com`;
+      const plain = await login(`Bearer ${app.key}`);
+      const proxied = await login(`Bearer ${app.key}`, { ...CONSOLE, origin });
+      expect(plain.headers.get('set-cookie')).not.toContain('Secure');
+      expect(proxied.headers.get('set-cookie')).toContain('; Secure');
+    });
+
     it('is begun by a login code once, within its time, while its key lives', async () => {
       const database = app.app.get(Database);
-      const code = (await newOperatorCode(database))!;
+      const code = (await newLoginCode(database, OPERATOR))!;
       const both = await Promise.all([login(`Code ${code}`), login(`Code ${code}`)]);
       expect(both.map(({ status }) => status).toSorted()).toEqual([200, 401]);
       expect((await me(cookieOf(both.find(({ status }) => status === 200)!))).body.role).toBe(
         'admin',
       );
-      expect((await me(`${cookieName()}=${await newOperatorCode(database)}`)).status).toBe(401);
+      expect((await me(`${cookieName()}=${await newLoginCode(database, OPERATOR)}`)).status).toBe(
+        401,
+      );
 
-      const late = await newOperatorCode(database);
+      const late = await newLoginCode(database, OPERATOR);
       await app.query(`UPDATE console_sessions SET expires_at = now() WHERE is_code`);
       expect((await login(`Code ${late}`)).status).toBe(401);
     });

@@ -1,8 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { useApp } from '../support/app.js';
+import { ACTIONS } from '../../src/platform/audit/add-event.js';
+import { join } from 'node:path';
+import { FailureLog } from '../../src/platform/auth/failure-log.js';
+import { newSecret } from '../../src/platform/auth/secret.js';
+import { send, startApp, useApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { aModelOf, aPrice, refOf } from '../support/planted.js';
-import { run } from '../support/server.js';
+import { aFolder, run } from '../support/server.js';
 import { until } from '../support/until.js';
 
 describe('the audit', () => {
@@ -192,6 +197,15 @@ describe('the audit', () => {
     expect(await uses()).toMatchObject([{ user: 'ada', target: id, project_id: null }]);
   });
 
+  it('shows names in a terminal without what would forge rows, hide or reorder them', async () => {
+    const name = 'eve\u001b[2K\r\u009b1A\u202eadmin\u200b';
+    await done('/keys/create', { user: name, role: 'reader', scopes: ['cli/*'] });
+    const list = run('server/commands/keys.cli.js', { DATABASE_URL: app.databaseUrl }, ['list']);
+    expect(await list.exit).toBe(0);
+    expect(list.output()).toContain('eve\\u{1b}[2K\\u{d}\\u{9b}1A\\u{202e}admin\\u{200b}');
+    expect(list.output().replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+
   it('tells what the command line does to keys, by the user of the operating system', async () => {
     const keys = async (...args: string[]) => {
       const command = run('server/commands/keys.cli.js', { DATABASE_URL: app.databaseUrl }, args);
@@ -207,6 +221,66 @@ describe('the audit', () => {
       ['keys.revoke', who, null],
       ['keys.create', who, null],
     ]);
+  });
+
+  it('tells of login links, of sessions of the console, and of backups', async () => {
+    const command = async (program: string, ...args: string[]) => {
+      const env = { DATABASE_URL: app.databaseUrl };
+      const ran = run(`server/commands/${program}.cli.js`, env, args);
+      expect([await ran.exit, ran.output()]).toEqual([0, expect.anything()]);
+      return ran.output();
+    };
+    const made = await done('/keys/create', { user: 'eve', role: 'reader', scopes: ['cli/*'] });
+    const link = await command('keys', 'login', made.id);
+    const [, code] = /#code=(\S+)/.exec(link)!;
+    const login = (authorization: string) =>
+      app.post('/console/login', undefined, { headers: { authorization, 'x-skein-console': '1' } });
+    expect((await login(`Code ${code}`)).status).toBe(200);
+    expect((await login(`Bearer ${made.secret}`)).status).toBe(200);
+
+    const found = await events({ filter: { targets: [made.id] } });
+    const who = `command line: ${userInfo().username}`;
+    expect(
+      found.map(({ action, user: name, key_id, detail }) => [action, name, key_id, detail]),
+    ).toEqual([
+      ['console.login', 'eve', made.id, { by: 'key' }],
+      ['console.login', 'eve', made.id, { by: 'code' }],
+      ['console.code', who, null, { user: 'eve' }],
+      ['keys.create', 'ada', expect.any(String), expect.anything()],
+    ]);
+
+    const folder = aFolder();
+    await command('backup', join(folder.path, 'a.skein'));
+    folder.remove();
+    const [backup] = await events({ filter: { actions: ['backup.create'] } });
+    expect(backup).toMatchObject({ user: who, detail: { rows: expect.any(Number) } });
+    expect(JSON.stringify(backup)).not.toContain(folder.path);
+  });
+
+  it('tells of refused credentials once a minute, however many there were, and of none without any', async () => {
+    const other = await startApp();
+    await fetch(`${other.url}/me`);
+    for (let i = 0; i < 5; i++)
+      await fetch(`${other.url}/me`, { headers: { authorization: 'Bearer wrong' } });
+    await send(`${other.url}/console/login`, undefined, {
+      authorization: `Bearer ${newSecret()}`,
+      'x-skein-console': '1',
+    });
+    await other.app.get(FailureLog).beforeApplicationShutdown();
+    await other.app.get(FailureLog).beforeApplicationShutdown();
+    const { body } = await other.post('/audit/query', { filter: { actions: ['auth.fail'] } });
+    expect(body.events).toEqual([
+      expect.objectContaining({
+        key_id: null,
+        detail: { attempts: 6, addresses: { '127.0.0.1': 6 } },
+      }),
+    ]);
+    await other.close();
+  });
+
+  it('docs/adr/0062-audit.md names every action', () => {
+    const page = readFileSync('docs/adr/0062-audit.md', 'utf8');
+    expect(ACTIONS.filter((action) => !page.includes(`\`${action}\``))).toEqual([]);
   });
 
   it('is shown as far as scopes reach', async () => {

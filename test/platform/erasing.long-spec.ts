@@ -7,6 +7,7 @@ import { byWork } from '../support/background.js';
 import { openTestDatabase } from '../support/database.js';
 import { anEnd, aStart, at } from '../support/factories.js';
 import { OBJECT, plant, refOf } from '../support/planted.js';
+import { tablesHolding } from '../support/tables.js';
 import { startServer } from '../support/server.js';
 import { STORED_CALLS, type StoredCall, threadsOf } from '../support/threads-oracle.js';
 import { until } from '../support/until.js';
@@ -45,28 +46,7 @@ describe('erasing', () => {
       ({ ref }: { ref: string }) => ref,
     );
 
-  /** The tables that hold a text in any column, looked for byte by byte. */
-  async function tablesWith(text: string): Promise<string[]> {
-    const tables = await app.query<{ name: string; bytes: string[] | null }>(`
-      SELECT table_name AS name,
-        array_agg(column_name::text) FILTER (WHERE data_type = 'bytea') AS bytes
-      FROM information_schema.columns
-      WHERE table_schema = 'public' AND table_name IN (SELECT relname FROM pg_class WHERE relkind = 'r')
-      GROUP BY table_name ORDER BY table_name`);
-    const found: string[] = [];
-    for (const { name, bytes } of tables) {
-      const conditions = [
-        `strpos(t::text, $1) > 0`,
-        ...(bytes ?? []).map((column) => `position(convert_to($1, 'UTF8') IN t."${column}") > 0`),
-      ];
-      const rows = await app.query(
-        `SELECT 1 FROM "${name}" t WHERE ${conditions.join(' OR ')} LIMIT 1`,
-        [text],
-      );
-      if (rows.length > 0) found.push(name);
-    }
-    return found;
-  }
+  const tablesWith = (text: string) => tablesHolding(app, text);
 
   async function refreshed(): Promise<void> {
     do await app.app.get(ThreadsRefresher).refresh();

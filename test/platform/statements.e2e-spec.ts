@@ -109,9 +109,9 @@ const OF_ALL: Record<string, string> = {
 const SWEEP =
   /^\s*(SELECT project_id, id|DELETE) FROM \w+ WHERE (\w+ IS NULL AND )?\w+ < now\(\) - interval '[^']+'(\s+(ORDER|LIMIT) .*)?$/s;
 
-/** Log records that waited a day for their span, by the partial index that has only those. */
+/** Calls without a start that are new, or have waited for it for a day, by the partial index that has only those. */
 const AWAITED =
-  /FROM calls c WHERE c\.op_name IS NULL .* AND c\.logged_at < now\(\) - interval '1 day'/;
+  /FROM calls c WHERE c\.op_name IS NULL AND c\.logged_at (IS NULL|< now\(\) - interval '1 day') ORDER/;
 
 /** Calls of an older build, by the partial index that has only those. */
 const UNREAD = /FROM calls c WHERE c\.has_unread_usage/;

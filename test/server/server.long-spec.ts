@@ -182,8 +182,8 @@ describe('settings', () => {
     [{ DATABASE_URL: 'postgres://user:hunter2@host:99999/x' }, 'DATABASE_URL'],
     [{ HOST: '192.0.2.1' }, 'HOST'],
     [{ BOOTSTRAP_API_KEY: 'hunter2' }, 'BOOTSTRAP_API_KEY'],
-    [{ DATABASE_POOL_SIZE: '1000' }, 'DATABASE_POOL_SIZE 1000 need 1001 connections'],
-    [{ DATABASE_POOL_SIZE: '15', WORKERS: '64' }, 'WORKERS 64 and DATABASE_POOL_SIZE 15 need 1026'],
+    [{ DATABASE_POOL_SIZE: '1000' }, 'DATABASE_POOL_SIZE 1000 need 1002 connections'],
+    [{ DATABASE_POOL_SIZE: '15', WORKERS: '64' }, 'WORKERS 64 and DATABASE_POOL_SIZE 15 need 1090'],
   ])('%j stops the start by the name of the variable', async (env, name) => {
     const { url, drop } = await openTestDatabase();
     const server = run('main.js', { DATABASE_URL: url, ...env });

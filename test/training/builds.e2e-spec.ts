@@ -325,6 +325,13 @@ describe('/build/create', () => {
     const again = await create(project);
     expect(again.body).toMatchObject({ digest, manifest_digest: first.body.manifest_digest });
     const { text } = await exported(project, again.body.build_id);
+    const told = await app.post('/audit/query', {
+      project_id: project,
+      filter: { actions: ['build.export'] },
+    });
+    expect(told.body.events).toMatchObject([
+      { target: again.body.build_id, detail: { format: 'art', split: 'all' } },
+    ]);
     expect(createHash('sha256').update(text).digest('hex')).toBe(digest);
     // the manifest can be checked by hand
     const inputs = await app.query<{ kind: string; id: string; sha256: string }>(

@@ -3,6 +3,8 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.js';
 import { addressOf } from '../../platform/auth/failed-attempts.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { FailureLog } from '../../platform/auth/failure-log.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
 import {
   isFromConsole,
@@ -23,6 +25,7 @@ export class ConsoleController {
   constructor(
     private readonly keys: KeysService,
     private readonly sessions: SessionsService,
+    private readonly failures: FailureLog,
   ) {}
 
   /** Begins a session with the key or the login code in the header Authorization. */
@@ -38,7 +41,7 @@ export class ConsoleController {
     const token =
       scheme === 'Code'
         ? await this.sessions.redeem(secret, addressOf(request))
-        : await this.sessions.begin(await this.keyOf(secret, request));
+        : await this.sessions.begin(await this.callerOf(secret, request));
     response.cookie(sessionCookieOf(request), token, {
       ...attributes(request),
       maxAge: SESSION_SECONDS * 1000,
@@ -61,13 +64,16 @@ export class ConsoleController {
     return {};
   }
 
-  private async keyOf(secret: string, request: Request): Promise<string> {
+  private async callerOf(secret: string, request: Request): Promise<Caller> {
     const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
     const caller = await this.keys.verify(secret, from);
-    if (!caller) throw notLetIn();
+    if (!caller) {
+      this.failures.note(from.address);
+      throw notLetIn();
+    }
     if (!caller.mayActAs('reader'))
       throw new ApiError('forbidden', 'the console needs a key with the role reader');
-    return caller.keyId;
+    return caller;
   }
 }
 
@@ -76,9 +82,13 @@ const notLetIn = () =>
     headers: { 'WWW-Authenticate': SESSION_CHALLENGE },
   });
 
+/** Behind a proxy that TRUST_PROXY does not name, the page's own address tells: browsers send it with each login. */
+const isByTls = (request: Request) =>
+  request.secure || /^https:/i.test(request.headers.origin ?? '');
+
 const attributes = (request: Request): CookieOptions => ({
   httpOnly: true,
   sameSite: 'strict',
-  secure: request.secure,
+  secure: isByTls(request),
   path: '/',
 });

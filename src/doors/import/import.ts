@@ -2,6 +2,7 @@ import { LangfuseImport } from './langfuse.js';
 import { OtlpImport } from './otlp-json.js';
 import { PhoenixImport } from './phoenix.js';
 import { type FileRecord, recordsOf, sizeOf } from './records.js';
+import { printable } from '../../platform/process/printable.js';
 import { type Importer, Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';
 
@@ -50,7 +51,7 @@ export async function importFile(
 
 async function add(importer: Importer, { text, line }: FileRecord, file: string): Promise<void> {
   const wrong = (cause: unknown) =>
-    new Error(`${file}:${line}: ${(cause as Error).message}`, { cause });
+    new Error(`${file}:${line}: ${printable((cause as Error).message)}`, { cause });
   try {
     JSON.parse(text);
   } catch (error) {

@@ -7,6 +7,9 @@ import { AuditEvent } from './audit-event.entity.js';
 export type Action = Declared<'action'>;
 export const { names: ACTIONS, declare: auditAction } = declarations('action');
 
+/** Of a command, which the service does not load. */
+export const BACKUP_CREATE = auditAction('backup.create');
+
 /** The actor: a key, or a user of the operating system. */
 export interface Actor {
   keyId: string | null;

@@ -4,6 +4,7 @@ import { AuditModule } from '../audit/audit.module.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { FailedAttempts } from './failed-attempts.js';
+import { FailureLog } from './failure-log.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencySweeper } from './idempotency.sweeper.js';
 import { KeysController } from './keys.controller.js';
@@ -22,11 +23,20 @@ import { SessionsService } from './sessions.service.js';
     BasicStrategy,
     BearerStrategy,
     FailedAttempts,
+    FailureLog,
     RateLimits,
     Idempotency,
     IdempotencySweeper,
     SessionsService,
   ],
-  exports: [KeysService, BasicStrategy, BearerStrategy, RateLimits, Idempotency, SessionsService],
+  exports: [
+    KeysService,
+    BasicStrategy,
+    BearerStrategy,
+    FailureLog,
+    RateLimits,
+    Idempotency,
+    SessionsService,
+  ],
 })
 export class AuthModule {}

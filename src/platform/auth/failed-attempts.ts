@@ -65,10 +65,11 @@ const tooMany = (ms: number) =>
 /** The address that is counted: for IPv6 its /64, the least that one customer is given. */
 export function addressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
   // a proxy may pass on any text as an address
-  return isIP(ip) ? network(ip) : network(socket.remoteAddress ?? '');
+  return isIP(ip) ? networkOf(ip) : networkOf(socket.remoteAddress ?? '');
 }
 
-function network(ip: string): string {
+/** Of IPv6 the /64, else the address. */
+export function networkOf(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const { address } = new SocketAddress({ address: ip.replace(/%.*/, ''), family: 'ipv6' });
   const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];

@@ -10,6 +10,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
+import { isUUID } from 'class-validator';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import type { Context } from '../http/context.js';
 import { ApiError, unavailable } from '../errors.js';
@@ -23,6 +24,10 @@ import { seal, unseal } from './seal.js';
 import { sessionTokenOf } from './session-cookie.js';
 
 interface Options {
+  /** Where no field of the request names a project: the one whose data the answer has. It is kept and erased with that. */
+  project?: (body: never, caller: Caller) => string;
+  /** The same, where the address has the id of such a row, which stays when what it stands for is deleted. */
+  of?: new () => { projectId: string; id: string };
   /** True for a body that may be sent again at any time and changes nothing: it costs no key. */
   unless?: (body: never) => boolean;
   /** The answer holds a secret: it is stored encrypted with the caller's key. */
@@ -60,11 +65,33 @@ export class Idempotency implements NestInterceptor {
   constructor(private readonly database: Database) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<IncomingMessage & { body?: unknown }>();
+    const request = context
+      .switchToHttp()
+      .getRequest<IncomingMessage & { body: never; params: { id?: string } }>();
     if (idempotencyKey(request) === undefined) return next.handle();
     const options: Options = Reflect.getMetadata(OPTIONS, context.getHandler());
-    if (options.unless?.(request.body as never)) return next.handle();
-    return from(this.once(request.context, () => lastValueFrom(next.handle()), options));
+    if (options.unless?.(request.body)) return next.handle();
+    const { params, body, context: own } = request;
+    const write = async () => {
+      const project = options.of
+        ? await this.projectOf(options.of, params.id)
+        : options.project?.(body, own.caller);
+      const isReached = project !== undefined && own.caller.reaches(project); // else the handler refuses
+      return this.once(own, () => lastValueFrom(next.handle()), {
+        ...(options.isSecret && { isSecret: true }),
+        ...(isReached && { project }),
+      });
+    };
+    return from(write());
+  }
+
+  private async projectOf(
+    of: NonNullable<Options['of']>,
+    id: string | undefined,
+  ): Promise<string | undefined> {
+    if (!isUUID(id)) return undefined;
+    const row = await this.database.repository(of).findOneBy({ id });
+    return row?.projectId;
   }
 
   /**
@@ -77,14 +104,20 @@ export class Idempotency implements NestInterceptor {
     {
       isHarmless = false,
       isSecret = false,
+      project,
       transaction,
-    }: { isHarmless?: boolean; isSecret?: boolean; transaction?: Transaction<T> } = {},
+    }: {
+      isHarmless?: boolean;
+      isSecret?: boolean;
+      project?: string;
+      transaction?: Transaction<T>;
+    } = {},
   ): Promise<T> {
     const key = idempotencyKey(context);
     if (key === undefined || isHarmless) return write();
     const keyed: KeyedWrite = {
       key,
-      project: context.projects[0] ?? '',
+      project: project ?? context.projects[0] ?? '',
       caller: context.caller,
       hash: createHash('sha256')
         .update(`${context.url}\n${context.bodyText ?? ''}`)

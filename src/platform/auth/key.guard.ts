@@ -9,6 +9,7 @@ import type { Caller } from './caller.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
 import { addressOf } from './failed-attempts.js';
+import { FailureLog } from './failure-log.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
 import { isFromConsole, SESSION_CHALLENGE, sessionTokenOf } from './session-cookie.js';
@@ -44,6 +45,7 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
     @Inject() private readonly reflector!: Reflector;
     @Inject() private readonly keys!: KeysService;
     @Inject() private readonly limits!: RateLimits;
+    @Inject() private readonly failures!: FailureLog;
 
     /**
      * Passport is handed the strategies of this app: those that it knows by a name are the process's. It writes onto what
@@ -72,7 +74,10 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
         );
       else request.user = await this.callerOfSession(request);
       const caller = request.user;
-      if (!caller) throw isFromConsole(request) ? noSession() : noKey();
+      if (!caller) {
+        if (authorization || sessionTokenOf(request)) this.failures.note(addressOf(request));
+        throw isFromConsole(request) ? noSession() : noKey();
+      }
       if (this.limits.areOn) await this.limits.admit(request, caller);
       const role = this.reflector.getAllAndOverride<Role>(ROLE, [
         context.getHandler(),

@@ -1,6 +1,12 @@
 // SQL: what a session or a code may still do is decided by the clock of the database, in the statement that changes it.
 import { sql } from '../query/sql.js';
 
+interface KeyRow {
+  id: string;
+  user_name: string;
+  scopes: string[];
+}
+
 /** Ends the oldest sessions of the key, so that it has at most `limit`. */
 export const sessionInsert = (
   tokenHash: Buffer,
@@ -20,18 +26,23 @@ export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number) =>
 
 /** The row of the code becomes that of the session, so that a code works once, even when it is sent twice at a time. */
 export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number) =>
-  sql`UPDATE console_sessions s
+  sql<KeyRow>`UPDATE console_sessions s
     SET token_hash = ${tokenHash}, is_code = FALSE, expires_at = now() + make_interval(secs => ${seconds})
     FROM api_keys k
     WHERE s.token_hash = ${codeHash} AND s.is_code AND s.expires_at > now() AND k.id = s.api_key_id
       AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
-    RETURNING s.api_key_id`;
+    RETURNING k.id, k.user_name, k.scopes`;
 
 export const expiredSessionsDelete = () =>
   sql`DELETE FROM console_sessions WHERE expires_at < now()`;
 
 /** The oldest key that may do everything: that of the first start, unless it was revoked. */
 export const oldestAdminKey = () =>
-  sql<{ id: string }>`SELECT id FROM api_keys
+  sql<KeyRow>`SELECT id, user_name, scopes FROM api_keys
     WHERE role = 'admin' AND '*' = ANY(scopes) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())
     ORDER BY id LIMIT 1`;
+
+/** A valid key that may use the console. */
+export const loginKey = (id: string) =>
+  sql<KeyRow>`SELECT id, user_name, scopes FROM api_keys
+    WHERE id = ${id} AND role <> 'trainer' AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`;

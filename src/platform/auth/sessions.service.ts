@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { ApiError } from '../errors.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
 import { ConsoleSession } from './console-session.entity.js';
 import { FailedAttempts } from './failed-attempts.js';
+import { FailureLog } from './failure-log.js';
 import { KeysService } from './keys.service.js';
 import { hashOf } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
@@ -12,9 +14,13 @@ import {
   codeInsert,
   codeRedeem,
   expiredSessionsDelete,
+  loginKey,
   oldestAdminKey,
   sessionInsert,
 } from './sessions.query.js';
+
+const CONSOLE_LOGIN = auditAction('console.login');
+const CONSOLE_CODE = auditAction('console.code');
 
 export const SESSION_SECONDS = 12 * 60 * 60;
 const CODE_SECONDS = 15 * 60;
@@ -22,19 +28,29 @@ const CODE_SECONDS = 15 * 60;
 const MAX_SESSIONS = 100;
 const SWEEP_EVERY_MS = 60 * 60 * 1000;
 
+/** A key as the actor of its own session. */
+type KeyActor = Actor & { keyId: string; scopes: readonly string[] };
+
 const newToken = () => randomBytes(32).toString('base64url');
 
-/** Stores a code that begins a session of the key once, and returns it. */
-async function newLoginCode(database: Database, keyId: string): Promise<string> {
+/**
+ * Stores a code that begins a session of a key once, and returns it: of the key named, or else of the oldest that may do
+ * everything. Undefined when there is no such key, or it is not valid now, or may not use the console.
+ */
+export async function newLoginCode(
+  database: Database,
+  by: Actor,
+  keyId?: string,
+): Promise<string | undefined> {
+  const [key] = await database.query(keyId === undefined ? oldestAdminKey() : loginKey(keyId));
+  if (!key) return undefined;
   const code = newToken();
-  await database.query(codeInsert(hashOf(code), keyId, CODE_SECONDS));
+  await database.transaction(async () => {
+    await database.query(codeInsert(hashOf(code), key.id, CODE_SECONDS));
+    const event = { action: CONSOLE_CODE, by, target: key.id, scopes: key.scopes };
+    await addEvent(database, { ...event, detail: { user: key.user_name } });
+  });
   return code;
-}
-
-/** The same for the key that the command line and a terminal act for; undefined when there is none. */
-export async function newOperatorCode(database: Database): Promise<string | undefined> {
-  const [key] = await database.query(oldestAdminKey());
-  return key && newLoginCode(database, key.id);
 }
 
 /** Where a code is used. It stands in the fragment, which neither a proxy nor a log sees. */
@@ -47,6 +63,8 @@ export const loginLink = (address: string, code: string): string =>
  */
 @Injectable()
 export class SessionsService {
+  @Inject() private readonly failures!: FailureLog;
+
   constructor(
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
@@ -57,11 +75,25 @@ export class SessionsService {
   }
 
   /** Begins a session of the key, and returns its token. Of many sessions the oldest ends. */
-  async begin(keyId: string): Promise<string> {
+  async begin(key: KeyActor): Promise<string> {
     const token = newToken();
     const bounds = { seconds: SESSION_SECONDS, limit: MAX_SESSIONS };
-    await this.database.query(sessionInsert(hashOf(token), keyId, bounds));
+    await this.database.transaction(async () => {
+      await this.database.query(sessionInsert(hashOf(token), key.keyId, bounds));
+      await this.tellLogin(key, 'key');
+    });
     return token;
+  }
+
+  private tellLogin(key: KeyActor, by: 'key' | 'code') {
+    const { keyId: target, scopes } = key;
+    return addEvent(this.database, {
+      action: CONSOLE_LOGIN,
+      by: key,
+      target,
+      scopes,
+      detail: { by },
+    });
   }
 
   /**
@@ -71,15 +103,23 @@ export class SessionsService {
   async redeem(code: string, address: string): Promise<string> {
     await this.attempts.count(address);
     const token = newToken();
-    const redeemed =
-      isSessionToken(code) &&
-      (await this.database.query(codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS)));
-    if (!redeemed || redeemed.length === 0)
+    if (!isSessionToken(code) || !(await this.database.transaction(() => this.turn(code, token)))) {
+      this.failures.note(address);
       throw new ApiError(
         'unauthenticated',
         'the login code is unknown, was used before, or is older than 15 minutes',
       );
+    }
     return token;
+  }
+
+  /** Makes the code the session of the token; false when it is no code. */
+  private async turn(code: string, token: string): Promise<boolean> {
+    const query = codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS);
+    const [key] = await this.database.query(query);
+    if (key)
+      await this.tellLogin({ keyId: key.id, userName: key.user_name, scopes: key.scopes }, 'code');
+    return key !== undefined;
   }
 
   async end(token: string): Promise<void> {

@@ -46,6 +46,9 @@ it.each([
   ['TRUST_PROXY', '::1, 10.0.0/8'],
   ['RATE_LIMIT_REQUESTS_PER_MINUTE', '1.5'],
   ['LOG_FORMAT', 'xml'],
+  ['OPERATIONS_PORT', '70000'],
+  ['ALLOWED_HOSTS', 'http://a'],
+  ['ALLOWED_HOSTS', 'a:3000'],
   ['DATABASE_URL', 'mysql://x'],
   ['POSTGRES_SETTINGS', 'work_mem'],
   ['POSTGRES_SETTINGS', 'work_mem=1MB --help'],
@@ -68,7 +71,8 @@ it('.env.example gives the defaults', () => {
   const given = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
   const { DATABASE_URL: _, POSTGRES_SETTINGS: __, ...rest } = given; // examples: they have no default
   const memory = 64 * 2 ** 30; // enough for the largest default that follows it
-  expect(loadConfig(rest, memory)).toEqual(loadConfig({}, memory));
+  const files = 2 ** 20;
+  expect(loadConfig(rest, memory, files)).toEqual(loadConfig({}, memory, files));
 });
 
 it('takes any password as it is from DATABASE_PASSWORD, which wins', () => {
@@ -105,6 +109,36 @@ it.each([
   [{ BODY_BUDGET_BYTES: '104857600' }, 64, 100],
 ])('with %j and %d MiB of memory the budget of bodies is %d MiB', (env, memory, budget) => {
   expect(loadConfig(env, memory * 2 ** 20).bodyBudgetBytes).toBe(budget * 2 ** 20);
+});
+
+it.each([
+  [{}, 1_048_576, 10_000, 5000],
+  [{}, 1024, 768, 384],
+  [{}, 20, 16, 8],
+  [{ MAX_CONNECTIONS: '700' }, 1024, 700, 350],
+  [{ MAX_CONNECTIONS_PER_ADDRESS: '3' }, 1024, 768, 3],
+])('with %j and %d files there are %d connections, %d of one address', (env, files, all, one) => {
+  expect(loadConfig(env, undefined, files)).toMatchObject({
+    maxConnections: all,
+    maxConnectionsPerAddress: one,
+  });
+});
+
+it('refuses more connections than the process may have files, and more of one address than of all', () => {
+  const load = (env: NodeJS.ProcessEnv) => () => loadConfig(env, undefined, 1024);
+  expect(load({ MAX_CONNECTIONS: '1000' })).toThrow(
+    'MAX_CONNECTIONS must be a whole number from 16 to 768',
+  );
+  expect(load({ MAX_CONNECTIONS_PER_ADDRESS: '769' })).toThrow(/^MAX_CONNECTIONS_PER_ADDRESS must/);
+});
+
+it('takes a list of hosts in any case', () => {
+  expect(loadConfig({}).allowedHosts).toBeNull();
+  expect(loadConfig({ ALLOWED_HOSTS: 'Skein.example.com, 10.0.0.1,[::1]' }).allowedHosts).toEqual([
+    'skein.example.com',
+    '10.0.0.1',
+    '[::1]',
+  ]);
 });
 
 it('.env.example names every setting, and nothing else', () => {

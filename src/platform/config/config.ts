@@ -14,13 +14,22 @@ const PROCESS_BYTES = 128 * MIB;
 const POSTGRES_PART = 1 / 4;
 const LEAST_BUDGET = 16 * MIB;
 
+/** A process has no more connections than this, and leaves a fourth of its files to other things. */
+const MAX_CONNECTIONS = 10_000;
+const CONNECTIONS_OF_FILES = 3 / 4;
+const LEAST_CONNECTIONS = 16;
+
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
 /** The token that the settings of an app are injected by. */
 export const CONFIG = Symbol('config');
 
 /** Everything the environment can set, checked and frozen. */
-export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) {
+export function loadConfig(
+  env: NodeJS.ProcessEnv,
+  memoryBytes = usableBytes(),
+  files = openFiles(),
+) {
   const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
   const workers = integer(setting, 'WORKERS', 1, [1, 64]);
@@ -30,9 +39,30 @@ export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) 
     Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes),
     Math.max(LEAST_BUDGET, Math.floor((processBytes - PROCESS_BYTES) / 2)),
   );
+  const mostConnections = Math.max(LEAST_CONNECTIONS, Math.floor(CONNECTIONS_OF_FILES * files));
+  const maxConnections = integer(
+    setting,
+    'MAX_CONNECTIONS',
+    Math.min(MAX_CONNECTIONS, mostConnections),
+    [LEAST_CONNECTIONS, mostConnections],
+  );
   return Object.freeze({
     port: integer(setting, 'PORT', 3000, [0, 65_535]),
     host: setting('HOST') ?? '127.0.0.1',
+    /** Where `/health`, `/ready` and `/metrics` are answered, if not on `port`. */
+    operationsPort: setting('OPERATIONS_PORT')
+      ? integer(setting, 'OPERATIONS_PORT', 0, [0, 65_535])
+      : undefined,
+    /** Host names, in lower case, that requests may name; null for any. */
+    allowedHosts: hosts(setting),
+    /** Connections of clients to this process, and of these from one address. */
+    maxConnections,
+    maxConnectionsPerAddress: integer(
+      setting,
+      'MAX_CONNECTIONS_PER_ADDRESS',
+      Math.ceil(maxConnections / 2),
+      [1, maxConnections],
+    ),
     /** PostgreSQL 15 or later. When unset the service runs its own, in `dataDir`. */
     databaseUrl: url,
     dataDir: setting('DATA_DIR') ?? './data',
@@ -114,6 +144,21 @@ function usableBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
+let knownFiles: number | undefined;
+
+/** How many files and connections a process of this kind may have open. */
+function openFiles(): number {
+  if (knownFiles === undefined) {
+    Object.assign(process.report, { excludeNetwork: true }); // it would look up names of hosts
+    const { userLimits } = process.report.getReport() as unknown as {
+      userLimits?: { open_files?: { soft?: number | 'unlimited' } };
+    };
+    const soft = Number(userLimits?.open_files?.soft);
+    knownFiles = soft > 0 ? soft : Infinity;
+  }
+  return knownFiles;
+}
+
 export type Config = ReturnType<typeof loadConfig>;
 
 type Setting = (name: string) => string | undefined;
@@ -151,6 +196,17 @@ function proxies(setting: Setting): number | string[] {
       `TRUST_PROXY must be a number of proxies, or addresses and CIDRs with commas between, got "${text}"`,
     );
   return networks;
+}
+
+function hosts(setting: Setting): readonly string[] | null {
+  const text = setting('ALLOWED_HOSTS');
+  if (text === undefined) return null;
+  const names = text.split(',').map((name) => name.trim().toLowerCase());
+  if (!names.every((name) => /^([a-z0-9_.-]+|\[[0-9a-f:.]+\])$/.test(name)))
+    throw new InvalidSetting(
+      `ALLOWED_HOSTS must be names or addresses of hosts without a port, with commas between, got "${text}"`,
+    );
+  return names;
 }
 
 function isNetwork(text: string): boolean {

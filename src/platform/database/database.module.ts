@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import type { DataSource } from 'typeorm';
 import { Database } from './database.js';
 import { Notices } from './notices.js';
+import { Probe } from './probe.js';
 import { Schedule } from './schedule.js';
 import { StagedUploads } from './staged-uploads.js';
 import { UnfilledRows } from './unfilled-rows.js';
@@ -21,8 +22,8 @@ export class DatabaseModule {
             dataSource.isInitialized ? dataSource : dataSource.initialize(),
         }),
       ],
-      providers: [Database, Notices, Schedule, StagedUploads, UnfilledRows],
-      exports: [Database, Notices, Schedule, StagedUploads, UnfilledRows],
+      providers: [Database, Notices, Probe, Schedule, StagedUploads, UnfilledRows],
+      exports: [Database, Notices, Probe, Schedule, StagedUploads, UnfilledRows],
     };
   }
 }

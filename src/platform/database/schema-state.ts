@@ -8,6 +8,11 @@ const NAMED = 5;
 /** What is needed of a data source that may not be connected yet. */
 type Described = Pick<DataSource, 'options'>;
 
+/** What is asked for the state of the database: a data source, or `Probe`. */
+export interface Asked extends Described {
+  query<Rows>(text: string): Promise<Rows>;
+}
+
 /** Names of the migrations of this build, in their order. */
 export const ownMigrations = ({ options }: Described): string[] =>
   (options.migrations as { name: string }[]).map(({ name }) => name);
@@ -44,7 +49,7 @@ export interface SchemaState {
   unknown: string[];
 }
 
-export async function schemaState(dataSource: DataSource): Promise<SchemaState> {
+export async function schemaState(dataSource: Asked): Promise<SchemaState> {
   const own = ownMigrations(dataSource);
   const ran = await ranMigrations(dataSource);
   return {
@@ -55,7 +60,7 @@ export async function schemaState(dataSource: DataSource): Promise<SchemaState> 
 }
 
 /** A table `migrations` of another program may have other columns. */
-export async function ranMigrations(dataSource: DataSource): Promise<string[]> {
+export async function ranMigrations(dataSource: Asked): Promise<string[]> {
   const [table] = await dataSource.query<{ name: string | null }[]>(
     `SELECT to_regclass('migrations')::text AS name`,
   );

@@ -65,8 +65,8 @@ export function assertConnectionsSuffice(
     numberOf('max_connections') -
     numberOf('superuser_reserved_connections') -
     numberOf('reserved_connections');
-  // One more of each process listens for jobs.
-  const needed = workers * (databasePoolSize + 1) + (workers > 1 ? PRIMARY_CONNECTIONS : 0);
+  // Of each process one more listens for jobs, and one asks whether the database is well.
+  const needed = workers * (databasePoolSize + 2) + (workers > 1 ? PRIMARY_CONNECTIONS : 0);
   if (needed > free)
     throw new InvalidSetting(
       `WORKERS ${workers} and DATABASE_POOL_SIZE ${databasePoolSize} need ${needed} connections, ` +

@@ -28,11 +28,16 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy(); // a cut stream must not look complete
       return;
     }
-    response
-      .status(error.status)
-      .set({ ...error.details.headers, 'Content-Type': PROBLEM_JSON })
-      .send(JSON.stringify(problem(error, request.id)));
+    sendProblem(error, response);
   }
+}
+
+/** Answers an error; middleware that stands before Nest's filters does so itself. */
+export function sendProblem(error: ApiError, response: Response): void {
+  response
+    .status(error.status)
+    .set({ ...error.details.headers, 'Content-Type': PROBLEM_JSON })
+    .send(JSON.stringify(problem(error, response.req.id)));
 }
 
 /** The RFC 9457 document of an error. */

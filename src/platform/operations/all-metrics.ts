@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { AggregatorRegistry } from 'prom-client';
 import { metrics } from '../process/metrics.js';
 import { Question } from '../process/primary.js';
+import { SharedAnswer } from '../process/shared-answer.js';
 
 if (cluster.isWorker) {
   AggregatorRegistry.setRegistries([metrics]);
@@ -10,5 +11,10 @@ if (cluster.isWorker) {
 export const METRICS = new Question<string>('metrics');
 METRICS.answer(() => metrics.metrics());
 
-/** The metrics of the service: of this process, or, where workers share a port, of all of them, asked of the primary. */
-export const allMetrics = async () => (await METRICS.ask())!;
+const answer = new SharedAnswer(async () => (await METRICS.ask())!);
+
+/**
+ * The metrics of the service: of this process, or, where workers share a port, of all of them, asked of the primary. Those
+ * who ask at a time share one answer.
+ */
+export const allMetrics = () => answer.get();

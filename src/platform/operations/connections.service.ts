@@ -1,17 +1,31 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { networkOf } from '../auth/failed-attempts.js';
+import { CONFIG, type Config } from '../config/config.js';
 import { closeWithAnswers } from '../http/edge.js';
+import { logger } from '../process/logger.js';
+import { showCounter, showNumber } from '../process/metrics.js';
+import { type Bound, ConnectionBounds } from './connection-bounds.js';
+import { isForOperations } from '../http/ports.js';
 
 /** A client that keeps a connection without a request for this long is taken not to send one just now. */
 const IDLE_MS = 1000;
 /** Requests that have not ended this long after the last connection was taken are cut. */
 const CUT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
+/** Between two lines of the log about connections that were refused. */
+const LOG_EVERY_MS = 10_000;
 
 interface Connection {
+  address: string;
   requests: number;
   /** Since when it has no request under way, and what had been read from it by then. */
   idleSince: number;
@@ -20,21 +34,37 @@ interface Connection {
 
 /**
  * The connections of this process, so that neither a stop nor a replacement cuts a request. Three ways lead to the end of one: its answer said
- * so (`platform/http/edge.ts`), it was idle for a second, or its request outlasted all patience.
+ * so (`platform/http/edge.ts`), it was idle for a second, or its request outlasted all patience. Those that are too many are
+ * closed at once: a client without a key must not take the files that the process needs.
  */
 @Injectable()
 export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdown {
   private readonly connections = new Map<Socket, Connection>();
   private closesSince: number | undefined;
 
-  constructor(private readonly adapterHost: HttpAdapterHost) {}
+  private readonly bounds: ConnectionBounds<Socket>;
+  private readonly refused = showCounter(
+    'skein_connections_refused_total',
+    'Connections of clients that were closed at once, by the limit that they were over: of their address or of the process.',
+    ['limit'],
+  );
+  private unlogged = 0;
+
+  constructor(
+    private readonly adapterHost: HttpAdapterHost,
+    @Inject(CONFIG) { maxConnections, maxConnectionsPerAddress }: Config,
+  ) {
+    this.bounds = new ConnectionBounds({
+      process: maxConnections,
+      address: maxConnectionsPerAddress,
+      isIdle: (socket) => this.connections.get(socket)?.requests === 0,
+    });
+    showNumber('skein_connections', 'Connections of clients.', () => this.bounds.count);
+  }
 
   onModuleInit(): void {
     const server: Server = this.adapterHost.httpAdapter.getHttpServer();
-    server.on('connection', (socket: Socket) => {
-      this.connections.set(socket, { requests: 0, idleSince: performance.now(), bytesRead: 0 });
-      socket.once('close', () => this.connections.delete(socket));
-    });
+    server.on('connection', (socket: Socket) => this.add(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = this.connections.get(socket);
       if (!connection) return;
@@ -45,6 +75,43 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
         connection.bytesRead = socket.bytesRead;
       });
     });
+  }
+
+  private add(socket: Socket): void {
+    const { remoteAddress } = socket;
+    const address = networkOf(remoteAddress ?? '');
+    if (!isForOperations(socket)) {
+      const { refused, instead } = this.bounds.admit(socket, address, this.isProxy(remoteAddress));
+      if (refused) return this.refuse(socket, refused);
+      if (instead) {
+        this.bounds.remove(instead, this.connections.get(instead)!.address);
+        this.refuse(instead, 'process');
+      }
+    }
+    const idleSince = performance.now();
+    this.connections.set(socket, { address, requests: 0, idleSince, bytesRead: 0 });
+    socket.once('close', () => {
+      this.connections.delete(socket);
+      this.bounds.remove(socket, address);
+    });
+  }
+
+  /** Whether TRUST_PROXY names it, so that it brings requests of many. */
+  private isProxy(address: string | undefined): boolean {
+    const isTrusted = this.adapterHost.httpAdapter.getInstance().get('trust proxy fn');
+    return address !== undefined && isTrusted(address, 0) === true;
+  }
+
+  private refuse(socket: Socket, limit: Bound): void {
+    socket.destroy();
+    this.refused.inc({ limit });
+    if (this.unlogged++ > 0) return;
+    logger.warn(`a connection was refused: there are too many of its ${limit}`);
+    setTimeout(() => {
+      if (this.unlogged > 1)
+        logger.warn(`${this.unlogged - 1} more connections were refused since then`);
+      this.unlogged = 0;
+    }, LOG_EVERY_MS).unref();
   }
 
   /** Begins to close idle connections; resolves when those of now have ended, or do so with their answer. */

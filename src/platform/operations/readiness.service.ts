@@ -1,25 +1,27 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { wasRefusedLately } from '../http/disk-refusals.js';
 import { closeWithAnswers } from '../http/edge.js';
 import { showNumbers } from '../process/metrics.js';
+import { SharedAnswer } from '../process/shared-answer.js';
+import { Probe, PROBE_TIMEOUT_MS } from '../database/probe.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
 import { UnfilledRows } from '../database/unfilled-rows.js';
 import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
 
-/** A database that does not answer within this time is not reachable. */
-const PROBE_TIMEOUT_MS = 2000;
+/** What the database says of itself. */
+type Found = Pick<ReadinessDto, 'database' | 'migrations' | 'writes' | 'unreachable_nodes'>;
 
-/** Whether the process should be sent requests. */
+/** Whether the process should be sent requests. Those who ask at a time share one look at the database, on a connection of its own. */
 @Injectable()
 export class ReadinessService {
   private isDraining = false;
   /** Not asked again: a database is not made a cluster while a service runs on it. */
   private isCluster: boolean | undefined;
+  private readonly found = new SharedAnswer(() => this.find());
 
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly probe: Probe,
     private readonly unfilled: UnfilledRows,
   ) {
     showNumbers(
@@ -37,20 +39,27 @@ export class ReadinessService {
   }
 
   async readiness(): Promise<ReadinessDto> {
-    const draining = this.isDraining;
+    const { unreachable_nodes, ...found } = await this.found.get();
+    const isReachable = found.database === 'reachable';
+    return {
+      ...found,
+      draining: this.isDraining,
+      ...(isReachable && { unfilled_rows: this.unfilled.counts }),
+      ...(unreachable_nodes !== undefined && { unreachable_nodes }),
+    };
+  }
+
+  private async find(): Promise<Found> {
     try {
-      const [migrations, takesWrites] = await within(PROBE_TIMEOUT_MS, this.probe());
-      const writes = takesWrites ? 'taken' : 'refused';
+      const [migrations, takesWrites] = await within(PROBE_TIMEOUT_MS, this.ask());
       return {
         database: 'reachable',
         migrations,
-        writes,
-        draining,
-        unfilled_rows: this.unfilled.counts,
+        writes: takesWrites ? 'taken' : 'refused',
         ...(this.isCluster && { unreachable_nodes: await this.unreachableNodes() }),
       };
     } catch {
-      return { database: 'unreachable', migrations: 'unknown', writes: 'unknown', draining };
+      return { database: 'unreachable', migrations: 'unknown', writes: 'unknown' };
     }
   }
 
@@ -64,20 +73,20 @@ export class ReadinessService {
     };
   }
 
-  private async probe(): Promise<[ReadinessDto['migrations'], boolean]> {
-    const { pending, unknown } = await schemaState(this.dataSource);
+  private async ask(): Promise<[ReadinessDto['migrations'], boolean]> {
+    const { pending, unknown } = await schemaState(this.probe);
     const ahead = unknown.length > 0 ? 'newer' : 'at_head';
-    const [row] = await this.dataSource.query<{ transaction_read_only: string }[]>(
+    const [row] = await this.probe.query<{ transaction_read_only: string }[]>(
       'SHOW transaction_read_only',
     );
-    this.isCluster ??= await isDistributed(this.dataSource);
+    this.isCluster ??= await isDistributed(this.probe);
     const migrations = pending.length > 0 ? 'pending' : ahead;
     return [migrations, row!.transaction_read_only === 'off' && !wasRefusedLately()];
   }
 
   private async unreachableNodes(): Promise<string[] | null> {
     try {
-      return await within(PROBE_TIMEOUT_MS, unreachableNodes(this.dataSource));
+      return await within(PROBE_TIMEOUT_MS, unreachableNodes(this.probe));
     } catch {
       return null;
     }

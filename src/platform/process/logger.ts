@@ -4,8 +4,8 @@ import { PinoPretty as pretty } from 'pino-pretty';
 import { config } from '../config/process-config.js';
 
 /**
- * One JSON object a line on standard output, or readable lines on a terminal. Nothing of a request's headers or body
- * is ever logged.
+ * One JSON object a line on standard output, or readable lines on a terminal. Of what clients send it has ids and names (of
+ * projects, routes, and of fields that are indexed), and never a header or a value of a document.
  */
 export const logger = pino(
   {

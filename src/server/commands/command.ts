@@ -1,5 +1,7 @@
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
+import type { Actor } from '../../platform/audit/add-event.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
 import { InvalidSetting } from '../../platform/config/config.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
@@ -7,6 +9,7 @@ import { schemaState } from '../../platform/database/schema-state.js';
 import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
 import { config } from '../../platform/config/process-config.js';
+import { printableLines } from '../../platform/process/printable.js';
 import { connect, openPostgres, type Postgres } from '../server.js';
 
 /** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
@@ -14,10 +17,29 @@ export async function command(work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
-    process.stderr.write(`${explained(error)}\n`);
+    tell(explained(error));
     process.exitCode = 1;
   }
 }
+
+/** The actor in the audit: the operating system's user, in a container perhaps only its number. */
+export function operator(): Actor {
+  return { keyId: null, userName: `command line: ${osUser()}` };
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
+}
+
+/** Says what a command is asked for, on standard output. */
+export const say = (text: string): void => void process.stdout.write(`${printableLines(text)}\n`);
+
+/** Says how it goes, on standard error. */
+export const tell = (text: string): void => void process.stderr.write(`${printableLines(text)}\n`);
 
 /** Settings, the embedded database and the commands explain themselves. */
 export function explained(error: unknown): string {

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { command, withDatabase } from './command.js';
+import { command, say, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { distribute } from '../../platform/database/distribute.js';
 import { changingSchema, migrate } from '../../platform/database/migrate.js';
@@ -12,7 +12,7 @@ await command(() =>
       const tables = await changingSchema(dataSource, distribute);
       const what =
         tables.length > 0 ? `distributed: ${tables.join(', ')}` : 'every table is distributed';
-      process.stdout.write(`${what}\n`);
+      say(what);
     },
     { makes: 'tables' },
   ),

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { command } from './command.js';
+import { command, say, tell } from './command.js';
+import { printable } from '../../platform/process/printable.js';
 import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
 import { addressOf } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
@@ -31,9 +32,12 @@ await command(async () => {
   if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
   const service = new Service(url, config.apiKey, project);
   const began = performance.now();
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const tally = await importFile(file, format as Format, service, { say, everyMs: EVERY_MS });
+  const sayLine = (line: string) => tell(printable(line));
+  const tally = await importFile(file, format as Format, service, {
+    say: sayLine,
+    everyMs: EVERY_MS,
+  });
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  process.stdout.write(`${file}: ${tally.summary()} into ${project} in ${seconds} s\n`);
+  say(`${file}: ${tally.summary()} into ${project} in ${seconds} s`);
   if (tally.refused > 0) process.exitCode = 1;
 });

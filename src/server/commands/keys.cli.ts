@@ -1,45 +1,30 @@
 import 'reflect-metadata';
-import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { validate } from '../../platform/http/validation.js';
 import { dateOf } from '../../platform/http/dto.js';
-import { command, withDatabase } from './command.js';
+import { command, operator, say, withDatabase } from './command.js';
 import { addressOf } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { Database } from '../../platform/database/database.js';
 import { migrate } from '../../platform/database/migrate.js';
-import type { Actor } from '../../platform/audit/add-event.js';
 import { KeyUses } from '../../platform/audit/key-uses.js';
 import type { ApiKey } from '../../platform/auth/api-key.entity.js';
 import { CreateKeyDto } from '../../platform/auth/keys.dto.js';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
 import { newSecret } from '../../platform/auth/secret.js';
-import { loginLink, newOperatorCode } from '../../platform/auth/sessions.service.js';
+import { printable } from '../../platform/process/printable.js';
+import { loginLink, newLoginCode } from '../../platform/auth/sessions.service.js';
 
 const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
 npm run keys -- list
 npm run keys -- revoke <id>
-npm run keys -- login
+npm run keys -- login [<id>]
 npm run keys -- generate
 
-login prints a link to the console, which works once, within 15 minutes. A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
+login prints a link to the console, which works once, within 15 minutes, and acts as the key named, or else as the oldest with
+the role admin and the scope *. A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
 BOOTSTRAP_API_KEY and needs no database.`;
-
-/** The actor in the audit: the operating system's user, in a container perhaps only its number. */
-function operator(): Actor {
-  return { keyId: null, userName: `command line: ${osUser()}` };
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return String(process.getuid?.());
-  }
-}
-
-const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 async function create(keys: KeysService, options: Options): Promise<void> {
   const { user, role, scope: scopes, expires } = options;
@@ -72,7 +57,7 @@ async function list(keys: KeysService): Promise<void> {
   const rows = (await keys.list()).map((key) => [
     key.id,
     `${key.hint}…`,
-    key.userName,
+    printable(key.userName),
     key.role,
     key.scopes.join(' '),
     stateOf(key),
@@ -94,17 +79,24 @@ function stateOf({ revokedAt, expiresAt }: ApiKey): string {
   return `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${expiresAt.toISOString()}`;
 }
 
+const isKeyId = (id: string) => /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id);
+
 async function revoke(keys: KeysService, id: string | undefined): Promise<void> {
-  if (!id || !/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id))
-    throw new Error('revoke takes the id of a key');
+  if (!id || !isKeyId(id)) throw new Error('revoke takes the id of a key');
   if (!(await keys.revoke(id, operator()))) throw new Error(`there is no active key ${id}`);
   say(`revoked ${id}; it stops working within 5 s`);
 }
 
 /** The port is that of the settings: a service that was started with others is elsewhere. */
-async function login(database: Database): Promise<void> {
-  const code = await newOperatorCode(database);
-  if (!code) throw new Error('there is no active key with the role admin and the scope *');
+async function login(database: Database, id: string | undefined): Promise<void> {
+  if (id !== undefined && !isKeyId(id)) throw new Error('login takes the id of a key, or nothing');
+  const code = await newLoginCode(database, operator(), id);
+  if (!code)
+    throw new Error(
+      id === undefined
+        ? 'there is no active key with the role admin and the scope *'
+        : `there is no active key ${id} that may use the console`,
+    );
   say(loginLink(addressOf(config), code));
 }
 
@@ -137,7 +129,7 @@ async function run(): Promise<void> {
     create: (keys) => create(keys, values),
     list,
     revoke: (keys) => revoke(keys, id),
-    login: (_, database) => login(database),
+    login: (_, database) => login(database, id),
   };
   const chosen =
     command !== undefined && Object.hasOwn(commands, command) ? commands[command] : undefined;

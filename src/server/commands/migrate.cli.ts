@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { command, withDatabase } from './command.js';
+import { command, say, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
 
@@ -9,7 +9,7 @@ await command(() =>
     async (dataSource) => {
       const done = await migrate(dataSource, config);
       const what = done.length > 0 ? `migrated: ${done.join(', ')}` : 'the schema is up to date';
-      process.stdout.write(`${what}\n`);
+      say(what);
     },
     { makes: 'tables' },
   ),

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { dataSourceOptions } from '../../../ormconfig.js';
-import { command, withDatabase } from './command.js';
+import { command, say, withDatabase } from './command.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
@@ -23,9 +23,9 @@ await command(async () => {
       await withClient(dataSource, (client) => restore(client, backup, progress));
       await migrate(dataSource);
       const rows = backup.header.tables.reduce((sum, table) => sum + table.rows, 0);
-      process.stdout.write(
+      say(
         `restored ${rows} rows of ${backup.header.tables.length} tables, ${progress.summary()}, ` +
-          `as they were on ${backup.header.created_at}\n`,
+          `as they were on ${backup.header.created_at}`,
       );
     },
     { makes: 'database' },

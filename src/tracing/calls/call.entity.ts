@@ -33,6 +33,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_root_latency_idx', { synchronize: false })
 @Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
+@Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })
 @Index('calls_unread_usage_idx', ['projectId', 'startedAt', 'id'], { where: 'has_unread_usage' })
 export class Call {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -70,7 +71,7 @@ export class Call {
   /** The provider's id of the response that the call tells of, read when the end was stored. */
   @Column({ type: 'text', name: 'response_id', nullable: true, collation: 'C' }) responseId!:
     string | null;
-  /** When the last of them came that waited for the span. */
+  /** When the last of them came that waited for the span; or when a call without a start was noticed, which waits for it. */
   @Column('timestamptz', { name: 'logged_at', nullable: true }) loggedAt!: Date | null;
   @Column('json', { name: 'own_inputs', nullable: true }) ownInputs!: unknown;
   @Column('json', { name: 'own_output', nullable: true }) ownOutput!: unknown;

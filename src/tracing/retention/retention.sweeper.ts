@@ -24,7 +24,7 @@ const SWEEP = oneLock(125_779_852_814_702);
 const TAKEN = Symbol('taken');
 
 /**
- * Erases what projects no longer keep, and log records that wait for a span in vain, batch by batch. Every process of
+ * Erases what projects no longer keep, and what waits for the start of its call in vain, batch by batch. Every process of
  * every replica runs one; one of them at a time erases, and the others leave it to that one.
  */
 @Injectable()
@@ -73,7 +73,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
           'retention has erased what a project no longer keeps',
         );
     }
-    await this.forgetAwaited();
+    await this.forgetStartless();
   }
 
   /** Rows that were erased, by what they were. */
@@ -118,12 +118,23 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     }
   }
 
-  /** Log records whose span has not come, whatever the policies say. */
-  private async forgetAwaited(): Promise<void> {
+  /** Ends, names and log records whose call has not begun, whatever the policies say: also those that came after an erasing. */
+  private async forgetStartless(): Promise<void> {
+    await this.untilNone(() => this.calls.noteStartless());
+    await this.untilNone(
+      () => this.calls.eraseStartless(),
+      (calls) => this.erasings.count('retention', { calls_without_start: calls }),
+    );
+  }
+
+  private async untilNone(
+    step: () => Promise<number>,
+    then = (_calls: number) => {},
+  ): Promise<void> {
     for (;;) {
-      const calls = await this.batch(() => this.calls.eraseAwaited());
+      const calls = await this.batch(step);
       if (calls === TAKEN || calls === 0) return;
-      this.erasings.count('retention', { log_records: calls });
+      then(calls);
     }
   }
 

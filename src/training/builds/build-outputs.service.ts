@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { addEvent, auditAction, type NewEvent } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
@@ -27,6 +28,8 @@ import type { LintDto } from './build-facts.dto.js';
 import { lintFailed, Lints } from './lints.js';
 import { recipeOf } from './recipe.js';
 
+const BUILD_EXPORT = auditAction('build.export');
+
 /** Of desirable to undesirable examples, or the other way: beyond it TRL's documentation asks for weights. */
 const MAX_IMBALANCE = 4 / 3;
 /** Builds that a process hands on at once: an export that is not for ART holds a group. */
@@ -36,6 +39,7 @@ const AT_ONCE = 3;
 @Injectable()
 export class BuildOutputsService {
   private readonly slots = new Slots(AT_ONCE);
+  private readonly logger = new Logger('audit');
 
   constructor(
     private readonly database: Database,
@@ -93,7 +97,7 @@ export class BuildOutputsService {
    * An export in pieces, and the lints of its format.
    * @throws ApiError when one of these is an error by the recipe, Busy when too many builds are handed on
    */
-  async export(body: BuildExportDto): Promise<{ pieces: Readable; lints: LintDto[] }> {
+  async export(body: BuildExportDto, by: Caller): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const { project_id: projectId, build_id, format, split, min_reward, min_margin } = body;
     const build = await this.find(projectId, build_id);
     const options = { minReward: min_reward ?? null, minMargin: min_margin ?? 0 };
@@ -103,7 +107,19 @@ export class BuildOutputsService {
     const chunks = this.chunksOf(projectId, build, split ?? 'all');
     const pieces =
       format === 'art' ? bytesOf(chunks) : piecesOf(exportRows(format, linesOf(chunks), options));
-    return { pieces: this.watch(pieces, await this.slots.take(this.database.key())), lints };
+    const slot = await this.slots.take(this.database.key());
+    const detail = { format, split: split ?? 'all' };
+    const event = { action: BUILD_EXPORT, by, projectId, target: build_id, detail };
+    await this.noteExport(event);
+    return { pieces: this.watch(pieces, slot), lints };
+  }
+
+  /** A database that only answers is read all the same. */
+  private async noteExport(event: NewEvent): Promise<void> {
+    const add = () => addEvent(this.database, event);
+    await this.database
+      .urgently(() => this.database.transaction(add))
+      .catch((error: unknown) => this.logger.warn(error));
   }
 
   /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */

@@ -76,7 +76,7 @@ export class BuildsController {
     PromptExportDto,
   )
   async export(@Body() body: BuildExportDto, @Ctx() context: Context): Promise<StreamableFile> {
-    const { pieces, lints } = await this.outputs.export(body);
+    const { pieces, lints } = await this.outputs.export(body, context.caller);
     context.response.setHeader('x-build-lints', asciiJson(lints));
     return jsonLines(pieces, context);
   }

@@ -20,6 +20,7 @@ import {
   TrainingJobsQueryDto,
   TrajectoriesQueryDto,
 } from './training-jobs.dto.js';
+import { TrainingJob } from './training-job.entity.js';
 import { TrainingJobsService } from './training-jobs.service.js';
 import { PageQueryDto } from '../preview.dto.js';
 import { refTo } from '../trajectory-rules.js';
@@ -55,7 +56,7 @@ export class TrainingJobsController {
 
   /** Ends a job that waits for a trainer; asks the trainer of one that runs to stop. */
   @Operation('training-jobs/:id/cancel', 'writer')
-  @Idempotent()
+  @Idempotent({ of: TrainingJob })
   @ApiJsonResponse({ type: TrainingJobDto })
   cancel(@Param('id') id: string, @Ctx() { caller }: Context): Promise<string> {
     return this.jobs.cancel(id, caller);

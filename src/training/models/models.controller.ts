@@ -18,7 +18,8 @@ import {
   ModelDto,
   ModelsQueryDto,
 } from './models.dto.js';
-import { ModelsService } from './models.service.js';
+import { Model } from './model.entity.js';
+import { ModelsService, projectOf } from './models.service.js';
 import { ApiPage } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
@@ -32,7 +33,10 @@ export class ModelsController {
 
   /** Makes a model with its checkpoint of step 0. A second one of the same name is 409, unless it may be answered. */
   @Operation('', 'writer')
-  @Idempotent({ unless: ({ return_existing }: ModelCreateDto) => return_existing === true })
+  @Idempotent({
+    unless: ({ return_existing }: ModelCreateDto) => return_existing === true,
+    project: projectOf,
+  })
   create(@Body() body: ModelCreateDto, @Ctx() { caller }: Context): Promise<ModelDto> {
     return this.models.create(body, caller);
   }
@@ -48,7 +52,7 @@ export class ModelsController {
   /** Deletes a model with its checkpoints and trajectories; training jobs that have not ended are cancelled. */
   @Delete(':id')
   @Allow('writer')
-  @Idempotent()
+  @Idempotent({ of: Model })
   delete(@Param('id') id: string, @Ctx() { caller }: Context): Promise<ModelDeletedDto> {
     return this.models.delete(id, caller);
   }
@@ -68,7 +72,7 @@ export class ModelsController {
   /** Deletes checkpoints of the steps named; the latest one stays. */
   @Delete(':id/checkpoints')
   @Allow('writer')
-  @Idempotent()
+  @Idempotent({ of: Model })
   deleteCheckpoints(
     @Param('id') id: string,
     @Body() { steps }: CheckpointsDeleteDto,

@@ -45,8 +45,8 @@ export class ModelsService {
   ) {}
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
-    const { project, name, base_model, return_existing } = body;
-    const projectId = `${body.entity ?? entityOf(caller)}/${project}`;
+    const { name, base_model, return_existing } = body;
+    const projectId = projectOf(body, caller);
     caller.assertReaches(projectId);
     const model = { projectId, id: uuidv7(), name, baseModel: base_model };
     return this.database.transaction(async () => {
@@ -201,6 +201,10 @@ function checkedSplit(value: unknown): string {
     value === undefined ? 'is required' : 'must be 1 to 64 letters, digits, "_", "." or "-"';
   throw invalidRequest([{ path: 'split', message }]);
 }
+
+/** The project that a new model is for. */
+export const projectOf = ({ entity, project }: ModelCreateDto, caller: Caller): string =>
+  `${entity ?? entityOf(caller)}/${project}`;
 
 /** The one entity that the scopes of a key name. */
 function entityOf({ ownEntity }: Caller): string {

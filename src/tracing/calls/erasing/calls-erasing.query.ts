@@ -76,6 +76,40 @@ export const endedCalls = (
     sql`c.id`,
   );
 
+/** How long ends, names and log records wait for the start of their call, from when they are first noticed. */
+const AWAITED = sql`interval '1 day'`;
+
+const IS_UNNOTICED = sql`c.op_name IS NULL AND c.logged_at IS NULL`;
+const IS_OVERDUE = sql`c.op_name IS NULL AND c.logged_at < now() - ${AWAITED}`;
+
+interface CallsOfProject {
+  project_id: string;
+  ids: string[];
+}
+
+const startless = (condition: Sql) => sql<CallsOfProject>`
+  SELECT c.project_id, array_agg(c.id) AS ids FROM (
+    SELECT c.project_id, c.id FROM calls c WHERE ${condition} ORDER BY c.logged_at, c.project_id, c.id LIMIT ${MAX_CALLS}::bigint) c
+  GROUP BY c.project_id`;
+
+/** The next calls without a start that nobody has noticed, and those whose start has not come in time, by project. */
+export const unnoticedCalls = () => startless(IS_UNNOTICED);
+export const overdueCalls = () => startless(IS_OVERDUE);
+
+/** Those of the calls under the condition, except those being written to. */
+const unlocked = (projectId: string, ids: readonly string[], condition: Sql) => sql`ARRAY(
+  SELECT c.id FROM calls c WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${condition}
+  ORDER BY c.id FOR UPDATE SKIP LOCKED)`;
+
+/** Notes that the calls wait from now on: ingest does not, so that it costs no more. */
+export const unnoticedNote = (projectId: string, ids: readonly string[]) => sql`
+  UPDATE calls c SET logged_at = now()
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlocked(projectId, ids, IS_UNNOTICED)}) RETURNING 1`;
+
+export const overdueErase = (projectId: string, ids: readonly string[]) => sql`
+  DELETE FROM calls c
+  WHERE c.project_id = ${projectId} AND c.id = ANY(${unlocked(projectId, ids, IS_OVERDUE)}) RETURNING 1`;
+
 /** Locks calls in the order in which every other write does, and answers those that are there. */
 export const callsLock = (projectId: string, ids: readonly string[]) => sql`
   SELECT id FROM calls WHERE project_id = ${projectId} AND ${isListed(sql`id`, ids)} ORDER BY id FOR UPDATE`;

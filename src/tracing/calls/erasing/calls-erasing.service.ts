@@ -20,13 +20,16 @@ import {
   familyQuery,
   matchingCalls,
   MAX_CALLS,
+  overdueCalls,
+  overdueErase,
   payloadsErase,
   payloadsQuery,
   startedCalls,
+  unnoticedCalls,
+  unnoticedNote,
 } from './calls-erasing.query.js';
 import type { CallsPurgeDto } from '../calls.dto.js';
 import { isMatch } from '../read/calls.query.js';
-import { overdueCalls, overdueErase } from '../messages/call-messages.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
 import { auditAction } from '../../../platform/audit/add-event.js';
@@ -120,13 +123,24 @@ export class CallsErasingService {
     return { after: next, payloads: erased.length };
   }
 
-  /** Forgets the next log records whose span has not come in time; answers of how many calls they were. */
-  async eraseAwaited(): Promise<number> {
-    const overdue = await this.database.query(overdueCalls());
-    let erased = 0;
-    for (const { project_id, ids } of overdue)
-      erased += (await this.database.query(overdueErase(project_id, ids))).length;
-    return erased;
+  /** Notes the next calls without a start, which wait for it from now on; answers how many. */
+  noteStartless(): Promise<number> {
+    return this.eachProject(unnoticedCalls(), unnoticedNote);
+  }
+
+  /** Erases the next calls whose start has not come in time; answers how many. */
+  eraseStartless(): Promise<number> {
+    return this.eachProject(overdueCalls(), overdueErase);
+  }
+
+  private async eachProject(
+    found: ReturnType<typeof overdueCalls>,
+    write: typeof overdueErase,
+  ): Promise<number> {
+    let count = 0;
+    for (const { project_id, ids } of await this.database.query(found))
+      count += (await this.database.query(write(project_id, ids))).length;
+    return count;
   }
 
   private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {

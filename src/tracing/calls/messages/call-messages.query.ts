@@ -1,6 +1,6 @@
 // SQL: ingest.
 import { textArray } from '../../../platform/query/binary-array.js';
-import { constant, isListed, type Sql, sql } from '../../../platform/query/sql.js';
+import { constant, type Sql, sql } from '../../../platform/query/sql.js';
 
 /** Messages that log records may give one call, and bytes of them. */
 export const MAX_MESSAGES = 2000;
@@ -8,9 +8,6 @@ export const MAX_BYTES = 4 * 1024 * 1024;
 /** Calls of a project of which there are only log records, and bytes of these as they are stored. */
 const MAX_AWAITED = 20_000;
 const MAX_AWAITED_BYTES = 256 * 1024 * 1024;
-/** How long log records wait for their span. */
-const AWAITED = sql`interval '1 day'`;
-const ERASED_AT_ONCE = 500;
 
 /** What log records say of one call. */
 export interface CallMessages {
@@ -78,21 +75,6 @@ export const refusedQuery = (projectId: string, rows: readonly CallMessages[]) =
   SELECT w.project_id, w.id FROM ${given(rows)} LEFT JOIN calls c ON c.project_id = ${projectId} AND c.id = w.id
   WHERE c.logged IS NULL
     OR jsonb_array_length(skein_logged(c.logged, w.logged::jsonb, 2147483647, 2147483647)) > jsonb_array_length(c.logged)`;
-
-const IS_OVERDUE = sql`${IS_AWAITED} AND c.logged_at < now() - ${AWAITED}`;
-
-/** The next calls of which there are only log records whose span has not come in time, by project. */
-export const overdueCalls = () => sql<{ project_id: string; ids: string[] }>`
-  SELECT c.project_id, array_agg(c.id) AS ids FROM (
-    SELECT c.project_id, c.id FROM calls c WHERE ${IS_OVERDUE} ORDER BY c.project_id, c.id LIMIT ${ERASED_AT_ONCE}::int) c
-  GROUP BY c.project_id`;
-
-/** Deletes those of the calls that still wait, except those being written to. */
-export const overdueErase = (projectId: string, ids: readonly string[]) => sql`
-  WITH old AS (
-    SELECT c.id FROM calls c
-    WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)} AND ${IS_OVERDUE} ORDER BY c.id FOR UPDATE SKIP LOCKED)
-  DELETE FROM calls c WHERE c.project_id = ${projectId} AND c.id = ANY(ARRAY(SELECT id FROM old)) RETURNING 1`;
 
 /** Forgets the log records of a project that have waited longest for their span, where too many wait. */
 export const awaitedTrim = (projectId: string) => sql`

@@ -1,0 +1,42 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import type { Asked } from './schema-state.js';
+import { Database } from './database.js';
+
+/** A database that does not answer within this time is not reachable. */
+export const PROBE_TIMEOUT_MS = 2000;
+
+/**
+ * The connection that tells whether the database is well. It is none of the shared ones: those who ask need no key, and must
+ * neither wait for requests nor let requests wait. It is opened when it is needed, and closed when it is idle or did not answer.
+ */
+@Injectable()
+export class Probe implements Asked, OnApplicationShutdown {
+  private readonly connection: Pool;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    database: Database,
+  ) {
+    this.connection = new Pool({
+      ...database.pool.options,
+      max: 1,
+      query_timeout: PROBE_TIMEOUT_MS,
+      connectionTimeoutMillis: PROBE_TIMEOUT_MS,
+    });
+    this.connection.on('error', () => {}); // it was lost while idle, and the next question opens another
+  }
+
+  get options(): Asked['options'] {
+    return this.dataSource.options;
+  }
+
+  async query<Rows>(text: string): Promise<Rows> {
+    return (await this.connection.query(text)).rows as Rows;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.connection.end();
+  }
+}

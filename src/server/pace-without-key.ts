@@ -1,0 +1,47 @@
+import type { NextFunction, Request, Response } from 'express';
+import { LRUCache } from 'lru-cache';
+import { addressOf } from '../platform/auth/failed-attempts.js';
+import { ApiError } from '../platform/errors.js';
+import { sendProblem } from '../platform/http/error.filter.js';
+
+/** Requests of an address that begin in a second when they wait for each other, and how many may come at once. */
+export const PER_SECOND = 500;
+const AT_ONCE = 500;
+/** A request that would wait longer is refused. */
+const MAX_WAIT_MS = 10_000;
+const MAX_ADDRESSES = 10_000;
+
+const STEP_MS = 1000 / PER_SECOND;
+
+/** What is answered without a look at the key. */
+const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console)\b/i;
+
+/**
+ * Requests without a key wait for each other by address, so that one client cannot keep the process busy with answers that
+ * everybody may have. They wait rather than being refused at once: a client that is refused comes again at once.
+ */
+export function paceWithoutKey() {
+  /** When the next request of an address may begin. */
+  const turns = new LRUCache<string, number>({ max: MAX_ADDRESSES });
+  return (request: Request, response: Response, next: NextFunction): void => {
+    if (request.headers.authorization !== undefined && !PUBLIC.test(request.path)) return next();
+    const address = addressOf(request);
+    const now = performance.now();
+    const earliest = now - AT_ONCE * STEP_MS;
+    const last = turns.get(address) ?? earliest;
+    const isOfNow = last <= now + MAX_WAIT_MS; // none is given out so late, unless the clock was set back
+    const turn = (isOfNow ? Math.max(last, earliest) : earliest) + STEP_MS;
+    const waitMs = turn - now;
+    if (waitMs > MAX_WAIT_MS) return sendProblem(tooMany(), response);
+    turns.set(address, turn);
+    if (waitMs <= 0) return next();
+    setTimeout(() => {
+      if (!response.destroyed) next();
+    }, waitMs);
+  };
+}
+
+const tooMany = () =>
+  new ApiError('rate_limited', `over ${PER_SECOND} requests a second without a key`, {
+    headers: { 'Retry-After': String(MAX_WAIT_MS / 1000) },
+  });

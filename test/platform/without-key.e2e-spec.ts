@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Database } from '../../src/platform/database/database.js';
+import { startApp, useApp } from '../support/app.js';
+import { until } from '../support/until.js';
+
+const portOf = (url: string) => Number(new URL(url).port);
+const HALF = 'POST /call/start HTTP/1.1\r\nhost: x\r\n';
+
+async function metricOf(url: string, name: string): Promise<number> {
+  const page = await (await fetch(`${url}/metrics`)).text();
+  return Number(
+    page
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.split(' ')[1] ?? 0,
+  );
+}
+
+/** Status of a GET whose header Host, or address, is another one. */
+function asked(url: string, options: { host?: string; localAddress?: string }): Promise<number> {
+  const { host, localAddress } = options;
+  return new Promise((resolve) => {
+    get(url, { localAddress, headers: { ...(host && { host }), connection: 'close' } }, (answer) =>
+      resolve(answer.resume().statusCode!),
+    ).on('error', () => resolve(0));
+  });
+}
+
+describe('/ready and /metrics', () => {
+  const app = useApp({ DATABASE_POOL_SIZE: '3' });
+
+  it('are answered while requests hold all connections of the pool', async () => {
+    const database = app.app.get(Database);
+    let free = () => {};
+    const freed = new Promise<void>((resolve) => (free = resolve));
+    const held = [1, 2, 3].map(() => database.transaction(() => freed));
+    await until(() => database.pool.idleCount === 0 && database.pool.totalCount === 3);
+    const ready = await fetch(`${app.url}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      expect.objectContaining({ database: 'reachable', writes: 'taken' }),
+    ]);
+    expect(await metricOf(app.url, 'skein_ready{what="database"}')).toBe(1);
+    free();
+    await Promise.all(held);
+  });
+
+  it('look at the database once for all who ask at a time, on one connection', async () => {
+    const own = `SELECT count(*)::int AS n, count(DISTINCT pid)::int AS pids FROM pg_stat_activity WHERE datname = current_database()`;
+    const [before] = await app.query(own);
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, i) => fetch(app.url + ['/ready', '/metrics'][i % 2]!)),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const [after] = await app.query(own);
+    expect(after.n).toBeLessThanOrEqual(before.n + 1);
+  });
+});
+
+describe('connections of clients', () => {
+  const app = useApp({ MAX_CONNECTIONS: '16', MAX_CONNECTIONS_PER_ADDRESS: '12' });
+  const sockets: Socket[] = [];
+  const open = async (localAddress: string, count: number) => {
+    for (let i = 0; i < count; i++) {
+      const socket = connect({ port: portOf(app.url), host: '127.0.0.1', localAddress });
+      sockets.push(socket.on('error', () => {}));
+      await once(socket, 'connect');
+      socket.write(HALF);
+    }
+  };
+  const openOf = (those: Socket[]) => those.filter((socket) => !socket.closed);
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  it('are closed at once when they are too many of one address, and counted', async () => {
+    await open('127.0.0.2', 20);
+    await until(() => openOf(sockets).length === 12);
+    expect(await asked(`${app.url}/health`, {})).toBe(200);
+    expect(await metricOf(app.url, 'skein_connections_refused_total{limit="address"}')).toBe(8);
+    expect(await metricOf(app.url, 'skein_connections')).toBeGreaterThanOrEqual(13);
+  });
+
+  it('make room for an address that has fewer when they are as many as the process may have', async () => {
+    await open('127.0.0.2', 9);
+    await open('127.0.0.3', 7);
+    expect(await asked(`${app.url}/health`, { localAddress: '127.0.0.4' })).toBe(200);
+    await until(() => openOf(sockets).length < 16);
+    expect(
+      await metricOf(app.url, 'skein_connections_refused_total{limit="process"}'),
+    ).toBeGreaterThan(0);
+    expect(openOf(sockets.slice(9))).toHaveLength(7);
+  });
+});
+
+it('does not bound the connections of a proxy that TRUST_PROXY names by address', async () => {
+  const app = await startApp({
+    TRUST_PROXY: '127.0.0.2',
+    MAX_CONNECTIONS: '16',
+    MAX_CONNECTIONS_PER_ADDRESS: '1',
+  });
+  const ask = (localAddress: string) =>
+    Array.from({ length: 5 }, () => connect({ port: portOf(app.url), localAddress }));
+  const [proxied, direct] = [ask('127.0.0.2'), ask('127.0.0.3')];
+  for (const socket of [...proxied, ...direct]) socket.on('error', () => {});
+  await until(() => direct.filter(({ closed }) => closed).length === 4);
+  expect(proxied.filter(({ closed }) => closed)).toHaveLength(0);
+  for (const socket of [...proxied, ...direct]) socket.destroy();
+  await app.close();
+});
+
+it('with ALLOWED_HOSTS answers 421 to a foreign Host, and to none', async () => {
+  const app = await startApp({ ALLOWED_HOSTS: 'skein.example.com,127.0.0.1' });
+  const port = portOf(app.url);
+  const statuses = await Promise.all(
+    [`Skein.Example.com:${port}`, 'skein.example.com', `127.0.0.1:${port}`, 'evil.example'].map(
+      (host) => asked(`${app.url}/health`, { host }),
+    ),
+  );
+  expect(statuses).toEqual([200, 200, 200, 421]);
+  for (const path of ['/ready', '/docs', '/console/', '/call/start'])
+    expect(await asked(app.url + path, { host: '127.0.0.1.evil.example' })).toBe(421);
+  const socket = connect(port, '127.0.0.1');
+  socket.end('GET /health HTTP/1.0\r\n\r\n');
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  expect(String(bytes)).toMatch(/^HTTP\/1\.1 421 [^]*in ALLOWED_HOSTS","code":"misdirected"/);
+  await app.close();
+});
+
+it('lets requests without a key wait for each other by address, beyond 500 at once', async () => {
+  const app = await startApp();
+  const socket = connect(portOf(app.url), '127.0.0.1');
+  let seen = '';
+  socket.on('data', (bytes) => (seen += String(bytes)));
+  const began = performance.now();
+  socket.write('GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(700));
+  await until(() => seen.split('HTTP/1.1 404').length > 700);
+  expect(performance.now() - began).toBeGreaterThan(390); // 200 of them, 500 a second
+  socket.destroy();
+  await app.close();
+});
