@@ -14,6 +14,13 @@ const PROCESS_BYTES = 128 * MIB;
 const POSTGRES_PART = 1 / 4;
 const LEAST_BUDGET = 16 * MIB;
 
+/**
+ * Of the connections of a service, six may hold large documents at once (`Slots`): with a twelfth each, these leave half of the
+ * memory to the cache and to Node. Storing a row of 64 MiB needs the least.
+ */
+const postgresProcessBytes = (memoryBytes: number) =>
+  Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memoryBytes / 12)));
+
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
 /** The token that the settings of an app are injected by. */
@@ -38,6 +45,13 @@ export function loadConfig(env: NodeJS.ProcessEnv, memoryBytes = usableBytes()) 
     dataDir: setting('DATA_DIR') ?? './data',
     /** Settings of the embedded PostgreSQL that are stronger than ours, as arguments of `postgres`. */
     postgresFlags: postgresFlags(setting),
+    /** On Linux, memory that each process of the embedded PostgreSQL may take beside its cache; 0 is no limit. */
+    postgresProcessBytes: integer(
+      setting,
+      'POSTGRES_PROCESS_BYTES',
+      postgresProcessBytes(memoryBytes),
+      [0, 1024 * 1024 * MIB],
+    ),
     /** Connections this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
     /** A count, a list or a batch of a stream may keep the database busy for this long. */
