@@ -164,10 +164,12 @@ export const versionQuery = (
   objectId: string,
   word: string,
   parts: Parts,
+  maxBytes: number,
 ) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${selected(projectId, parts)} FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}) o`;
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}
+      AND v.size_bytes <= ${maxBytes}::bigint) o`;
 
 export interface Index {
   version_index: number;
