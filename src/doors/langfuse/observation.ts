@@ -123,7 +123,7 @@ export class Observation {
       const usage = textsIn(summary, { usage: { [UNKNOWN]: true } })?.usage?.[UNKNOWN];
       this.unnamed = { summary, usage };
     }
-    const { usage } = this.unnamed!;
+    const { usage } = this.unnamed;
     return usage === undefined || usage === 'null'
       ? undefined
       : `{"usage":{${JSON.stringify(model)}:${usage}}}`;

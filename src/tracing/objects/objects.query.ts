@@ -5,7 +5,7 @@ import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
-import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
+import type { ObjectReadDto, ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 import { versionWord } from './version-word.js';
 
 /** The versions of one object. */
@@ -160,10 +160,7 @@ const named = (projectId: string, objectId: string) =>
 
 /** One live version as `json`. */
 export const versionQuery = (
-  projectId: string,
-  objectId: string,
-  word: string,
-  parts: Parts,
+  { project_id: projectId, object_id: objectId, digest: word, ...parts }: ObjectReadDto,
   maxBytes: number,
 ) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (

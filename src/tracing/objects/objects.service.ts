@@ -79,7 +79,7 @@ export class ObjectsService {
   async read(query: ObjectReadDto): Promise<string> {
     const { project_id, object_id, digest } = query;
     const version = async (maxBytes: number) => {
-      const read = versionQuery(project_id, object_id, digest, query, maxBytes);
+      const read = versionQuery(query, maxBytes);
       return (await this.database.query(read))[0]?.json;
     };
     const json =
