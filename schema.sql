@@ -986,6 +986,27 @@ AS $function$
     '(?<!\\)((?:\\\\)*)\\p([0-9a-fA-F]{4})([0-9a-fA-F]{4})', '\1\\u\2\\u\3', 'g')::json
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_text_at(document json, is_opaque boolean, path text[], most integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+DECLARE
+  step text;
+BEGIN
+  IF is_opaque THEN
+    document := skein_safe_json(document);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(path) s WHERE s ~ '^\s*[-+]\d+$|^\s+\d+$') THEN
+    FOREACH step IN ARRAY path LOOP
+      document := CASE WHEN step ~ '^\s*[-+]\d+$|^\s+\d+$' THEN document -> step ELSE document #> ARRAY[step] END;
+    END LOOP;
+    path := '{}';
+  END IF;
+  RETURN skein_within(document #>> path, most);
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_threaded(project text, traces text[])
  RETURNS SETOF text
  LANGUAGE plpgsql
@@ -1090,6 +1111,19 @@ AS $function$
     ELSE (coalesce(left(rtrim(own::text, E' \t\r\n'), -1), '{')
       || CASE WHEN EXISTS (SELECT FROM own_keys) THEN ',' ELSE '' END || added.members || '}')::json END
   FROM added
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_within(input text, most integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+BEGIN
+  IF octet_length(input) > most THEN
+    RAISE EXCEPTION 'a value has more than % bytes', most USING ERRCODE = 'SK413', DETAIL = most;
+  END IF;
+  RETURN input;
+END
 $function$;
 
 CREATE TRIGGER audit_events_never_edited BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION skein_refuse_change();

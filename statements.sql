@@ -701,11 +701,13 @@ SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[]
 
 SELECT row_to_json(o)::text AS json FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", '{}'::json AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
-  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3) o;
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3
+  AND v.size_bytes <= $4::bigint) o;
 
 SELECT row_to_json(o)::text AS json FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
-  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3) o;
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3
+  AND v.size_bytes <= $4::bigint) o;
 
 SELECT row_to_json(o)::text FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v

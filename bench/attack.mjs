@@ -1,7 +1,7 @@
 // Attacks the built service with the cases of bench/attack/cases, each of which may end, starve or mislead a service
 // that is not prepared for it, and prints what it took: the worst /health and /call/start of another key meanwhile, the
-// peak of resident memory, the answers.
-//   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--seconds 60] <words of a case>]
+// peak of resident memory, that of PostgreSQL without its cache, the answers.
+//   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--postgres-mib 4096] [--seconds 60] <words of a case>]
 // exits 1 when something does not hold; another key's /call/start may take five times as long as /health. It listens and sends on loopback only.
 import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,6 +15,7 @@ const { values: options, positionals: words } = parseArgs({
     quick: { type: 'boolean', default: false },
     'health-ms': { type: 'string', default: '1000' },
     'memory-mib': { type: 'string', default: '1024' },
+    'postgres-mib': { type: 'string', default: '4096' },
     seconds: { type: 'string', default: '60' },
   },
 });
@@ -40,6 +41,8 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   const client = new Client(service, { seconds: Number(options.seconds) });
   await service.probe.report();
   service.resetPeak();
+  let postgres = 0;
+  const watch = setInterval(() => (postgres = Math.max(postgres, service.postgres.all)), 100);
   const ended = attack(client).then(
     () => true,
     (error) => client.must(false, `the attack itself failed: ${error.stack}`),
@@ -50,6 +53,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
     pause(deadlineMs ?? DEADLINE_MS, false, { signal: patience.signal }).catch(() => {}),
   ]);
   patience.abort();
+  clearInterval(watch);
   await pause(100); // a probe that waited is answered
   const { health, start } = await service.probe.report();
   client.close();
@@ -59,6 +63,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   must(service.isAlive, 'the process ended');
   const peak = service.isAlive ? service.mebibytes('VmHWM') : NaN;
   const allowedMs = Math.max(Number(options['health-ms']), healthMs);
+  must(postgres <= Number(options['postgres-mib']), 'too much memory of PostgreSQL');
   must(health.worst <= allowedMs, 'slow /health');
   must(start.worst <= 5 * allowedMs, "another key's /call/start is slow");
   must(!health.statuses.cut, '/health was not answered');
@@ -69,7 +74,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   must(others.length === 0, `another key's /call/start: ${others}`);
   for (const status of Object.keys(client.statuses))
     must((answers ?? DECLARED).map(String).includes(status), `answered ${status}`);
-  return { health, start, peak, statuses: client.statuses, problems };
+  return { health, start, peak, postgres, statuses: client.statuses, problems };
 }
 
 const cases = (await allCases()).filter(isWanted);
@@ -78,13 +83,15 @@ process.on('exit', () => service.child.kill('SIGKILL'));
 const rows = [];
 try {
   for (const one of cases) {
-    const { health, start, peak, statuses, problems } = await outcome(service, one);
+    const { health, start, peak, postgres, statuses, problems } = await outcome(service, one);
     const answers = Object.entries(statuses).map(([status, count]) => `${status}×${count}`);
     rows.push({
       case: one.name,
       '/health ms': Math.round(health.worst),
       '/call/start ms': Math.round(start.worst),
+      'p99 ms': Math.round(start.p99),
       MiB: peak,
+      'PostgreSQL MiB': postgres,
       answers: answers.join(' '),
       verdict: problems.length === 0 ? 'PASS' : 'FAIL',
       why: problems.join('; '),

@@ -120,6 +120,9 @@ class Maker {
       ? this.stored.project
       : `acme/g${Math.floor(this.number / 500)}`;
     this.fields = FIELDS[path.split('/')[1]] ?? FIELDS.calls;
+    if (!this.stored.large) return;
+    this.project = this.stored.project;
+    this.fields = [...this.fields, ...this.stored.large.fields];
   }
 
   below = (count) => Math.floor(this.random() * count);
@@ -128,6 +131,7 @@ class Maker {
   /** Mostly up to a thousand; one of a hundred up to 10⁵, one of two thousand up to 2·10⁶. */
   size() {
     const kind = this.random();
+    if (this.stored.large) return Math.floor(2 ** (this.random() * 6)); // what is stored is large, not what is sent
     const top = kind < 0.0005 ? 21 : kind < 0.01 ? 17 : kind < 0.2 ? 12 : 9;
     return Math.floor(2 ** (this.random() * top));
   }
@@ -173,6 +177,10 @@ class Maker {
   text({ format, pattern, example }, name) {
     if (name === 'project_id') return this.project;
     if (name === 'entity') return 'acme';
+    const { large } = this.stored;
+    if (large && /^((call|trace|turn|thread|parent)_)?ids?$/.test(name)) return this.one(large.ids);
+    if (large && (name === 'refs' || name.endsWith('ref'))) return this.one(large.refs);
+    if (large && name === 'object_id') return this.one(large.objects);
     if (name === 'project') return this.project.split('/')[1];
     if (format === 'date-time') return AT;
     if (format === 'uuid') return this.stored.model;
@@ -369,7 +377,8 @@ export function requestOf(document, operations, { seed, number, stored }) {
 
 function json(maker, value) {
   let pushed = value;
-  for (let i = maker.one([0, 1, 1, 1, 2, 2]); i > 0; i--) pushed = maker.pushed(pushed);
+  const pushes = maker.one(maker.stored.large ? [0, 0, 0, 1] : [0, 1, 1, 1, 2, 2]);
+  for (let i = pushes; i > 0; i--) pushed = maker.pushed(pushed);
   return Buffer.from(print(pushed));
 }
 

@@ -1,10 +1,12 @@
 // Looks for requests that cost the service much: 10⁵ bodies made from its own OpenAPI document (bodies.mjs), sent a few
 // at a time to the built service. The groups in which the event loop was blocked longest, or memory grew most for what was sent, are sent
 // again request by request; the ten worst of each kind are printed, and each 5xx that is not a 503.
-//   npm run attack:generate -- [--cases 100000] [--seed 1]        [--case N] sends one again and prints it; exits 1 on a 5xx
+// With --pairs each body is small, and asks about one of the large things that were stored before.
+//   npm run attack:generate -- [--cases 100000] [--minutes 600] [--seed 1] [--pairs [--mib 8]]
+//   [--case N] sends one again and prints it; exits 1 on a 5xx
 import { parseArgs } from 'node:util';
 import { operationsOf, requestOf } from './bodies.mjs';
-import { Client, FORM, multipart, times } from './client.mjs';
+import { AT, Client, FORM, multipart, times } from './client.mjs';
 import { Service } from './service.mjs';
 
 const { values: options } = parseArgs({
@@ -12,10 +14,13 @@ const { values: options } = parseArgs({
     cases: { type: 'string', default: '100000' },
     seed: { type: 'string', default: '1' },
     case: { type: 'string' },
+    minutes: { type: 'string', default: '600' },
+    pairs: { type: 'boolean', default: false },
+    mib: { type: 'string', default: '8' },
   },
 });
-const WIDTH = 8;
-const SUSPECTS = 20;
+const WIDTH = options.pairs ? 4 : 8;
+const SUSPECTS = options.pairs ? 10 : 20;
 const WORST = 10;
 /** Less growth than this is the garbage that any request leaves. */
 const GARBAGE_MIB = 16;
@@ -25,8 +30,13 @@ const service = await new Service().start();
 process.on('exit', () => service.child.kill('SIGKILL'));
 let client = new Client(service);
 const document = await (await fetch(`${service.url}/openapi.json`)).json();
-const operations = operationsOf(document);
+/** What would take the large things away, or make them small. */
+const REPLACES = /delete|purge|erase|retention|call\/(start|end|upsert)|complete|obj\/create/;
+const operations = operationsOf(document).filter(
+  ({ path, method }) => !options.pairs || !(REPLACES.test(path) || method === 'DELETE'),
+);
 const stored = await store('acme/stored');
+if (options.pairs) stored.large = await storeLarge(stored.project);
 const seed = Number(options.seed);
 const failures = [];
 const seen = {};
@@ -62,6 +72,62 @@ async function store(project) {
   };
 }
 
+/** Large documents, each in every place where one may be stored, and what leads to them. */
+async function storeLarge(project) {
+  const bytes = Number(options.mib) * 1024 * 1024;
+  const many = (text, length = text.length) => text.repeat(Math.floor(bytes / length / 4) * 4);
+  const deep = `${'{"a":'.repeat(60)}"${many('x')}"${'}'.repeat(60)}`;
+  const documents = {
+    long: `{"a":"${many('x')}"}`,
+    escaped: `{"a":"${many(String.raw`\n`)}"}`,
+    opaque: `{"a":"${String.raw`\u0000`}${many(String.raw`\u00e9`)}"}`,
+    deep,
+    numbers: `{"a":[${many('1,', 40)}1]}`,
+    wide: `{${times(bytes / 400, (i) => `"k${i}":1`).join()},"a":1}`,
+    messages: `{"messages":[${many('{"role":"user","content":"x"},', 400)}{"role":"user","content":"x"}],"a":1}`,
+    tokens: `{"prompt_token_ids":[${many('1,', 40)}1],"choices":[${times(128, (index) => `{"index":${index},"token_ids":[1],"message":{"role":"assistant","content":"x"}}`).join()}]}`,
+  };
+  const large = { ids: [], objects: [], refs: [], fields: [] };
+  for (const [name, text] of Object.entries(documents)) {
+    for (const place of ['inputs', 'output', 'attributes', 'summary']) {
+      const id = `${name}-${place}`;
+      const call = {
+        project_id: project,
+        id,
+        trace_id: id,
+        op_name: 'large',
+        started_at: AT,
+        ended_at: AT,
+      };
+      const all = { inputs: '{}', output: '{}', attributes: '{}', summary: '{}', [place]: text };
+      const members = Object.entries(all).map(([key, value]) => `,"${key}":${value}`);
+      const one = `${JSON.stringify(call).slice(0, -1)}${members.join('')}}`;
+      const { status } = await client.send(`/v2/${project}/calls/complete`, `{"batch":[${one}]}`);
+      if (status !== 200) continue;
+      large.ids.push(id);
+      large.refs.push(`svc:///${project}/call/${id}`);
+    }
+    const object = `{"obj":{"project_id":"${project}","object_id":"${name}","val":${text}}}`;
+    const { status, text: answer } = await client.send('/obj/create', object);
+    if (status !== 200) continue;
+    large.objects.push(name);
+    for (const path of ['', '/key/a', '/attr/a', '/key/a'.repeat(50), '/key/a/index/9'])
+      large.refs.push(`svc:///${project}/object/${name}:${JSON.parse(answer).digest}${path}`);
+  }
+  for (const place of ['inputs', 'output', 'attributes', 'summary'])
+    large.fields.push(
+      place,
+      `${place}.a`,
+      `${place}.k1`,
+      `${place}.messages`,
+      `${place}${'.a'.repeat(40)}`,
+    );
+  console.log(
+    `${large.ids.length} calls and ${large.objects.length} objects of ${options.mib} MiB are stored`,
+  );
+  return large;
+}
+
 /** Sends the requests together; what /health, memory and the answers were meanwhile. */
 async function cost(numbers) {
   const requests = numbers.map((number) => ({
@@ -72,6 +138,10 @@ async function cost(numbers) {
   service.resetPeak();
   const before = service.mebibytes('VmRSS');
   const cpuBefore = service.loopSeconds();
+  const begun = performance.now();
+  let postgres = 0;
+  const look = () => (postgres = Math.max(postgres, service.postgres.all));
+  const watch = options.pairs && setInterval(look, 50);
   await Promise.all(
     requests.map(async (request) => {
       const { method, path, body, headers } = request;
@@ -80,6 +150,8 @@ async function cost(numbers) {
       Object.assign(request, { status: answer.status, text: answer.text, answered: answer.size });
     }),
   );
+  clearInterval(watch);
+  const ms = performance.now() - begun;
   const { worst } = (await service.probe.report()).health;
   const isAlive = service.isAlive;
   // a loop is not blocked for longer than its thread has run: the rest is a machine with other work
@@ -87,7 +159,7 @@ async function cost(numbers) {
   const grown = isAlive ? service.mebibytes('VmHWM') - before : NaN;
   const sent =
     requests.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) + 200 * requests.length; // with heads
-  return { requests, blocked, grown, sent, isAlive };
+  return { requests, blocked, grown, sent, isAlive, ms, postgres };
 }
 
 const isFailure = ({ status }) => (status >= 500 ? status !== 503 : typeof status === 'string');
@@ -119,6 +191,8 @@ const keepWorst = (list, one, count, of) => {
   list.splice(count);
 };
 const byDelay = ({ blocked }) => blocked;
+const byTime = ({ ms }) => ms;
+const byPostgres = ({ postgres }) => postgres;
 const byMemory = ({ grown, sent }) => (grown > GARBAGE_MIB ? grown / sent : 0);
 
 if (options.case) {
@@ -133,29 +207,40 @@ if (options.case) {
 } else {
   const slow = [];
   const large = [];
-  const total = Number(options.cases);
+  const lasting = [];
+  const heavy = [];
+  let total = Number(options.cases);
   const started = performance.now();
   for (let first = 0; first < total; first += WIDTH) {
+    if (performance.now() - started > Number(options.minutes) * 60_000) total = first;
+    if (first >= total) break;
     const group = await cost(
       Array.from({ length: Math.min(WIDTH, total - first) }, (_, i) => first + i),
     );
     note(group);
     const numbers = group.requests.map(({ number }) => number);
+    group.numbers = numbers;
     const { blocked, grown, sent, isAlive } = group;
     keepWorst(slow, { numbers, blocked }, SUSPECTS, byDelay);
+    if (options.pairs) {
+      keepWorst(lasting, group, SUSPECTS, byTime);
+      keepWorst(heavy, group, SUSPECTS, byPostgres);
+    }
     keepWorst(large, { numbers, grown, sent }, SUSPECTS, byMemory);
     if (!isAlive) {
       failures.push(`the process ended in the cases ${numbers}`);
       console.log(failures.at(-1));
     }
     if (!isAlive || service.mebibytes('VmRSS') > 1200) await revive();
-    if (first % 8000 === 0)
+    if (first % (options.pairs ? 400 : 8000) === 0)
       console.log(
         `${first} cases, ${Math.round((performance.now() - started) / 1000)} s, ${JSON.stringify(seen)}`,
       );
   }
   const suspects = new Set(
-    [...slow, ...large.filter((one) => byMemory(one) > 0)].flatMap(({ numbers }) => numbers),
+    [...slow, ...lasting, ...heavy, ...large.filter((one) => byMemory(one) > 0)].flatMap(
+      ({ numbers }) => numbers,
+    ),
   );
   const alone = [];
   for (const number of suspects) {
@@ -166,30 +251,41 @@ if (options.case) {
     const [{ requests }] = runs;
     const blocked = Math.min(...runs.map(byDelay));
     const grown = Math.min(...runs.map((run) => run.grown));
-    alone.push({ ...requests[0], blocked, grown, sent: runs[0].sent });
+    const ms = Math.min(...runs.map(byTime));
+    const postgres = Math.min(...runs.map(byPostgres));
+    alone.push({ ...requests[0], blocked, grown, ms, postgres, sent: runs[0].sent });
   }
   const table = (of) =>
     alone
       .filter((one) => of(one) > 0)
       .toSorted((a, b) => of(b) - of(a))
       .slice(0, WORST)
-      .map(({ number, method, path, how, blocked, grown, sent, answered, status }) => ({
-        case: number,
-        operation: `${method} ${path.slice(0, 40)}`,
-        how: how.slice(0, 40),
-        sent,
-        answered,
-        status,
-        'blocked ms': Math.round(blocked),
-        MiB: grown,
-        'bytes a byte': Math.round((grown * 1024 * 1024) / sent),
-      }));
+      .map(
+        ({ number, method, path, how, blocked, grown, ms, postgres, sent, answered, status }) => ({
+          case: number,
+          operation: `${method} ${path.slice(0, 40)}`,
+          how: how.slice(0, 40),
+          sent,
+          answered,
+          status,
+          'blocked ms': Math.round(blocked),
+          MiB: grown,
+          ...(options.pairs && { ms: Math.round(ms), 'PostgreSQL MiB': postgres }),
+          'bytes a byte': Math.round((grown * 1024 * 1024) / sent),
+        }),
+      );
   console.log(
     `${total} cases of seed ${seed} in ${Math.round((performance.now() - started) / 1000)} s:`,
     seen,
   );
   console.log('by the delay of the event loop, sent alone:');
   console.table(table(byDelay));
+  if (options.pairs) {
+    console.log('by time, sent alone:');
+    console.table(table(byTime));
+    console.log('by memory of PostgreSQL, sent alone:');
+    console.table(table(byPostgres));
+  }
   console.log('by memory a byte sent, sent alone:');
   console.table(table(byMemory));
 }

@@ -1,6 +1,6 @@
 // The built service under attack, in a process of its own with its embedded PostgreSQL.
 import { once } from 'node:events';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
@@ -71,6 +71,26 @@ export class Service {
 
   resetPeak() {
     writeFileSync(`/proc/${this.child.pid}/clear_refs`, '5');
+  }
+
+  /** Memory of the processes of its PostgreSQL in MiB, without what they share: of all, and of the largest one. */
+  get postgres() {
+    const found = { all: 0, largest: 0 };
+    const ours = new Set([this.child.pid]);
+    const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    for (const id of ids.map(Number).toSorted((a, b) => a - b)) {
+      try {
+        const status = readFileSync(`/proc/${id}/status`, 'utf8');
+        const value = (name) =>
+          Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+        if (!ours.has(value('PPid'))) continue;
+        ours.add(id);
+        if (!/^Name:\s+postgres$/m.test(status)) continue;
+        found.all += value('RssAnon') / 1024;
+        found.largest = Math.max(found.largest, value('RssAnon') / 1024);
+      } catch {} // it has ended
+    }
+    return { all: Math.round(found.all), largest: Math.round(found.largest) };
   }
 
   /** Seconds of CPU that the process has used. */

@@ -287,6 +287,11 @@ function fromSqlState(state: string, cause: unknown): ApiError {
   if (state === '23505') return new ApiError('conflict', 'a record with this id already exists');
   if (isRowError({ code: state }))
     return new ApiError('invalid_request', 'a value cannot be stored', { cause });
+  if (state === 'SK413')
+    return new ApiError(
+      'too_large',
+      `the query names so many values of a row that each may have ${(cause as { detail?: string }).detail} bytes, and one has more: name fewer values at once`,
+    );
   if (isTimeout({ code: state }))
     return unavailable('the database took longer over a statement than it may', cause);
   const trouble = TROUBLE.find(([states]) => states.test(state));

@@ -42,13 +42,14 @@ export interface Postgres {
 
 /** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
 export async function openPostgres(
-  { databaseUrl, dataDir, postgresFlags }: Config,
+  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes }: Config,
   { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
 ): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
     flags: postgresFlags,
+    processBytes: postgresProcessBytes,
     signal,
     mustExist,
     log: (line, level) => logger[level]({ context: 'postgres' }, line),

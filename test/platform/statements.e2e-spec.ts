@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { Client } from 'pg';
 import { Database } from '../../src/platform/database/database.js';
 import { Schedule } from '../../src/platform/database/schedule.js';
 import { basic, startApp, type TestApp } from '../support/app.js';
@@ -88,6 +90,67 @@ unlessCluster('the planner of the coordinator sees no rows').it(
     }
     expect(unslotted.size).toBeGreaterThan(50);
     expect(long).toEqual([]);
+  },
+);
+
+/** Documents that may have many MiB, each with the texts that a row has in a test. */
+const LARGE: Record<string, string[]> = {
+  calls: ['attributes', 'inputs', 'output', 'summary'],
+  object_versions: ['val'],
+};
+const READS = 'SELECT sum(length(inputs::text)) FROM calls WHERE project_id = $1';
+/** A tenth of what it takes to read one of them. */
+const MOST_BLOCKS = 20;
+/** Where a statement reads a large document all the same without a slot, and why that is bounded. */
+const BOUNDED: [RegExp, string][] = [
+  [/^SELECT CASE WHEN v.size_bytes <= /, 'reads what the caller says that it can hold'],
+  [
+    /^\s*INSERT INTO calls/,
+    'removes what a start or an end of as many bytes replaces, and reads none of it',
+  ],
+  [/c\.otel_dump::text\s+FROM calls c/, 'LangfuseService takes a slot for more than 2 MiB'],
+];
+
+unlessCluster('the coordinator does not see the blocks that its shards read').it(
+  'what runs without a slot reads no document that may be large',
+  async () => {
+    const client = new Client(app.databaseUrl);
+    await client.connect();
+    await plant(app, OWN); // operations before have erased it
+    // half a MiB that cannot be compressed, as the start of a document of 30 MiB
+    const text = `{"a":"${randomBytes(400_000).toString('base64')}"}`;
+    for (const [table, columns] of Object.entries(LARGE))
+      await client.query(
+        `UPDATE ${table} SET ${columns.map((name) => `${name} = $1`).join()} WHERE project_id = $2`,
+        [text, OWN],
+      );
+    await client.query('UPDATE object_versions SET size_bytes = 30000000 WHERE project_id = $1', [
+      OWN,
+    ]);
+    const blocks = async () => {
+      const { rows } = await client.query(
+        `SELECT sum(pg_stat_get_xact_blocks_fetched(reltoastrelid))::int AS count FROM pg_class WHERE relname = ANY($1)`,
+        [Object.keys(LARGE)],
+      );
+      return rows[0].count as number;
+    };
+    const reading: string[] = [];
+    const all = new Map([
+      ...unslotted,
+      [READS, [OWN]], // so that it is seen that a reading is seen
+    ]);
+    for (const [text, values] of all) {
+      await client.query('BEGIN');
+      const before = await blocks();
+      const isDone = await client.query(text, values).then(
+        () => true,
+        () => false, // it stands on what an earlier statement of its transaction did
+      );
+      if (isDone && (await blocks()) - before > MOST_BLOCKS) reading.push(text.trim());
+      await client.query('ROLLBACK');
+    }
+    await client.end();
+    expect(reading.filter((text) => !BOUNDED.some(([known]) => known.test(text)))).toEqual([READS]);
   },
 );
 

@@ -25,13 +25,19 @@ export const MAX_SCORES = 1000;
 /** Documents of stored calls that events change, which are read, and written again. */
 const MAX_PART_BYTES = 16 * 1024 * 1024;
 
+/** To read and write again what is larger takes so long that it needs a slot. */
+const SHORT_BYTES = 2 * 1024 * 1024;
+
 interface Placed {
   place: number;
   event: Event;
 }
 
-/** Events by what they say is the id of their call. */
-type Part = Map<unknown, Placed[]>;
+/** Events by what they say is the id of their call, and at most how large the stored documents of these are. */
+interface Part {
+  events: Map<unknown, Placed[]>;
+  bytes: number;
+}
 
 @Injectable()
 export class LangfuseService {
@@ -67,8 +73,11 @@ export class LangfuseService {
     }
     for (const part of await this.partsOf(observed, projectId)) {
       await caller.assertValid();
-      await this.database.alone(lock(EVENTS, projectId), () =>
-        this.store(part, projectId, caller, outcomes),
+      const isShort = part.bytes <= SHORT_BYTES;
+      await this.database.alone(
+        lock(EVENTS, projectId),
+        () => this.store(part, projectId, caller, outcomes),
+        isShort ? 'short' : 'long',
       );
     }
     for (const { place, event } of scores) {
@@ -84,33 +93,31 @@ export class LangfuseService {
 
   /** Events by the id of their call, in parts whose stored calls can be held in memory. */
   private async partsOf(observed: readonly Placed[], projectId: string): Promise<Part[]> {
-    const byId: Part = groupedBy(observed, ({ event }) => event.body['id']);
-    const bytes = await this.calls.storedBytes(projectId, [...byId.keys()].filter(isId));
+    const byId = groupedBy(observed, ({ event }) => event.body['id']);
+    const bytes = await this.calls.mostBytes(projectId, [...byId.keys()].filter(isId));
     const parts: Part[] = [];
-    let room = 0;
     for (const [id, events] of byId) {
       const size = bytes.get(id as string) ?? 0;
-      if (parts.length === 0 || room < size) {
-        parts.push(new Map());
-        room = MAX_PART_BYTES;
-      }
-      room -= size;
-      parts.at(-1)!.set(id, events);
+      let part = parts.at(-1);
+      if (!part || part.bytes + size > MAX_PART_BYTES)
+        parts.push((part = { events: new Map(), bytes: 0 }));
+      part.bytes += size;
+      part.events.set(id, events);
     }
     return parts;
   }
 
   private async store(
-    part: Part,
+    { events: byId }: Part,
     projectId: string,
     caller: Caller,
     outcomes: Outcomes,
   ): Promise<void> {
     const turn = new Turn();
-    const stored = await this.calls.stored(projectId, [...part.keys()].filter(isId));
+    const stored = await this.calls.stored(projectId, [...byId.keys()].filter(isId));
     const known = new Map<unknown, StoredCall>(stored.map((one) => [one.call.id, one]));
     const changed: { observation: Observation; places: number[] }[] = [];
-    for (const [id, events] of part) {
+    for (const [id, events] of byId) {
       const observation = new Observation(projectId, known.get(id));
       const places: number[] = [];
       for (const { place, event } of events) {

@@ -1,6 +1,6 @@
 import type { StoredCall, WholeCall } from '../../tracing/calls/calls.service.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { memberTexts, objectText } from '../../platform/json/json-text.js';
+import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
 import { toldUsage } from '../../tracing/usage.js';
 
 /** One event of an ingestion request. */
@@ -52,6 +52,8 @@ export class Observation {
   private call: Call;
   private readonly documents: StoredCall['documents'];
   private readonly attributes: Attributes;
+  /** Usage without a model, as the stored summary has it; it is looked for once, since the summary may be large. */
+  private unnamed: { summary: unknown; usage: string | undefined } | undefined;
   /** The values of some attributes. */
   private readonly said: Record<string, unknown> = {};
 
@@ -108,8 +110,23 @@ export class Observation {
     if (output !== undefined) this.documents.output = output;
     const usage =
       usageOf(body, this.said['model']) ??
-      (body['model'] ? usageNamed(this.documents.summary, body['model']) : undefined);
-    if (usage) this.documents.summary = JSON.stringify(usage);
+      (body['model'] ? this.usageNamed(body['model']) : undefined);
+    if (usage) this.documents.summary = typeof usage === 'string' ? usage : JSON.stringify(usage);
+  }
+
+  /** Usage that came before its model: requests of an SDK may overtake each other. */
+  private usageNamed(model: unknown): string | undefined {
+    const { summary } = this.documents;
+    if (typeof model !== 'string' || model === UNKNOWN || typeof summary !== 'string')
+      return undefined;
+    if (this.unnamed?.summary !== summary) {
+      const usage = textsIn(summary, { usage: { [UNKNOWN]: true } })?.usage?.[UNKNOWN];
+      this.unnamed = { summary, usage };
+    }
+    const { usage } = this.unnamed;
+    return usage === undefined || usage === 'null'
+      ? undefined
+      : `{"usage":{${JSON.stringify(model)}:${usage}}}`;
   }
 
   /** Of metadata the members are merged, as Langfuse does. */
@@ -193,14 +210,6 @@ function usageOf(body: Record<string, unknown>, model: unknown) {
   if (Object.keys(usage).length === 0) return undefined;
   const name = typeof model === 'string' && model !== '' ? model : UNKNOWN;
   return { usage: { [name]: { requests: 1, ...usage } } };
-}
-
-/** Usage that came before its model: requests of an SDK may overtake each other. */
-function usageNamed(summary: string | null | undefined, model: unknown) {
-  const { usage } = JSON.parse(summary ?? '{}') as { usage?: Record<string, unknown> };
-  return typeof model === 'string' && usage?.[UNKNOWN]
-    ? { usage: { [model]: usage[UNKNOWN] } }
-    : undefined;
 }
 
 const UNKNOWN = 'unknown';

@@ -150,3 +150,11 @@ it('.env.example names every setting, and nothing else', () => {
   const settings = read.filter((name) => !name.startsWith('npm_')); // npm's own
   expect(new Set(listed)).toEqual(new Set(settings));
 });
+
+it.each([
+  [1, 0.75],
+  [24, 2],
+  [512, 4],
+])('a process of PostgreSQL may take a twelfth of %d GiB, between bounds', (memory, most) => {
+  expect(loadConfig({}, memory * 2 ** 30).postgresProcessBytes).toBe(most * 2 ** 30);
+});

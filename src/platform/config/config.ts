@@ -19,6 +19,13 @@ const MAX_CONNECTIONS = 10_000;
 const CONNECTIONS_OF_FILES = 3 / 4;
 const LEAST_CONNECTIONS = 16;
 
+/**
+ * Of the connections of a service, six may hold large documents at once (`Slots`): with a twelfth each, these leave half of the
+ * memory to the cache and to Node. Storing a row of 64 MiB needs the least.
+ */
+const postgresProcessBytes = (memoryBytes: number) =>
+  Math.min(4096 * MIB, Math.max(768 * MIB, Math.floor(memoryBytes / 12)));
+
 export const WIRE_DIALECTS = ['svc', 'weave'] as const;
 
 /** The token that the settings of an app are injected by. */
@@ -68,6 +75,13 @@ export function loadConfig(
     dataDir: setting('DATA_DIR') ?? './data',
     /** Settings of the embedded PostgreSQL that are stronger than ours, as arguments of `postgres`. */
     postgresFlags: postgresFlags(setting),
+    /** On Linux, memory that each process of the embedded PostgreSQL may take beside its cache; 0 is no limit. */
+    postgresProcessBytes: integer(
+      setting,
+      'POSTGRES_PROCESS_BYTES',
+      postgresProcessBytes(memoryBytes),
+      [0, 1024 * 1024 * MIB],
+    ),
     /** Connections this process keeps to PostgreSQL. */
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
     /** A count, a list or a batch of a stream may keep the database busy for this long. */

@@ -184,14 +184,15 @@ export class Database {
   /**
    * Runs `work` in a transaction that begins with `lock`, a statement that takes an advisory lock. Those of this
    * process that want the same lock queue up here first, so that a busy one takes one connection and not the pool;
-   * work that holds one already (a request with an Idempotency-Key) goes straight to the lock.
+   * work that holds one already (a request with an Idempotency-Key) goes straight to the lock. Work that is `long` takes a
+   * slot when it is its turn.
    */
-  async alone<T>(lock: Sql, work: () => Promise<T>): Promise<T> {
-    const locked = () =>
-      this.transaction(async () => {
-        await this.query(lock);
-        return work();
-      });
+  async alone<T>(lock: Sql, work: () => Promise<T>, kind: 'short' | 'long' = 'short'): Promise<T> {
+    const lockedWork = async () => {
+      await this.query(lock);
+      return work();
+    };
+    const locked = () => (kind === 'long' ? this.long(lockedWork) : this.transaction(lockedWork));
     if (this.inTransaction) return locked();
     const name = JSON.stringify(lock.toQuery());
     const turn = (this.queues.get(name) ?? Promise.resolve()).then(locked);

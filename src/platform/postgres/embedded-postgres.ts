@@ -46,6 +46,8 @@ export interface EmbeddedPostgresOptions {
   mustExist?: boolean;
   /** More arguments of `postgres`, after ours and stronger: `['-c', 'fsync=off']`. */
   flags?: string[];
+  /** On Linux, what each of its processes may take beside shared memory; 0, or nothing said, is no limit. */
+  processBytes?: number;
   /** Receives what the server writes, and what an operator should know although the start goes on. */
   log?: (line: string, level: LogLevel) => void;
   /** Gives up the start; means nothing once the server runs. */
@@ -126,9 +128,16 @@ export async function openEmbeddedPostgres(
     const listen = await listenArguments(scratch);
     const args = ['-D', pgdata, ...listen, '-c', `config_file=${file}`, ...(options.flags ?? [])];
     const lock = cluster.descriptor;
+    const { processBytes } = options;
     const start = async (begun: (server: TiedProcess) => void) => {
       await removeLeftover(pgdata, tools);
-      return startServer(pgdata, args, { ...tools, lock, log: serverLog(report), begun });
+      return startServer(pgdata, args, {
+        ...tools,
+        lock,
+        processBytes,
+        log: serverLog(report),
+        begun,
+      });
     };
     const server = await keptUp(start, (process) => interrupt(process, pgdata, tools), warn);
     disk.start();

@@ -51,6 +51,8 @@ export interface Tools {
   lock?: number;
   /** Gives up a start. */
   signal?: AbortSignal;
+  /** On Linux, what each process of a program may take beside shared memory; without it, as much as ours. */
+  processBytes?: number | undefined;
   /** More than every program is given. */
   env?: Record<string, string>;
 }
@@ -70,12 +72,23 @@ export interface TiedProcess {
  * The program inherits descriptor 3, the lock; the watcher does not.
  */
 const WATCHED = `trap '' HUP TERM
+[ -z "$SKEIN_KIB" ] || ulimit -d "$SKEIN_KIB" || :
+unset SKEIN_KIB
 exec 4<&0
 "$@" </dev/null 4<&- & program=$!
 ( exec 3<&-; read -r _ <&4; kill -INT $program ) 2>/dev/null & watcher=$!
 wait $program; code=$?
 kill -KILL $watcher 2>/dev/null
 exit $code`;
+
+/**
+ * RLIMIT_DATA counts what a process has for itself, and not the cache that all share. It needs no right and holds in every container:
+ * PostgreSQL gets no memory, fails the statement with 53200 and goes on, where the kernel would kill the process and so all sessions.
+ */
+const limitOf = ({ processBytes }: Tools): Record<string, string> =>
+  process.platform === 'linux' && processBytes
+    ? { SKEIN_KIB: String(Math.floor(processBytes / 1024)) }
+    : {};
 
 export function spawnTied(file: string, args: string[], tools: Tools): TiedProcess {
   const stdio: ['pipe', 'ignore', 'pipe'] = ['pipe', 'ignore', 'pipe'];
@@ -87,7 +100,7 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
           detached: true,
           cwd: '/',
           // an environment of its own: the user's PGDATA, PGPORT, PGOPTIONS and LANG must not reach the server
-          env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin', ...tools.env },
+          env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin', ...limitOf(tools), ...tools.env },
           ...(tools.account && { uid: tools.account.uid, gid: tools.account.gid }),
         });
   const tail: string[] = [];

@@ -31,6 +31,10 @@ it('keeps its log to a tenth of the disk', () => {
   expect(at(8, 2, 0.1)).toMatchObject({ max_wal_size: '64MB', min_wal_size: '32MB' });
 });
 
+it('keeps what a statement sorts on disk to an eighth of it', () => {
+  expect(at(8, 2, 80).temp_file_limit).toBe('10240MB');
+});
+
 it('has no parallel query on a single core', () => {
   expect(at(1, 1).max_parallel_workers_per_gather).toBe('0');
   expect(at(1, 16).max_parallel_workers_per_gather).toBe('2');

@@ -55,6 +55,8 @@ export function settingsFor({ memoryBytes, cores, diskBytes }: Resources): Recor
     effective_cache_size: share(2, 128, 1024 * 1024),
     // for each sort or hash of each statement, of which few run at once
     work_mem: share(512, 4, 64),
+    // of one statement: a sort of large values must not fill the disk
+    temp_file_limit: `${Math.max(1024, Math.round(diskBytes / MIB / 8))}MB`,
     maintenance_work_mem: share(32, 32, 1024),
     max_wal_size: `${Math.round(walMib)}MB`,
     min_wal_size: `${Math.round(Math.min(256, walMib / 2))}MB`,

@@ -22,6 +22,8 @@ export interface Operand {
   readonly sql: Sql;
   /** Says that `sql` is never NULL, so that a descending sort can walk an ordinary index backwards. */
   readonly isNotNull?: boolean;
+  /** Of what may be large: the same, without what it takes to find it; the statement fails where it has more bytes than that. */
+  readonly within?: (bytes: number) => Sql;
   /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
   readonly isInteger?: boolean;
   /** Of a text that is one of few words and never NULL: when it is which, as a partial index may say it. */
@@ -46,7 +48,7 @@ type Column = Operand | JsonColumn | Prefix;
  */
 export type Columns<Name extends string = string> = Readonly<Record<Name, Column>>;
 
-type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'cases'>;
+type Options = Pick<Operand, 'isNotNull' | 'isInteger' | 'cases' | 'within'>;
 const typed =
   (type: Operand['type']) =>
   (value: Sql, options: Options = {}): Operand => ({ type, sql: value, ...options });
@@ -69,7 +71,18 @@ export const column = {
 export const jsonAt = (column: JsonColumn, path: readonly string[]): Operand => ({
   type: 'json',
   sql: atPath(column, path, sql`#>>`),
+  within: (bytes) =>
+    sql`skein_text_at(${column.sql}, ${column.isOpaque}, ${new Parameter(path.map(storable))}::text[], ${bytes}::int)`,
 });
+
+/**
+ * So many values of a row may be taken out as they come, by expressions that indexes know. Each of a call of 30 MiB takes
+ * PostgreSQL 60 to 120 MB until the row is done with, so that more are taken out one after the other and held to a limit.
+ */
+export const PLAIN_VALUES = 3;
+/** What a statement takes out of one row, where it takes out more values than these. Copies may double it. */
+export const MAX_TAKEN = 128 * 1024 * 1024;
+export const withinShare = (values: number) => Math.floor(MAX_TAKEN / values);
 
 /** The same value as JSON: what an answer shows of it. */
 export const jsonValueAt = (column: JsonColumn, path: readonly string[]): Sql =>
@@ -89,6 +102,13 @@ function atPath({ sql: document, isOpaque }: JsonColumn, path: readonly string[]
 }
 /** In a path PostgreSQL takes these for indexes, and counts negative ones in the wrong array; `->` takes them for keys. */
 const SIGNED = /^\s*[-+]\d+$|^\s+\d+$/;
+
+/**
+ * At most how many bytes a stored text or document has when it is taken out, found without reading it: PostgreSQL says only
+ * how many it takes compressed. Three bytes of `pglz` stand for at most 273, each byte of `lz4` for at most 255.
+ */
+export const mostBytes = (value: Sql) => sql`coalesce(pg_column_size(${value})::bigint
+  * CASE pg_column_compression(${value}) WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0)`;
 
 /** Text as PostgreSQL can hold it: U+FFFD for NUL and half surrogate pairs, as `skein_safe_json` does. */
 export const storable = (text: string) =>
@@ -149,11 +169,13 @@ export function sorted<Name extends string>(
   const names = nameBytes();
   const isBroken = given.some(({ field }) => field === tieBreaker);
   const all = isBroken ? given : [...given, { field: tieBreaker, direction: 'asc' } as const];
-  return all.map(({ field, direction }, i) => ({
-    field,
-    direction,
-    operand: resolve(columns, field, `sort_by[${i}].field`, names),
-  }));
+  const operands = all.map(({ field }, i) => resolve(columns, field, `sort_by[${i}].field`, names));
+  const large = operands.filter(({ within }) => within).length;
+  return all.map(({ field, direction }, i) => {
+    const { within, ...operand } = operands[i]!;
+    if (!within || large <= PLAIN_VALUES) return { field, direction, operand };
+    return { field, direction, operand: { ...operand, sql: within(withinShare(2 * large)) } };
+  });
 }
 
 function sortKeys({ type, sql: value }: Operand): Sql[] {

@@ -3,14 +3,16 @@ import {
   byCodePoint,
   InvalidQuery,
   nameBytes,
+  PLAIN_VALUES,
   quoted,
   resolve,
+  withinShare,
   type Columns,
   type Operand,
 } from './columns.js';
 import * as operands from './operands.js';
 import type { Comparison, Scalar, Target, Value } from './operands.js';
-import { join, sql, type Sql } from './sql.js';
+import { identifier, join, sql, type Sql } from './sql.js';
 import { computedOnce } from './plans.js';
 
 export const MAX_DEPTH = 32;
@@ -37,16 +39,46 @@ const MAX_CAPITALS = 64;
 export function compile(query: unknown, columns: Columns): Sql {
   if (!isObject(query)) throw new InvalidQuery('query', 'must be an object with $expr');
   const argument = Object.hasOwn(query, '$expr') ? query['$expr'] : undefined;
-  return new Node(argument, 'query.$expr', {
-    columns,
-    nodes: 0,
-    names: nameBytes(),
-    literals: new Budget(MAX_LITERALS, 'bytes for all literals'),
-  }).condition();
+  const compiled = (taken?: Taken) => {
+    const scope: Scope = {
+      columns,
+      taken,
+      large: 0,
+      nodes: 0,
+      names: nameBytes(),
+      literals: new Budget(MAX_LITERALS, 'bytes for all literals'),
+    };
+    return { condition: new Node(argument, 'query.$expr', scope).root(), uses: scope.large };
+  };
+  const { condition, uses } = compiled();
+  return uses <= PLAIN_VALUES ? condition : compiled(new Taken(withinShare(uses))).condition;
+}
+
+/** Values that may be large, of a query with many: each is taken out of a row once, for all conditions that name it. */
+class Taken {
+  private readonly values = new Map<string, { value: Sql; as: Sql }>();
+
+  constructor(private readonly bytes: number) {}
+
+  add(name: string, { type, within }: Operand): Operand {
+    const as = identifier(`v${this.values.size}`);
+    const found = this.values.get(name) ?? { value: within!(this.bytes), as };
+    this.values.set(name, found);
+    return { type, sql: sql`taken.${found.as}` };
+  }
+
+  /** The condition with what it names. */
+  around(condition: Sql): Sql {
+    const values = Array.from(this.values.values(), ({ value, as }) => sql`${value} AS ${as}`);
+    return sql`(SELECT ${condition} FROM ${computedOnce(sql`SELECT ${join(values)}`, 'taken')})`;
+  }
 }
 
 interface Scope {
   readonly columns: Columns;
+  taken: Taken | undefined;
+  /** How often values are named that may be large. */
+  large: number;
   nodes: number;
   readonly names: Budget;
   readonly literals: Budget;
@@ -61,9 +93,35 @@ class Node {
     private readonly depth = 1,
   ) {}
 
+  /** As a condition on a row. Of an outermost $and, what names few large values stays plain, so that indexes serve it. */
+  root(): Sql {
+    const { taken } = this.scope;
+    if (!taken) return this.condition();
+    const [operator, argument] = this.open();
+    if (operator !== '$and') return taken.around(this.conditionOf(operator, argument));
+    const plain: Sql[] = [];
+    const rest: Sql[] = [];
+    for (const item of argument.list(1)) {
+      const { nodes, large } = this.scope;
+      this.scope.taken = undefined;
+      const condition = item.condition();
+      this.scope.taken = taken;
+      if (this.scope.large <= PLAIN_VALUES) plain.push(condition);
+      else {
+        Object.assign(this.scope, { nodes, large });
+        rest.push(item.condition());
+      }
+    }
+    return sql`(${join([...plain, taken.around(join(rest, ' AND '))], ' AND ')})`;
+  }
+
   /** As something that is true or not (or NULL). */
   condition(): Sql {
     const [operator, argument] = this.open();
+    return this.conditionOf(operator, argument);
+  }
+
+  private conditionOf(operator: string, argument: Node): Sql {
     if (Object.hasOwn(CONDITIONS, operator)) return CONDITIONS[operator]!(argument);
     return operands.truth(this.valueOf(operator, argument));
   }
@@ -138,8 +196,11 @@ class Node {
   }
 
   field(): Operand {
-    const { columns, names } = this.scope;
-    return resolve(columns, this.json, this.path, names);
+    const { columns, names, taken } = this.scope;
+    const operand = resolve(columns, this.json, this.path, names);
+    if (!operand.within) return operand;
+    this.scope.large += 1;
+    return taken ? taken.add(this.json as string, operand) : operand;
   }
 
   invalid(problem: string): InvalidQuery {

@@ -40,7 +40,7 @@ import {
   isMatch,
   tracesQuery,
   rootQuery,
-  storedBytesQuery,
+  mostBytesQuery,
   storedQuery,
   updateQuery,
 } from './read/calls.query.js';
@@ -140,10 +140,10 @@ export class CallsService {
     });
   }
 
-  /** How many bytes the stored documents of calls have, by id, so that callers read few of them at a time. */
-  async storedBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
+  /** At most how many bytes the documents of stored calls have, by id: callers read few at a time. Reads no document. */
+  async mostBytes(projectId: string, ids: readonly string[]): Promise<Map<string, number>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.database.query(storedBytesQuery(projectId, ids));
+    const rows = await this.database.query(mostBytesQuery(projectId, ids));
     return new Map(rows.map(({ id, bytes }) => [id, bytes]));
   }
 

@@ -5,7 +5,7 @@ import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, select } from '../../platform/query/columns.js';
 import { allOf, isOneOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ObjectClass } from './object-class.js';
-import type { ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
+import type { ObjectReadDto, ObjectsFilterDto, ObjectsQueryDto } from './objects.dto.js';
 import { versionWord } from './version-word.js';
 
 /** The versions of one object. */
@@ -160,14 +160,13 @@ const named = (projectId: string, objectId: string) =>
 
 /** One live version as `json`. */
 export const versionQuery = (
-  projectId: string,
-  objectId: string,
-  word: string,
-  parts: Parts,
+  { project_id: projectId, object_id: objectId, digest: word, ...parts }: ObjectReadDto,
+  maxBytes: number,
 ) => sql<{ json: string }>`
   SELECT row_to_json(o)::text AS json FROM (
     SELECT ${selected(projectId, parts)} FROM object_versions v
-    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}) o`;
+    WHERE ${named(projectId, objectId)} AND v.deleted_at IS NULL AND ${called(projectId, objectId, word)}
+      AND v.size_bytes <= ${maxBytes}::bigint) o`;
 
 export interface Index {
   version_index: number;

@@ -39,6 +39,9 @@ const OBJS_DELETE = auditAction('objs.delete');
 /** Values, and tags and aliases, differ in size by a factor of a million, so a batch is judged badly by the one before it. */
 const VALUES_AT_ONCE = 8;
 
+/** The value of a version that every connection may read. */
+const SMALL_BYTES = 256 * 1024;
+
 @Injectable()
 export class ObjectsService {
   constructor(private readonly database: Database) {}
@@ -72,11 +75,17 @@ export class ObjectsService {
     });
   }
 
-  /** One version as JSON text. @throws ApiError `not_found`, with `deleted_at` when there was one. */
+  /** One version as JSON text; a large one is read on a connection that may be held for long. @throws ApiError `not_found`, with `deleted_at` when there was one. */
   async read(query: ObjectReadDto): Promise<string> {
     const { project_id, object_id, digest } = query;
-    const [row] = await this.database.query(versionQuery(project_id, object_id, digest, query));
-    if (row) return row.json;
+    const version = async (maxBytes: number) => {
+      const read = versionQuery(query, maxBytes);
+      return (await this.database.query(read))[0]?.json;
+    };
+    const json =
+      (await version(SMALL_BYTES)) ??
+      (await this.database.long(() => version(this.database.maxRowBytes)));
+    if (json !== undefined) return json;
     const [deleted] = await this.database.query(deletedAtQuery(project_id, object_id, digest));
     if (!deleted) throw new ApiError('not_found', `there is no object ${object_id}:${digest}`);
     const { deleted_at, version_index } = deleted;

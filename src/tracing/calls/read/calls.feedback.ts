@@ -6,7 +6,7 @@ import {
   storable,
   wireTime,
 } from '../../../platform/query/columns.js';
-import { identifier, sql } from '../../../platform/query/sql.js';
+import { identifier, type Sql, sql } from '../../../platform/query/sql.js';
 
 /** Feedback belongs to a call by its ref, spelled out: the index on it serves. */
 const isOfCall = (projectId: string) => sql`f.project_id = ${projectId}
@@ -20,12 +20,16 @@ export const feedbackField =
   (projectId: string): Prefix =>
   ([type, member, ...path]) => {
     if (type === undefined || member !== 'payload') return undefined;
-    const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path).sql;
+    const value = jsonAt(column.json(sql`f.payload`, sql`f.is_opaque`), path);
     const isOfType = type === '*' ? sql`TRUE` : sql`f.feedback_type = ${storable(type)}`;
+    const latest = (
+      read: Sql,
+    ) => sql`(SELECT ${read} FROM feedback f WHERE ${isOfCall(projectId)} AND ${isOfType}
+      ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`;
     return {
       type: 'json',
-      sql: sql`(SELECT ${value} FROM feedback f WHERE ${isOfCall(projectId)} AND ${isOfType}
-      ORDER BY f.created_at DESC, f.id DESC LIMIT 1)`,
+      sql: latest(value.sql),
+      within: (bytes) => latest(value.within!(bytes)),
     };
   };
 

@@ -13,6 +13,7 @@ import {
   orderBy,
   resolve,
   unknownField,
+  mostBytes,
   wireTime,
 } from '../../../platform/query/columns.js';
 import { compile } from '../../../platform/query/expression.js';
@@ -104,7 +105,9 @@ const FIELDS: Columns = {
   turn_id: column.text(sql`c.turn_id`),
   started_at: column.time(sql`c.started_at`, { isNotNull: true }),
   ended_at: column.time(sql`c.ended_at`),
-  exception: column.text(sql`c.exception`),
+  exception: column.text(sql`c.exception`, {
+    within: (bytes) => sql`skein_within(c.exception, ${bytes}::int)`,
+  }),
   [WIRE.userId]: column.text(sql`c.user_id`),
   [WIRE.runId]: column.text(sql`c.run_id`),
   [WIRE.runStep]: column.number(sql`c.run_step`, { isInteger: true }),
@@ -408,11 +411,16 @@ export const storedQuery = (
     c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
-export const storedBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
+const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary', 'otel_dump'];
+
+export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   bytes: number;
 }>`
-  SELECT c.id, octet_length(concat(c.attributes, c.inputs, c.output, c.summary, c.otel_dump)) AS bytes
+  SELECT c.id, (${join(
+    DOCUMENTS.map((name) => mostBytes(sql`c.${identifier(name)}`)),
+    ' + ',
+  )})::float8 AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 /** The root of a trace, of several the first. */
