@@ -11,6 +11,7 @@ export class ReadinessDto {
   /** `newer`: a newer build has migrated, and migrations expand before they contract, so this one goes on. */
   migrations!: 'at_head' | 'newer' | 'pending' | 'unknown';
   /** `refused`: its disk is nearly full, or it is read-only. Reads are answered all the same. */
+  @ApiProperty({ enum: ['taken', 'refused', 'unknown'] })
   writes!: 'taken' | 'refused' | 'unknown';
   draining!: boolean;
   /** Rows of an older build that are still to be read in the background, by what is read from them: until then it counts as absent. */
