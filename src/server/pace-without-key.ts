@@ -5,7 +5,7 @@ import { ApiError } from '../platform/errors.js';
 import { sendProblem } from '../platform/http/error.filter.js';
 
 /** Requests of an address that begin in a second when they wait for each other, and how many may come at once. */
-export const PER_SECOND = 500;
+const PER_SECOND = 500;
 const AT_ONCE = 500;
 /** A request that would wait longer is refused. */
 const MAX_WAIT_MS = 10_000;
