@@ -234,6 +234,37 @@ describe('authentication', () => {
       expect((await app.post('/call/read', body, { key: created.secret })).status).toBe(401);
     });
 
+    it('are listed in pages, those within the caller’s scopes only', async () => {
+      const admin = await app.aKey('admin', ['paged/*']);
+      const ids = [];
+      for (const scopes of [['paged/*'], ['paged/a', 'paged/b'], ['paged/a'], ['paged/c']])
+        ids.push((await create({ scopes })).body.id);
+      await create({ scopes: ['paged/a', 'other/b'] });
+      await create({ scopes: ['*'] });
+      const list = async (body: object, key = admin) => {
+        const answer = await app.post('/keys/list', body, { key });
+        return { ...answer.body, keys: answer.body.keys.map(({ id }: { id: string }) => id) };
+      };
+      const all = await list({});
+      expect(all).toEqual({ keys: [expect.any(String), ...ids], has_more: false });
+      expect(await list({ limit: 2 })).toEqual({ keys: all.keys.slice(0, 2), has_more: true });
+      const rest = { keys: ids.slice(1), has_more: false };
+      expect(await list({ limit: 3, after: ids[0] })).toEqual(rest);
+      const narrow = await app.aKey('admin', ['paged/a', 'paged/b']);
+      expect((await list({}, narrow)).keys).toEqual([ids[1], ids[2], expect.any(String)]);
+      expect((await app.post('/keys/list', { limit: 1001 })).status).toBe(400);
+    });
+
+    it('have a bound on the length of their scopes', async () => {
+      const scopes = (length: number) =>
+        Array.from({ length: 100 }, (_, i) => `acme/${'p'.repeat(length)}${i}`);
+      expect((await create({ scopes: scopes(70) })).status).toBe(200);
+      expect(await create({ scopes: scopes(90) })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('at most 8192 characters') },
+      });
+    });
+
     it('are stored as a hash only', async () => {
       const { body: created } = await create({});
       const rows = await app.query('SELECT k::text AS row FROM api_keys k');

@@ -4,6 +4,7 @@ import type { CookieOptions, Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.js';
 import { addressOf } from '../../platform/auth/failed-attempts.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
+import { RateLimits } from '../../platform/auth/rate-limits.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
@@ -23,6 +24,7 @@ export class ConsoleController {
   constructor(
     private readonly keys: KeysService,
     private readonly sessions: SessionsService,
+    private readonly limits: RateLimits,
   ) {}
 
   /** Begins a session with the key or the login code in the header Authorization. */
@@ -67,6 +69,7 @@ export class ConsoleController {
     if (!caller) throw notLetIn();
     if (!caller.mayActAs('reader'))
       throw new ApiError('forbidden', 'the console needs a key with the role reader');
+    if (this.limits.areOn) await this.limits.admit(request, caller);
     return caller.keyId;
   }
 }

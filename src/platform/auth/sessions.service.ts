@@ -11,6 +11,7 @@ import { isSessionToken } from './session-cookie.js';
 import {
   codeInsert,
   codeRedeem,
+  codesKnown,
   expiredSessionsDelete,
   oldestAdminKey,
   sessionInsert,
@@ -69,17 +70,29 @@ export class SessionsService {
    * @throws ApiError `unauthenticated`, or `rate_limited` when the address has failed too often.
    */
   async redeem(code: string, address: string): Promise<string> {
-    await this.attempts.count(address);
-    const token = newToken();
-    const redeemed =
-      isSessionToken(code) &&
-      (await this.database.query(codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS)));
-    if (!redeemed || redeemed.length === 0)
-      throw new ApiError(
-        'unauthenticated',
-        'the login code is unknown, was used before, or is older than 15 minutes',
+    if (!isSessionToken(code)) await this.attempts.count(address);
+    else if (await this.isCode(hashOf(code), address)) {
+      const token = newToken();
+      const redeem = codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS);
+      if ((await this.database.query(redeem)).length > 0) return token;
+    }
+    throw new ApiError(
+      'unauthenticated',
+      'the login code is unknown, was used before, or is older than 15 minutes',
+    );
+  }
+
+  /** Guesses of others at the address do not keep a code from being found. */
+  private async isCode(codeHash: Buffer, address: string): Promise<boolean> {
+    const lookUp = async (hashes: string[]) => {
+      const known = await this.database.query(
+        codesKnown(hashes.map((hash) => Buffer.from(hash, 'base64'))),
       );
-    return token;
+      return new Map(known.map(({ hash }) => [hash, true]));
+    };
+    return (
+      (await this.attempts.find(codeHash.toString('base64'), address, lookUp, 'codes')) ?? false
+    );
   }
 
   async end(token: string): Promise<void> {
