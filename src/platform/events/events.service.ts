@@ -13,7 +13,7 @@ import { EventStream } from './event-stream.js';
 
 /**
  * Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. The keys of
- * an entity together may have as many as stay free, so that some are left for others.
+ * an entity together may have as many as stay free, so that some are left for others (docs/adr/0019-shares.md).
  */
 export const MAX_STREAMS = 1000;
 export const MAX_STREAMS_OF_KEY = 100;
