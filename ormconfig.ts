@@ -26,6 +26,7 @@ import { Baseline1765999000000 } from './src/platform/database/migrations/176599
 import { UsageOnce1766000000000 } from './src/platform/database/migrations/1766000000000-usage-once.js';
 import { PayloadOnly1766100000000 } from './src/platform/database/migrations/1766100000000-payload-only.js';
 import { StoredUsage1766200000000 } from './src/platform/database/migrations/1766200000000-stored-usage.js';
+import { KeysOfEntities1766300000000 } from './src/platform/database/migrations/1766300000000-keys-of-entities.js';
 import { StartlessCalls1766340000000 } from './src/platform/database/migrations/1766340000000-startless-calls.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
@@ -114,6 +115,7 @@ export function dataSourceOptions(
       UsageOnce1766000000000,
       PayloadOnly1766100000000,
       StoredUsage1766200000000,
+      KeysOfEntities1766300000000,
       StartlessCalls1766340000000,
     ],
     namingStrategy: new Names(),

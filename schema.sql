@@ -545,6 +545,8 @@ ALTER TABLE trajectory_batches ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE uploads ALTER COLUMN project_id SET STATISTICS 0;
 
+CREATE INDEX api_keys_entity_idx ON api_keys USING btree (split_part(scopes[1], '/'::text, 1), id);
+
 CREATE UNIQUE INDEX api_keys_secret_hash_idx ON api_keys USING btree (secret_hash);
 
 CREATE INDEX audit_events_created_idx ON audit_events USING btree (created_at, id);

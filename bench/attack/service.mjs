@@ -1,7 +1,10 @@
 // The built service under attack, in a process of its own with its embedded PostgreSQL.
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
 import { dataFolder, started } from '../support.mjs';
@@ -57,6 +60,16 @@ export class Service {
     });
     if (answer.status !== 200) throw new Error(`${path} answered ${await answer.text()}`);
     return answer.json();
+  }
+
+  /** A login code, as the command prints it in its link. */
+  async loginCode() {
+    const file = fileURLToPath(
+      new URL('../../dist/src/server/commands/keys.cli.js', import.meta.url),
+    );
+    const env = { ...process.env, DATA_DIR: this.dataDir };
+    const { stdout } = await promisify(execFile)(process.execPath, [file, 'login'], { env });
+    return /#code=([\w-]+)/.exec(stdout)[1];
   }
 
   get isAlive() {

@@ -43,6 +43,7 @@ export async function createApp(
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('trust proxy', config.trustProxy);
+  holdAnswers(app);
   app.use(edge(config));
   app.use(ports(config));
   app.use(paceWithoutKey());
@@ -53,7 +54,7 @@ export async function createApp(
   app.use((request: Request, _: Response, next: NextFunction) =>
     shortWrites.test(request.path)
       ? next()
-      : database.runFor(() => request.user?.keyId ?? '', next),
+      : database.runFor(() => request.user?.owner ?? '', next),
   );
   const server: Server = app.getHttpServer();
   limitTimes(server, config);
@@ -81,6 +82,17 @@ const pathsOf = (routes: Route[]) =>
   new RegExp(
     `^(${routes.flatMap(({ paths }) => paths.map((path) => path.replaceAll(/:\\w+/g, '[^/]+'))).join('|')})$`,
   );
+
+/** Counts each answer that is no stream while its client reads it: Express sends them all by `send`. */
+function holdAnswers(app: NestExpressApplication): void {
+  const { response } = app.getHttpAdapter().getInstance() as { response: Response };
+  const { send } = response;
+  response.send = function (this: Response, body?: unknown) {
+    if (typeof body === 'string' || Buffer.isBuffer(body))
+      (this.req as Request | undefined)?.context.holdAnswer(body);
+    return send.call(this, body);
+  };
+}
 
 /** A head is short, so it has a deadline. Bodies have their own (`platform/http/inflated.ts`): a large one may take long. */
 function limitTimes(server: Server, { bodyTimeoutSeconds }: Config): void {

@@ -12,11 +12,11 @@ export interface Item {
 /** Items of a page when the request names no `limit`. */
 export const PAGE_SIZE = 20;
 
-/** A cursor page as JSON text. `items` holds one more than the page when there are more. */
-export function page(items: Item[], limit = PAGE_SIZE): string {
+/** A cursor page as JSON text. `items` holds one more than the page when there are more, or `found` says how many there are. */
+export function page(items: Item[], limit = PAGE_SIZE, found = items.length): string {
   const shown = items.slice(0, limit);
   const [first, last] = [shown.at(0)?.id ?? '', shown.at(-1)?.id ?? ''];
-  return `{"object":"list","data":[${shown.map(({ json }) => json).join(',')}],"first_id":"${first}","last_id":"${last}","has_more":${items.length > limit}}`;
+  return `{"object":"list","data":[${shown.map(({ json }) => json).join(',')}],"first_id":"${first}","last_id":"${last}","has_more":${found > shown.length}}`;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -210,6 +210,18 @@ describe('the console', () => {
       expect(JSON.stringify(kept)).not.toContain(first.body.secret);
     });
 
+    it('does not read the answer with a secret that another session of the key was given', async () => {
+      const [one, other] = [await sessionOf(app.key), await sessionOf(app.key)];
+      const body = { user: 'b', role: 'reader', scopes: ['acme/demo'] };
+      const make = (cookie: string) =>
+        ask('/keys/create', cookie, body, { 'idempotency-key': 'of two sessions' });
+      expect((await make(one)).status).toBe(200);
+      expect(await make(other)).toMatchObject({
+        status: 409,
+        body: { code: 'conflict', detail: expect.stringContaining('another credential') },
+      });
+    });
+
     it.each([
       ['an unknown key', () => `Bearer skn_${'a'.repeat(36)}`, 401],
       ['a key that is none', () => 'Bearer x', 401],
@@ -259,6 +271,15 @@ describe('the console', () => {
       const statuses: number[] = [];
       for (let i = 0; i < 21; i++) statuses.push((await login('Code x', from)).status);
       expect([statuses[0], statuses[20]]).toEqual([401, 429]);
+    });
+
+    it('is begun by a good code also from an address that has guessed too often', async () => {
+      const from = { ...CONSOLE, 'x-forwarded-for': '10.2.0.2' };
+      const guess = () => login(`Code ${'g'.repeat(43)}`, from);
+      const guesses = await Promise.all(Array.from({ length: 30 }, guess));
+      expect(guesses.map(({ status }) => status)).toContain(429);
+      const code = (await newLoginCode(app.app.get(Database), OPERATOR))!;
+      expect((await login(`Code ${code}`, from)).status).toBe(200);
     });
   });
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/platform/auth/secret.js';
 import { basic, send, useApp } from '../support/app.js';
@@ -232,6 +233,61 @@ describe('authentication', () => {
         expect.any(String),
       );
       expect((await app.post('/call/read', body, { key: created.secret })).status).toBe(401);
+    });
+
+    it('are listed in pages, those within the caller’s scopes only', async () => {
+      const admin = await app.aKey('admin', ['paged/*']);
+      const ids = [];
+      for (const scopes of [['paged/*'], ['paged/a', 'paged/b'], ['paged/a'], ['paged/c']])
+        ids.push((await create({ scopes })).body.id);
+      await create({ scopes: ['paged/a', 'other/b'] });
+      await create({ scopes: ['*'] });
+      const list = async (body: object, key = admin) => {
+        const answer = await app.post('/keys/list', body, { key });
+        return { ...answer.body, keys: answer.body.keys.map(({ id }: { id: string }) => id) };
+      };
+      const all = await list({});
+      expect(all).toEqual({ keys: [expect.any(String), ...ids], has_more: false });
+      expect(await list({ limit: 2 })).toEqual({ keys: all.keys.slice(0, 2), has_more: true });
+      const rest = { keys: ids.slice(1), has_more: false };
+      expect(await list({ limit: 3, after: ids[0] })).toEqual(rest);
+      const narrow = await app.aKey('admin', ['paged/a', 'paged/b']);
+      expect((await list({}, narrow)).keys).toEqual([ids[1], ids[2], expect.any(String)]);
+      expect((await app.post('/keys/list', { limit: 1001 })).status).toBe(400);
+    });
+
+    it('are listed in memory that counts until the answer is read', async () => {
+      const entity = 'unread';
+      await app.query(
+        `INSERT INTO api_keys (id, user_name, role, scopes, secret_hash, hint)
+         SELECT gen_random_uuid(), 'u', 'reader', ARRAY[$1 || '/' || repeat('p', 9000)], sha256(n::text::bytea), 'h'
+         FROM generate_series(1, 1000) n`,
+        [entity],
+      );
+      const admin = await app.aKey('admin', [`${entity}/*`]);
+      const { hostname, port } = new URL(app.url);
+      const socket = connect(Number(port), hostname).pause();
+      socket.write(
+        `POST /keys/list HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(admin)}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+      );
+      const heldBytes = async () => {
+        const text = await (await fetch(`${app.url}/metrics`)).text();
+        return Number(/^skein_body_bytes(?:\{.*\})? (\S+)/m.exec(text)![1]);
+      };
+      await until(async () => (await heldBytes()) > 9_000_000);
+      socket.destroy();
+      await until(async () => (await heldBytes()) === 0);
+      await app.query(`DELETE FROM api_keys WHERE scopes[1] LIKE 'unread/p%'`);
+    });
+
+    it('have a bound on the length of their scopes', async () => {
+      const scopes = (length: number) =>
+        Array.from({ length: 100 }, (_, i) => `acme/${'p'.repeat(length)}${i}`);
+      expect((await create({ scopes: scopes(70) })).status).toBe(200);
+      expect(await create({ scopes: scopes(90) })).toMatchObject({
+        status: 400,
+        body: { detail: expect.stringContaining('at most 8192 characters') },
+      });
     });
 
     it('are stored as a hash only', async () => {

@@ -173,3 +173,52 @@ describe('bytes a key may send in a minute', () => {
     expect((await app.post('/call/read', { project_id: 'acme/d', id: 'c' })).status).toBe(200);
   });
 });
+
+describe('what the keys of an entity may do together', () => {
+  const app = useApp({
+    MAX_KEYS_PER_ENTITY: '3',
+    RATE_LIMIT_REQUESTS_PER_MINUTE: '50',
+    RATE_LIMIT_ENTITY_REQUESTS_PER_MINUTE: '80',
+  });
+
+  it('is limited in keys; those that have ended make room', async () => {
+    const create = (entity: string) =>
+      app.post('/keys/create', { user: 'a', role: 'reader', scopes: [`${entity}/*`] });
+    const answers = await Promise.all(Array.from({ length: 6 }, () => create('full')));
+    expect(countOf(answers, 200)).toBe(3);
+    expect(answers.find(({ status }) => status === 413)!.body).toMatchObject({
+      code: 'too_large',
+      detail: 'scopes: full has 3 keys, and MAX_KEYS_PER_ENTITY is 3; revoke one first',
+    });
+    expect((await create('empty')).status).toBe(200);
+    const { id } = answers.find(({ status }) => status === 200)!.body;
+    expect((await app.post('/keys/revoke', { id })).status).toBe(200);
+    expect((await create('full')).status).toBe(200);
+    expect((await create('full')).status).toBe(413);
+    expect(await app.query('SELECT FROM api_keys WHERE id = $1', [id])).toEqual([]);
+  });
+
+  it('is limited in requests, which other entities do not notice; signing in counts', async () => {
+    const keys = [
+      await app.aKey('reader', ['busy/*']),
+      await app.aKey('reader', ['busy/a']),
+      await app.aKey('reader', ['idle/*']),
+    ] as const;
+    const me = (key: string) =>
+      fetch(`${app.url}/me`, { headers: { authorization: basic(key) } }).then(
+        ({ status, statusText: text }) => ({ status, text }),
+      );
+    const many = (key: string) => Promise.all(Array.from({ length: 60 }, () => me(key)));
+    expect(countOf(await many(keys[0]), 200)).toBeLessThan(60);
+    expect(countOf(await many(keys[1]), 200)).toBeLessThan(40);
+    expect((await me(keys[2])).status).toBe(200);
+    const login = await fetch(`${app.url}/console/login`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${keys[1]}`, 'x-skein-console': '1' },
+    });
+    expect(login.status).toBe(429);
+    expect(await login.json()).toMatchObject({
+      detail: 'the entity is limited to 80 requests a minute',
+    });
+  });
+});

@@ -1,3 +1,5 @@
+import { KEYS_PAGE } from '../../src/platform/auth/keys.dto.js';
+import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';
 import { readFileSync } from 'node:fs';
 import { maxHeaderSize } from 'node:http';
 import { getMetadataStorage } from 'class-validator';
@@ -150,10 +152,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     ],
     'usage of one of their calls': [MAX_USAGE_BYTES],
     'time without data, and delay behind N bytes a second': [HELD_RATE, silence],
-    'memory of all bodies of a process, a half for one key': [
-      config.bodyBudgetBytes,
-      expect.anything(),
-    ],
+    'memory of all bodies of a process': [config.bodyBudgetBytes, expect.anything()],
     'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
     'nodes of `query`, every item of `$in` is one': [MAX_NODES],
     'levels of `query`': [MAX_DEPTH],
@@ -171,6 +170,10 @@ it('docs/limits.md gives the numbers of the code', () => {
       WAIT_MS / 1000,
     ]),
     'streams of events of a process, of a key in it': [MAX_STREAMS, MAX_STREAMS_OF_KEY],
+    'keys of an entity, those that have ended included': [config.maxKeysPerEntity],
+    'keys in an answer of `/keys/list`': [KEYS_PAGE],
+    'names of metrics': [MAX_METRICS],
+    'its metrics': [MAX_METRICS_BYTES],
     'a stream of events that has not taken the last heartbeat': [BEAT_MS / 1000],
     'a file': [MAX_FILE_BYTES],
     'the same for a file or a training body, at N bytes a second': [STREAMED_RATE, silence],

@@ -220,4 +220,55 @@ describe('models', () => {
     expect((await preview.call('POST', '/training-jobs', {}, reader)).status).toBe(403);
     expect((await preview.call('GET', '/models', undefined, trainer)).status).toBe(403);
   });
+
+  describe('metrics of a checkpoint', () => {
+    const metrics = (count: number, length: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`${i}`.padStart(length, 'm'), i]),
+      );
+    const log = (model: string, split: string, values: object) =>
+      preview.call('POST', `/models/${model}/log`, {
+        split,
+        trajectory_groups: groupsOf([aTrajectory({ metrics: values })]),
+      });
+
+    it('are bounded in names and in bytes, also those of several logs together', async () => {
+      const model = await preview.aModel();
+      expect((await log(model, 'a', metrics(900, 10))).status).toBe(200);
+      expect(await log(model, 'b', metrics(200, 10))).toMatchObject({
+        status: 413,
+        body: { code: 'too_large', detail: expect.stringContaining('at most 1000 names') },
+      });
+      expect((await log(model, 'a', metrics(2000, 10))).status).toBe(413);
+      expect(await log(await preview.aModel(), 'a', metrics(500, 200))).toMatchObject({
+        status: 413,
+        body: { detail: expect.stringContaining('at most 65536 bytes') },
+      });
+      const page = await preview.call('GET', `/models/${model}/checkpoints`);
+      expect(Object.keys(page.body.data[0].metrics)).toHaveLength(904);
+    });
+
+    it('from before there was a bound are listed, in pages that end early', async () => {
+      const model = await preview.aModel();
+      await app.query(
+        `INSERT INTO checkpoints (project_id, model_id, step, id, metrics)
+         SELECT 'acme/demo', $1, n, gen_random_uuid(), jsonb_build_object(repeat('m', 3000000), n)
+         FROM generate_series(1, 5) n`,
+        [model],
+      );
+      const steps: number[] = [];
+      let path = `/models/${model}/checkpoints`;
+      const sizes: number[] = [];
+      for (let more = true; more;) {
+        const { body, text } = await preview.call('GET', path);
+        sizes.push(body.data.length);
+        expect(text.length).toBeLessThan(9_000_000);
+        for (const { step } of body.data) steps.push(step);
+        path = `/models/${model}/checkpoints?after=${body.last_id}`;
+        more = body.has_more;
+      }
+      expect(steps).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(sizes).toEqual([3, 2, 1]);
+    });
+  });
 });

@@ -6,6 +6,7 @@ import { addressOf } from '../../platform/auth/failed-attempts.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { FailureLog } from '../../platform/auth/failure-log.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
+import { RateLimits } from '../../platform/auth/rate-limits.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
@@ -26,6 +27,7 @@ export class ConsoleController {
     private readonly keys: KeysService,
     private readonly sessions: SessionsService,
     private readonly failures: FailureLog,
+    private readonly limits: RateLimits,
   ) {}
 
   /** Begins a session with the key or the login code in the header Authorization. */
@@ -73,6 +75,7 @@ export class ConsoleController {
     }
     if (!caller.mayActAs('reader'))
       throw new ApiError('forbidden', 'the console needs a key with the role reader');
+    if (this.limits.areOn) await this.limits.admit(request, caller);
     return caller;
   }
 }

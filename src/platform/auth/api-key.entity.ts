@@ -6,6 +6,7 @@ export type Role = (typeof ROLES)[number];
 
 /** A credential. Only the hash of its secret is stored. */
 @Entity('api_keys')
+@Index('api_keys_entity_idx', { synchronize: false })
 @Check('api_keys_role_check', `role IN ('reader', 'writer', 'admin', 'trainer')`)
 export class ApiKey {
   @PrimaryColumn('uuid') id!: string;

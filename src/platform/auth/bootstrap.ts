@@ -29,7 +29,7 @@ export async function firstKey(
 ): Promise<void> {
   const given = config.bootstrapApiKey;
   const database = new Database(dataSource, config);
-  const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database));
+  const keys = new KeysService(database, new FailedAttempts(), new KeyUses(database), config);
   await withLock(dataSource, FIRST_KEY, async () => {
     if (await keys.hasAny()) return;
     const secret = given ?? newSecret();

@@ -17,6 +17,8 @@ export class Caller {
   readonly role: Role;
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
+  /** Whose share of the process it uses: `<entity>/<key>`, as of `Shares`. */
+  readonly owner: string;
 
   constructor(
     key: Pick<ApiKey, 'id' | 'userName' | 'role' | 'scopes' | 'expiresAt'>,
@@ -27,6 +29,7 @@ export class Caller {
     this.role = key.role;
     this.scopes = key.scopes;
     this.expiresAt = key.expiresAt;
+    this.owner = `${shareEntityOf(key)}/${key.id}`;
   }
 
   isExpired(): boolean {
@@ -71,6 +74,14 @@ export class Caller {
     if (!this.reaches(projectId))
       throw new ApiError('forbidden', `the key has no access to the project ${projectId}`);
   }
+}
+
+/**
+ * The entity in whose share a key is: the one that its scopes name first, so that an admin of an entity can make no key that
+ * gets a share of its own. A key of all entities is one by itself.
+ */
+function shareEntityOf({ id, scopes }: Pick<ApiKey, 'id' | 'scopes'>): string {
+  return scopes.includes('*') ? `*${id}` : scopes[0]!.split('/')[0]!;
 }
 
 /** Whether a scope covers a project, or a narrower scope. */

@@ -14,6 +14,12 @@ const attempts = new Rate('attempts', ATTEMPTS);
 /** Answers which of the secrets, given as hashes, are keys. */
 export type LookUp<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
 
+/** Secrets that wait to be looked up together. */
+interface Group {
+  hashes: Set<string>;
+  found: Promise<Map<string, unknown>>;
+}
+
 /**
  * Limits failed authentications of an address. An attempt is counted before its secret is looked up, and given back when
  * it was a key. Past the limit secrets wait for each other and share one statement each 250 ms, at most 1000 of them: a
@@ -27,29 +33,37 @@ export class FailedAttempts {
     if (ms > 0) throw tooMany(ms);
   }
 
-  /** The key of a secret that is not known yet. @throws ApiError `rate_limited` */
-  async find<Key>(secretHash: string, address: string, lookUp: LookUp<Key>) {
+  /** The key of a secret that is not known yet. Secrets of one kind are looked up together. @throws ApiError `rate_limited` */
+  async find<Key>(secretHash: string, address: string, lookUp: LookUp<Key>, kind = 'keys') {
     const ms = await attempts.take(address);
-    const keys = ms > 0 ? await this.together(secretHash, lookUp) : await lookUp([secretHash]);
+    const keys =
+      ms > 0 ? await this.together(kind, secretHash, lookUp) : await lookUp([secretHash]);
     const key = keys.get(secretHash);
     if (key && ms === 0) await attempts.add(address, -1);
     if (!key && ms > 0) throw tooMany(ms);
     return key;
   }
 
-  private waiting = new Set<string>();
-  private next: Promise<Map<string, unknown>> | null = null;
+  /** By kind. */
+  private readonly groups = new Map<string, Group>();
 
-  private async together<Key>(secretHash: string, lookUp: LookUp<Key>): Promise<Map<string, Key>> {
-    if (this.waiting.size >= MAX_TOGETHER) throw tooMany(TOGETHER_MS);
-    this.waiting.add(secretHash);
-    this.next ??= new Promise((resolve) => setTimeout(resolve, TOGETHER_MS)).then(() => {
-      const hashes = [...this.waiting];
-      this.waiting = new Set();
-      this.next = null;
-      return lookUp(hashes);
-    });
-    return this.next as Promise<Map<string, Key>>;
+  private together<Key>(
+    kind: string,
+    secretHash: string,
+    lookUp: LookUp<Key>,
+  ): Promise<Map<string, Key>> {
+    let group = this.groups.get(kind);
+    if (!group) {
+      const hashes = new Set<string>();
+      const found = new Promise((resolve) => setTimeout(resolve, TOGETHER_MS)).then(() => {
+        this.groups.delete(kind);
+        return lookUp([...hashes]);
+      });
+      this.groups.set(kind, (group = { hashes, found }));
+    }
+    if (group.hashes.size >= MAX_TOGETHER) return Promise.reject(tooMany(TOGETHER_MS));
+    group.hashes.add(secretHash);
+    return group.found as Promise<Map<string, Key>>;
   }
 }
 

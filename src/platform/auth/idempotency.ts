@@ -192,7 +192,7 @@ export async function answerOnce<T>(
   if (first) return answerOf(first, write) as Promise<T>;
   const keyed = () => keyedWrite(database, write, work);
   const answer = database.runFor(
-    () => write.caller.keyId,
+    () => write.caller.owner,
     () => transaction(keyed),
   );
   underWay.set(name, { hash: write.hash, answer, waiting: 0 });
@@ -252,7 +252,7 @@ async function keyedWrite<T>(
       sql`SELECT body_hash, response FROM idempotency_keys WHERE ${isThisOne}`,
     );
     if (!first?.body_hash.equals(hash)) throw otherBody();
-    return (secret ? JSON.parse(unseal(first.response, secret)) : first.response) as T;
+    return (secret ? openedAnswer(first.response, secret) : first.response) as T;
   }
   await database.query(sql`SELECT set_config('statement_timeout', ${before}, true)`);
   const answer = await work();
@@ -262,6 +262,21 @@ async function keyedWrite<T>(
     sql`UPDATE idempotency_keys SET response = ${kept}::json WHERE ${isThisOne}`,
   );
   return answer;
+}
+
+/** An answer with a secret. A session of the key, or the key itself, cannot read what another one was answered. */
+function openedAnswer(sealed: string, secret: string): unknown {
+  let text: string;
+  try {
+    text = unseal(sealed, secret);
+  } catch (cause) {
+    throw new ApiError(
+      'conflict',
+      'the Idempotency-Key was used with another credential, which alone can read the answer again',
+      { cause },
+    );
+  }
+  return JSON.parse(text);
 }
 
 /** The SQLSTATE of a statement that `statement_timeout` ended. */

@@ -10,6 +10,7 @@ import {
   CreatedKeyDto,
   CreateKeyDto,
   type KeyDto,
+  KEYS_PAGE,
   KeysDto,
   ListKeysDto,
   RevokeKeyDto,
@@ -41,11 +42,12 @@ export class KeysController {
     );
   }
 
-  /** Lists the keys whose scopes are all within the caller's own, the oldest first. */
+  /** Lists the keys whose scopes are all within the caller's own, the oldest first, 1,000 at a time. */
   @Operation('list', 'admin')
-  async list(@Body() _body: ListKeysDto, @Ctx() { caller }: Context): Promise<KeysDto> {
-    const keys = await this.keys.list();
-    return { keys: keys.filter((key) => isVisible(caller, key)).map(shown) };
+  async list(@Body() { after, limit }: ListKeysDto, @Ctx() { caller }: Context): Promise<KeysDto> {
+    const count = limit ?? KEYS_PAGE;
+    const keys = await this.keys.within(caller.scopes, after ?? null, count + 1);
+    return { keys: keys.slice(0, count).map(shown), has_more: keys.length > count };
   }
 
   /** Revokes a key. It stops working everywhere within 5 s. */

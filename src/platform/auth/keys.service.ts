@@ -1,15 +1,25 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { v7 as uuidv7 } from 'uuid';
 import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { KeyUses } from '../audit/key-uses.js';
+import { CONFIG, type Config } from '../config/config.js';
 import { Database } from '../database/database.js';
+import { ApiError } from '../errors.js';
+import { entityOf } from '../process/fair-queue.js';
 import { ApiKey, type Role } from './api-key.entity.js';
 import { Caller } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
-import { keyRevoke, keysBySecrets, keysBySessions } from './keys.query.js';
+import {
+  keyRevoke,
+  keysBySecrets,
+  keysBySessions,
+  keysLock,
+  keysMakeRoom,
+  keysWithin,
+} from './keys.query.js';
 import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 
@@ -74,6 +84,7 @@ export class KeysService {
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
     private readonly uses: KeyUses,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'maxKeysPerEntity'>,
   ) {}
 
   /** The caller of a request with this header on the connection. What `authenticate` finds is kept with the connection. */
@@ -170,13 +181,32 @@ export class KeysService {
   ): Promise<{ id: string; secret: string }> {
     const id = uuidv7();
     const [secretHash, hint] = [hashOf(secret), hintOf(secret)];
+    const entity = entityOf(scopes[0]!);
     const detail = { user: userName, role, scopes, expires_at: expiresAt };
     await this.database.transaction(async () => {
+      if (entity !== '*') await this.assertRoom(entity);
       const key = { id, userName, role, scopes, expiresAt, secretHash, hint };
       await this.database.repository(ApiKey).insert(key);
       await addEvent(this.database, { action: KEYS_CREATE, by, target: id, scopes, detail });
     });
     return { id, secret };
+  }
+
+  /** In the transaction that makes the key. An entity's keys that have ended make room. */
+  private async assertRoom(entity: string): Promise<void> {
+    const limit = this.config.maxKeysPerEntity;
+    await this.database.query(keysLock(entity));
+    const [keys] = await this.database.query(keysMakeRoom(entity, limit));
+    if (keys!.count >= limit)
+      throw new ApiError(
+        'too_large',
+        `scopes: ${entity} has ${keys!.count} keys, and MAX_KEYS_PER_ENTITY is ${limit}; revoke one first`,
+      );
+  }
+
+  /** Keys that reach no further than these scopes, the oldest first. */
+  within(scopes: readonly string[], after: string | null, limit: number): Promise<ApiKey[]> {
+    return this.database.query(keysWithin(scopes, after, limit));
   }
 
   list(): Promise<ApiKey[]> {

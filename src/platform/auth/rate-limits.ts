@@ -3,23 +3,33 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../errors.js';
 import { CONFIG, type Config } from '../config/config.js';
+import { entityOf } from '../process/fair-queue.js';
 import type { Caller } from './caller.js';
 import { Rate } from './rate.js';
 
 /** Step in which bytes of a body without a length are counted. */
 const STEP_BYTES = 1024 * 1024;
 
-const rateOf = (name: string, perMinute: number) =>
-  perMinute === 0 ? null : new Rate(name, perMinute);
-
-/** Null for what is not limited. With `WORKERS` the primary makes them too, and counts for all workers. */
-export const ratesOf = ({ rateLimitRequestsPerMinute, rateLimitBytesPerMinute }: Config) => ({
-  requests: rateOf('requests', rateLimitRequestsPerMinute),
-  bytes: rateOf('bytes', rateLimitBytesPerMinute),
-});
+/** One for each limit that is set. With `WORKERS` the primary makes them too, and counts for all workers. */
+export function ratesOf(config: Config) {
+  const limits = [
+    ['key', 'requests', config.rateLimitRequestsPerMinute],
+    ['entity', 'requests', config.rateLimitEntityRequestsPerMinute],
+    ['key', 'bytes', config.rateLimitBytesPerMinute],
+    ['entity', 'bytes', config.rateLimitEntityBytesPerMinute],
+  ] as const;
+  return limits
+    .filter(([, , perMinute]) => perMinute > 0)
+    .map(([who, what, perMinute]) => ({
+      who,
+      what,
+      perMinute,
+      rate: new Rate(`${what} of each ${who}`, perMinute),
+    }));
+}
 
 /**
- * Requests, and bytes of bodies as they are received, that each key may send in a minute. It is asked before a body is
+ * Requests, and bytes of bodies as they are received, that each key, and all keys of an entity, may send in a minute. It is asked before a body is
  * read, so what it refuses has changed nothing and may be sent again. A body without Content-Length is counted as it
  * comes: it passes when the key has bytes left, and the next request waits for what it brought too much.
  */
@@ -28,35 +38,39 @@ export class RateLimits {
   readonly areOn: boolean;
   private readonly rates: ReturnType<typeof ratesOf>;
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {
+  constructor(@Inject(CONFIG) config: Config) {
     this.rates = ratesOf(config);
-    this.areOn = this.rates.requests !== null || this.rates.bytes !== null;
+    this.areOn = this.rates.length > 0;
   }
 
   /** @throws ApiError `rate_limited` */
-  async admit(request: Request, { keyId }: Caller): Promise<void> {
-    const { config } = this;
-    const { requests, bytes } = this.rates;
-    if (requests)
-      refuseFor(await requests.take(keyId), `${config.rateLimitRequestsPerMinute} requests`);
-    if (!bytes) return;
+  async admit(request: Request, { owner, keyId }: Caller): Promise<void> {
     const length = Number(request.headers['content-length'] ?? 0);
-    refuseFor(await bytes.take(keyId, length), `${config.rateLimitBytesPerMinute} bytes`);
-    if (request.headers['transfer-encoding']) countBody(request, keyId, bytes);
+    const entity = entityOf(owner);
+    const taken: (() => void)[] = [];
+    for (const { who, what, perMinute, rate } of this.rates) {
+      const name = who === 'key' ? keyId : entity;
+      const points = what === 'bytes' ? length : 1;
+      const ms = await rate.take(name, points);
+      if (ms > 0) {
+        for (const giveBack of taken) giveBack();
+        throw tooMuch(ms, `the ${who} is limited to ${perMinute} ${what} a minute`);
+      }
+      taken.push(() => void rate.add(name, -points));
+      if (what === 'bytes' && request.headers['transfer-encoding']) countBody(request, name, rate);
+    }
   }
 }
 
-function refuseFor(ms: number, limit: string): void {
-  if (ms === 0) return;
-  throw new ApiError('rate_limited', `the key is limited to ${limit} a minute`, {
+const tooMuch = (ms: number, message: string) =>
+  new ApiError('rate_limited', message, {
     headers: { 'Retry-After': String(Math.ceil(ms / 1000)) },
   });
-}
 
-function countBody(request: Request, keyId: string, rate: Rate): void {
+function countBody(request: Request, name: string, rate: Rate): void {
   let received = 0;
   const count = () => {
-    void rate.add(keyId, received);
+    void rate.add(name, received);
     received = 0;
   };
   // Readable's own `on('data')` would make the body flow before there is anyone to take it.

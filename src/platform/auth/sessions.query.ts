@@ -24,6 +24,11 @@ export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number) =>
   sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;
 
+/** Those that may be redeemed, of many, in base64. */
+export const codesKnown = (codeHashes: Buffer[]) => sql<{ hash: string }>`
+    SELECT encode(token_hash, 'base64') AS hash FROM console_sessions
+    WHERE token_hash = ANY (${codeHashes}::bytea[]) AND is_code AND expires_at > now()`;
+
 /** The row of the code becomes that of the session, so that a code works once, even when it is sent twice at a time. */
 export const codeRedeem = (codeHash: Buffer, tokenHash: Buffer, seconds: number) =>
   sql<KeyRow>`UPDATE console_sessions s

@@ -13,6 +13,7 @@ import { isSessionToken } from './session-cookie.js';
 import {
   codeInsert,
   codeRedeem,
+  codesKnown,
   expiredSessionsDelete,
   loginKey,
   oldestAdminKey,
@@ -101,16 +102,29 @@ export class SessionsService {
    * @throws ApiError `unauthenticated`, or `rate_limited` when the address has failed too often.
    */
   async redeem(code: string, address: string): Promise<string> {
-    await this.attempts.count(address);
-    const token = newToken();
-    if (!isSessionToken(code) || !(await this.database.transaction(() => this.turn(code, token)))) {
-      this.failures.note(address);
-      throw new ApiError(
-        'unauthenticated',
-        'the login code is unknown, was used before, or is older than 15 minutes',
-      );
+    if (!isSessionToken(code)) await this.attempts.count(address);
+    else if (await this.isCode(hashOf(code), address)) {
+      const token = newToken();
+      if (await this.database.transaction(() => this.turn(code, token))) return token;
     }
-    return token;
+    this.failures.note(address);
+    throw new ApiError(
+      'unauthenticated',
+      'the login code is unknown, was used before, or is older than 15 minutes',
+    );
+  }
+
+  /** Guesses of others at the address do not keep a code from being found. */
+  private async isCode(codeHash: Buffer, address: string): Promise<boolean> {
+    const lookUp = async (hashes: string[]) => {
+      const known = await this.database.query(
+        codesKnown(hashes.map((hash) => Buffer.from(hash, 'base64'))),
+      );
+      return new Map(known.map(({ hash }) => [hash, true]));
+    };
+    return (
+      (await this.attempts.find(codeHash.toString('base64'), address, lookUp, 'codes')) ?? false
+    );
   }
 
   /** Makes the code the session of the token; false when it is no code. */

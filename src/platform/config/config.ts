@@ -41,6 +41,13 @@ export function loadConfig(
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
   const workers = integer(setting, 'WORKERS', 1, [1, 64]);
   const url = databaseUrl(setting);
+  const rateLimitRequestsPerMinute = integer(
+    setting,
+    'RATE_LIMIT_REQUESTS_PER_MINUTE',
+    0,
+    [0, 1e9],
+  );
+  const rateLimitBytesPerMinute = integer(setting, 'RATE_LIMIT_BYTES_PER_MINUTE', 0, [0, 1e15]);
   const processBytes = (memoryBytes * (url ? 1 : 1 - POSTGRES_PART)) / workers;
   const bodyBudget = Math.min(
     Math.max(64 * MIB, BODY_WEIGHT * maxBodyBytes),
@@ -102,8 +109,23 @@ export function loadConfig(
     /** How many proxies, or which ones, are believed what they say of a client's address. */
     trustProxy: proxies(setting),
     /** What each key may send in a minute; 0 is no limit. */
-    rateLimitRequestsPerMinute: integer(setting, 'RATE_LIMIT_REQUESTS_PER_MINUTE', 0, [0, 1e9]),
-    rateLimitBytesPerMinute: integer(setting, 'RATE_LIMIT_BYTES_PER_MINUTE', 0, [0, 1e15]),
+    rateLimitRequestsPerMinute,
+    rateLimitBytesPerMinute,
+    /** The same for all keys of an entity together: ten times as much, unless it is set. */
+    rateLimitEntityRequestsPerMinute: integer(
+      setting,
+      'RATE_LIMIT_ENTITY_REQUESTS_PER_MINUTE',
+      10 * rateLimitRequestsPerMinute,
+      [0, 1e10],
+    ),
+    rateLimitEntityBytesPerMinute: integer(
+      setting,
+      'RATE_LIMIT_ENTITY_BYTES_PER_MINUTE',
+      10 * rateLimitBytesPerMinute,
+      [0, 1e16],
+    ),
+    /** How many keys an entity may have, those that have ended included. */
+    maxKeysPerEntity: integer(setting, 'MAX_KEYS_PER_ENTITY', 1000, [1, 1e6]),
     /** Memory that the request bodies under way in this process may take, parsed copies included. */
     bodyBudgetBytes: integer(setting, 'BODY_BUDGET_BYTES', bodyBudget, [
       LEAST_BUDGET,

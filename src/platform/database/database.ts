@@ -15,7 +15,7 @@ const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
 /** The state that the statements of an asynchronous context share. */
 interface Scope {
-  /** Whose work it is. */
+  /** Whose work it is: the owner, as of `Shares`. */
   key: () => string;
   client?: PoolClient;
   /** What the transaction changes. */
@@ -45,7 +45,7 @@ interface StreamOptions {
  * to the transaction's connection, and so does a `repository` that was asked for there.
  *
  * Work that may hold a connection for long goes through `long` or `stream`: they share a part of the pool fairly by
- * key, and the rest is kept for short statements.
+ * entity and key, and the rest is kept for short statements.
  */
 @Injectable()
 export class Database {
@@ -92,7 +92,7 @@ export class Database {
     return this.scopes.getStore();
   }
 
-  /** Runs `work` for a key, which need not be known before the first slot is taken. Without one it is the service's own. */
+  /** Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. */
   runFor<T>(key: () => string, work: () => T): T {
     return this.scopes.run({ key, isUrgent: this.scope?.isUrgent }, work);
   }

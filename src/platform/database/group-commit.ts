@@ -1,4 +1,4 @@
-import { allButTheLast, halfOf, Shares } from '../process/fair-queue.js';
+import { allButTheLast, entityOf, Shares, twoThirdsOf } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 interface Waiting<Row> {
@@ -10,6 +10,7 @@ interface Waiting<Row> {
 
 /** Whose a row is. */
 interface Owner {
+  /** The owner, as of `Shares`. */
   key: string;
   project: string;
 }
@@ -44,21 +45,23 @@ const LIMITS: Limits = {
 /**
  * Turns concurrent single-row writes into few multi-row ones. Rows that arrive while `maxWrites` writes are under way
  * form the next batches, so there is no timer: latency is one write when idle, and a batch grows with the load. Rows
- * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Keys take
- * turns, and the projects of a key do: another key waits for one write of each key, however many projects that names.
- * A write with room takes rows that other keys have for its project. Neither a key nor a project has the last of the
+ * share a write only with rows of the same project, so that a lock or a bad row holds up no other project. Entities take
+ * turns, the keys of an entity do, and the projects of a key: an entity waits for one write of each other one, however many
+ * keys and projects that has.
+ * A write with room takes rows that other keys have for its project. Neither an entity nor a project has the last of the
  * writes that may be under way, so that slow ones (of large rows, with many indexes) leave one to others. `add` settles when its row is committed, or
- * refused; what waits is bounded in rows and bytes, and a key has half of both.
+ * refused; what waits is bounded in rows and bytes, of which an entity has
+ * two thirds and a key a half.
  */
 export class GroupCommit<Row> {
   /** By project and by key. */
   private readonly waiting = new Map<string, Map<string, Waiting<Row>[]>>();
-  /** The projects of each key. What has waited longest comes first. */
-  private readonly turns = new Map<string, Set<string>>();
-  /** Rows and their bytes, by key. */
+  /** The projects of each key, by entity. What has waited longest comes first. */
+  private readonly turns = new Map<string, Map<string, Set<string>>>();
+  /** Rows and their bytes. */
   private readonly waitingOf: Shares;
   /** Writes under way. */
-  private readonly writesOfKey: Shares;
+  private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;
   private isScheduled = false;
   private readonly idleListeners: (() => void)[] = [];
@@ -72,9 +75,9 @@ export class GroupCommit<Row> {
   ) {
     this.limits = { ...LIMITS, ...limits };
     const { maxWaitingRows, maxWaitingBytes, maxWrites } = this.limits;
-    this.waitingOf = new Shares(halfOf({ count: maxWaitingRows, weight: maxWaitingBytes }));
-    this.writesOfKey = new Shares(allButTheLast(maxWrites));
-    this.writesOfProject = new Shares(allButTheLast(maxWrites));
+    this.waitingOf = new Shares(twoThirdsOf({ count: maxWaitingRows, weight: maxWaitingBytes }));
+    this.writesOfOwner = new Shares(allButTheLast(maxWrites));
+    this.writesOfProject = new Shares({ ...allButTheLast(maxWrites), entity: () => true });
   }
 
   get waitingRows(): number {
@@ -88,13 +91,14 @@ export class GroupCommit<Row> {
     return new Promise((resolve, reject) => {
       const keys = entryOf(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
       entryOf(keys, key, () => []).push({ row, bytes, resolve, reject });
-      entryOf(this.turns, key, () => new Set()).add(project);
+      const turns = entryOf(this.turns, entityOf(key), () => new Map<string, Set<string>>());
+      entryOf(turns, key, () => new Set()).add(project);
       this.schedule();
     });
   }
 
   private get writes(): number {
-    return this.writesOfKey.all.count;
+    return this.writesOfOwner.all.count;
   }
 
   /** Resolves when everything added so far is settled; call it on shutdown. */
@@ -118,27 +122,29 @@ export class GroupCommit<Row> {
   }
 
   private async startWrite(owner: Owner): Promise<void> {
-    this.writesOfKey.add(owner.key);
+    this.writesOfOwner.add(owner.key);
     this.writesOfProject.add(owner.project);
     await this.commit(this.nextBatch(owner));
-    this.writesOfKey.give(owner.key);
+    this.writesOfOwner.give(owner.key);
     this.writesOfProject.give(owner.project);
     if (this.waitingRows > 0) this.schedule();
     else if (this.writes === 0) for (const resolve of this.idleListeners.splice(0)) resolve();
   }
 
-  /** The key that has waited longest, and its project that has, of those that may have one more write. */
+  /** The entity that has waited longest, its key and its project that have, of those that may have one more write. */
   private next(): Owner | undefined {
-    for (const [key, projects] of this.turns)
-      if (this.writesOfKey.hasRoom(key))
-        for (const project of projects)
-          if (this.writesOfProject.hasRoom(project)) return { key, project };
+    for (const keys of this.turns.values())
+      for (const [key, projects] of keys)
+        if (this.writesOfOwner.hasRoom(key))
+          for (const project of projects)
+            if (this.writesOfProject.hasRoom(project)) return { key, project };
     return undefined;
   }
 
   /** Rows of the key, then of the others, for the project. */
   private nextBatch({ key, project }: Owner): Waiting<Row>[] {
-    const projects = this.turns.get(key)!;
+    const turns = this.turns.get(entityOf(key))!;
+    const projects = turns.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
     const keys = this.waiting.get(project)!;
     this.take(key, project, batch);
@@ -147,7 +153,8 @@ export class GroupCommit<Row> {
       if (other !== key) this.take(other, project, batch);
     }
     if (projects.delete(project)) projects.add(project); // to the end of the line
-    if (this.turns.delete(key)) this.turns.set(key, projects);
+    if (turns.delete(key)) turns.set(key, projects);
+    if (this.turns.delete(entityOf(key))) this.turns.set(entityOf(key), turns);
     return batch.rows;
   }
 
@@ -171,9 +178,11 @@ export class GroupCommit<Row> {
     if (queue.length > 0) return;
     keys.delete(key);
     if (keys.size === 0) this.waiting.delete(project);
-    const projects = this.turns.get(key)!;
+    const turns = this.turns.get(entityOf(key))!;
+    const projects = turns.get(key)!;
     projects.delete(project);
-    if (projects.size === 0) this.turns.delete(key);
+    if (projects.size === 0) turns.delete(key);
+    if (turns.size === 0) this.turns.delete(entityOf(key));
   }
 
   private async commit(batch: Waiting<Row>[]): Promise<void> {

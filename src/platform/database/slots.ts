@@ -1,4 +1,4 @@
-import { allButTheLast, FairQueue, Shares } from '../process/fair-queue.js';
+import { allButTheLast, entityOf, FairQueue, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
@@ -9,6 +9,7 @@ const LOOK_EVERY_MS = 250;
 
 /** The right to one of the connections that may be held for long. */
 export interface Slot {
+  /** The owner, as of `Shares`. */
   readonly key: string;
   /** Since when the holder waits for its reader, in milliseconds; null while the database works. */
   idleSince: number | null;
@@ -19,23 +20,25 @@ export interface Slot {
 export const tooManyLong = () => new Busy('too many long reads and writes are under way');
 
 /**
- * Shares the slots of a process fairly by key. A free slot goes to the waiting key that holds the fewest; of several,
- * to the one that was served longest ago. A key never holds the last slot, so that one key cannot keep the others out.
- * While a key waits that holds fewer than another, the slowest reader of the other one is cut, if it is slow.
+ * Shares the slots of a process fairly by entity, then by key. A free slot goes to the waiting entity that holds the
+ * fewest, and in it to such a key; of several, to the one that was served longest ago. An entity never holds the last slot,
+ * so that its keys together cannot keep the others out. While an entity waits that holds fewer than another, the slowest
+ * reader of the other one is cut, if it is slow; so it is between the keys of an entity.
  */
 export class Slots {
   private readonly held = new Set<Slot>();
   private readonly shares: Shares;
-  private readonly queue = new FairQueue<Slot>({
-    take: (slot) => this.lend(slot),
-    heldBy: (key) => this.heldBy(key),
-    waitMs: WAIT_MS,
-    refusal: tooManyLong,
-  });
+  private readonly queue: FairQueue<Slot>;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(count: number) {
     this.shares = new Shares(allButTheLast(count));
+    this.queue = new FairQueue<Slot>({
+      take: (slot) => this.lend(slot),
+      held: this.shares,
+      waitMs: WAIT_MS,
+      refusal: tooManyLong,
+    });
   }
 
   get heldCount(): number {
@@ -83,20 +86,24 @@ export class Slots {
     return isFree;
   }
 
-  private heldBy(key: string): number {
-    return this.shares.of(key).count;
+  /** Whether the holder can spare a slot for one who waits, and so keeps at least as many as that one then has, unless that one has none. */
+  private isRicher(holder: string, waiter: string): boolean {
+    const held = (owner: string) =>
+      entityOf(holder) === entityOf(waiter)
+        ? this.shares.of(owner).count
+        : this.shares.ofEntity(entityOf(owner)).count;
+    return held(holder) > (held(waiter) === 0 ? 0 : held(waiter) + 1);
   }
 
-  /** Cuts the slowest of the readers that are too slow, for the waiting key that holds the fewest. */
+  /** Cuts the slowest of the readers that are too slow, for those who wait. */
   private relieve(): void {
     if (this.queue.count === 0) {
       clearInterval(this.timer);
       this.timer = undefined;
       return;
     }
-    const fewest = Math.min(...this.queue.owners.map((key) => this.heldBy(key)));
-    // A key that gives a slot away keeps at least as many as the other then has, unless the other has none.
-    const isRich = (slot: Slot) => this.heldBy(slot.key) > (fewest === 0 ? 0 : fewest + 1);
+    const waiters = this.queue.owners;
+    const isRich = (slot: Slot) => waiters.some((waiter) => this.isRicher(slot.key, waiter));
     let slowest: Slot | undefined;
     for (const slot of this.held)
       if (slot.idleSince !== null && isRich(slot))

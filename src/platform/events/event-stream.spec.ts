@@ -25,7 +25,7 @@ function aStream(assertValid: () => Promise<void> = async () => {}) {
   const response = new ServerResponse(new IncomingMessage(new Socket()));
   response.useChunkedEncodingByDefault = false;
   response.assignSocket(taking as Socket);
-  const stream = new EventStream(response, { keyId: 'k', assertValid });
+  const stream = new EventStream(response, { owner: 'a/k', assertValid });
   const takeAll = async () => {
     do {
       socket.take();

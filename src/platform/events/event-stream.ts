@@ -28,7 +28,7 @@ export class EventStream {
 
   constructor(
     private readonly response: ServerResponse,
-    readonly caller: Pick<Caller, 'keyId' | 'assertValid'>,
+    readonly caller: Pick<Caller, 'owner' | 'assertValid'>,
     private readonly onTick: (kinds: readonly Kind[]) => void = () => {},
   ) {}
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
 import type { Caller } from '../auth/caller.js';
-import { Shares } from '../process/fair-queue.js';
+import { each, Shares } from '../process/fair-queue.js';
 import { lastAnswers } from '../http/edge.js';
 import { showCounter, showNumber } from '../process/metrics.js';
 import { Busy } from '../refusals.js';
@@ -13,7 +13,7 @@ import { EventStream } from './event-stream.js';
 
 /**
  * Streams of a process, and those of them that one key may have: each is a socket, and a tick is written to each. The keys of
- * an entity together may have as many as stay free, so that some are left for others.
+ * an entity together may have as many as stay free, so that some are left for others (docs/adr/0019-shares.md).
  */
 export const MAX_STREAMS = 1000;
 export const MAX_STREAMS_OF_KEY = 100;
@@ -33,8 +33,9 @@ const ALL_KINDS_MS = 60_000;
 export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
   /** By project. */
   private readonly streams = new Map<string, Set<EventStream>>();
-  private readonly ofKey = new Shares(({ count }) => count < MAX_STREAMS_OF_KEY);
-  private readonly ofEntity = new Shares((own, all) => own.count < MAX_STREAMS - all.count);
+  private readonly shares = new Shares(
+    each(MAX_STREAMS_OF_KEY, (own, all) => own.count < MAX_STREAMS - all.count),
+  );
   private listening: Promise<unknown> | undefined;
   private checkedMs = 0;
   private readonly ticks = showCounter(
@@ -48,14 +49,14 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     private readonly notices: Notices,
     schedule: Schedule,
   ) {
-    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.ofKey.all.count);
+    showNumber('skein_event_streams', 'Clients that watch a project.', () => this.shares.all.count);
     schedule.every(CHECK_MS, 'streams of events', async () => this.check());
     lastAnswers.addEventListener('abort', () => this.endAll());
   }
 
   /** Tells the client of changes until it leaves, its key ends, or the process is about to. @throws ApiError, Busy */
   async watch(projectId: string, caller: Caller, response: ServerResponse): Promise<void> {
-    this.assertRoom(projectId, caller);
+    this.assertRoom(caller);
     if (response.destroyed) return; // the client has left already
     const stream = new EventStream(response, caller, (kinds) => {
       for (const kind of kinds) this.ticks.inc({ kind });
@@ -76,12 +77,12 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     return this.database.changes.flush();
   }
 
-  private assertRoom(projectId: string, { keyId }: Caller): void {
-    if (this.ofKey.all.count >= MAX_STREAMS)
+  private assertRoom({ owner }: Caller): void {
+    if (this.shares.all.count >= MAX_STREAMS)
       throw new Busy(`the process has ${MAX_STREAMS} streams of events, which is its limit`);
-    if (!this.ofKey.hasRoom(keyId))
+    if (this.shares.of(owner).count >= MAX_STREAMS_OF_KEY)
       throw new Busy(`the key has ${MAX_STREAMS_OF_KEY} streams of events, which is its limit`);
-    if (!this.ofEntity.hasRoom(entityOf(projectId)))
+    if (!this.shares.hasRoom(owner))
       throw new Busy('the entity has as many streams of events as are left for others');
   }
 
@@ -89,16 +90,14 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     const streams = this.streams.get(projectId);
     if (streams) streams.add(stream);
     else this.streams.set(projectId, new Set([stream]));
-    this.ofKey.add(stream.caller.keyId);
-    this.ofEntity.add(entityOf(projectId));
+    this.shares.add(stream.caller.owner);
   }
 
   private remove(projectId: string, stream: EventStream): void {
     const streams = this.streams.get(projectId)!;
     streams.delete(stream);
     if (streams.size === 0) this.streams.delete(projectId);
-    this.ofKey.give(stream.caller.keyId);
-    this.ofEntity.give(entityOf(projectId));
+    this.shares.give(stream.caller.owner);
   }
 
   private take(notice: string | null): void {
@@ -129,5 +128,3 @@ export class EventsService implements OnModuleDestroy, OnApplicationShutdown {
     return [...this.streams.values()].flatMap((streams) => [...streams]);
   }
 }
-
-const entityOf = (projectId: string) => projectId.slice(0, projectId.indexOf('/'));

@@ -1,4 +1,4 @@
-import { asMuchAsStaysFree, FairQueue, Shares } from '../process/fair-queue.js';
+import { asMuchAsStaysFree, each, FairQueue, Shares } from '../process/fair-queue.js';
 import { ApiError, unavailable } from '../errors.js';
 
 /** A body of up to this weight is a small one. */
@@ -10,7 +10,7 @@ const SMALL_PART = 1 / 8;
  * budget while they wait for more: if each wait had this long, they could keep each other waiting for ever.
  */
 const WAIT_MS = 2000;
-/** How many bodies of one key may wait. */
+/** How many bodies of one key may wait; of an entity, four times as many. */
 const MAX_WAITING = 64;
 
 /** What one body holds of the budget, in the name of the key that sends it. */
@@ -97,7 +97,7 @@ export class BodyBudget {
   readonly largeBytes: number;
   readonly line = new FairQueue<{ hold: Hold; bytes: number }>({
     take: ({ hold, bytes }) => hold.moved(bytes),
-    waiting: ({ count }) => count < MAX_WAITING,
+    waiting: each(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
     refusal: busy,
   });
 

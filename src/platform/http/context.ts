@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
-import { type BodyBudget, busy, type Hold, SMALL_BYTES } from './body-budget.js';
+import type { BodyBudget, Hold } from './body-budget.js';
+import { busy } from './body-budget.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -19,6 +20,8 @@ interface Bodies {
   timeoutMs: number;
 }
 
+/** A shorter answer is not counted: as many as there may be connections need little. */
+const COUNTED_BYTES = 16 * 1024;
 /** A client that reads nothing of an answer for this long is disconnected, as with streams. */
 const UNREAD_MS = 60_000;
 const LOOK_AGAIN_MS = 250;
@@ -81,21 +84,26 @@ export class Context {
 
   /** What the body holds of the memory for bodies. It is given back with the answer. */
   get hold(): Hold {
-    return (this.ownHold ??= this.bodies.budget.hold(this.caller.keyId));
+    return (this.ownHold ??= this.bodies.budget.hold(this.owner));
+  }
+
+  /** Whose share of the process the request uses. Those without a key are one entity, by their addresses. */
+  private get owner(): string {
+    const { user, socket } = this.express;
+    return user?.owner ?? `*nobody/${socket.remoteAddress ?? ''}`;
   }
 
   /**
-   * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave a
-   * large answer unread. The answer exists already, so it does not wait for room.
+   * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave an
+   * answer unread. The answer exists already, so it does not wait for room. `app.ts` calls it for each answer that is no stream.
    * @throws ApiError `unavailable` when there is none
    */
-  held(answer: string): string {
-    if (answer.length <= SMALL_BYTES) return answer;
+  holdAnswer(answer: string | Buffer): void {
+    if (answer.length <= COUNTED_BYTES) return;
     const { hold, response } = this;
-    const bytes = Math.min(answer.length, this.bodies.budget.largeBytes / 4); // one larger than the budget must pass too
+    const bytes = Math.min(Buffer.byteLength(answer), this.bodies.budget.largeBytes / 4); // one larger than the budget must pass too
     if (!hold.moved(hold.bytes + bytes)) throw busy();
     response.setTimeout(UNREAD_MS, () => response.destroy());
-    return answer;
   }
 
   /**

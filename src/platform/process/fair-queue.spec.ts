@@ -1,4 +1,4 @@
-import { allButTheLast, asMuchAsStaysFree, FairQueue, halfOf, Shares } from './fair-queue.js';
+import { allButTheLast, asMuchAsStaysFree, FairQueue, Shares, twoThirdsOf } from './fair-queue.js';
 
 type Options = Partial<ConstructorParameters<typeof FairQueue<number>>[0]>;
 
@@ -44,10 +44,24 @@ describe('FairQueue', () => {
   });
 
   it('puts owners first that have less', async () => {
-    const held: Record<string, number> = { a: 2, b: 1, c: 1 };
-    const { ask, give } = queueFor(0, { heldBy: (owner) => held[owner]! });
-    for (const owner of ['a', 'b', 'c']) void ask(owner);
-    expect([await give(), await give(), await give()]).toEqual(['b', 'c', 'a']);
+    const held = new Shares(allButTheLast(10));
+    for (const owner of ['a/1', 'a/1', 'a/2', 'b/1', 'c/1']) held.add(owner);
+    const { ask, give } = queueFor(0, { held });
+    for (const owner of ['a/1', 'a/2', 'b/1', 'c/1']) void ask(owner);
+    expect([await give(), await give(), await give(), await give()]).toEqual([
+      'b/1',
+      'c/1',
+      'a/2',
+      'a/1',
+    ]);
+  });
+
+  it('gives entities turns, however many keys wait for one', async () => {
+    const { ask, give } = queueFor(0);
+    for (const owner of ['many/1', 'many/2', 'many/1', 'one/1', 'one/1']) void ask(owner);
+    const order = [];
+    for (let i = 0; i < 5; i++) order.push(await give());
+    expect(order).toEqual(['many/1', 'one/1', 'many/2', 'one/1', 'many/1']);
   });
 
   it('lets no owner wait for another one’s larger wish, and nobody pass one of the same owner', async () => {
@@ -101,7 +115,7 @@ describe('FairQueue', () => {
   });
 
   it('bounds who waits, in number and weight, and has room again when one is served', async () => {
-    const { queue, give } = queueFor(0, { waiting: halfOf({ count: 4, weight: 20 }) });
+    const { queue, give } = queueFor(0, { waiting: twoThirdsOf({ count: 4, weight: 20 }) });
     const ask = (owner: string, weight: number) => queue.enter(owner, 1, { weight });
     void ask('a', 9);
     await expect(ask('a', 2)).rejects.toThrow('refused'); // weight of the owner
@@ -173,22 +187,39 @@ describe('Shares', () => {
     expect(one.take('b')).toBe(true);
   });
 
-  it('take the first of any weight where an owner may have half', () => {
-    const shares = new Shares(halfOf({ count: 4, weight: 20 }));
-    expect([shares.take('a', 30), shares.take('b', 1)]).toEqual([true, false]);
+  it('leave the last one to others than the keys of an entity, and of many one more to its other keys', () => {
+    const six = new Shares(allButTheLast(6));
+    const takes = (owner: string, count: number) =>
+      Array.from({ length: count }, () => six.take(owner)).filter(Boolean).length;
+    expect([takes('a/1', 6), takes('a/2', 2), takes('b/1', 2)]).toEqual([4, 1, 1]);
   });
 
-  it('leave as much as an owner has, and let one change what it has', () => {
-    const shares = new Shares(asMuchAsStaysFree(60));
-    expect([shares.take('a', 20), shares.take('a', 11), shares.take('a', 10)]).toEqual([
+  it('take the first of any weight where an entity may have two thirds, a key half', () => {
+    const heavy = new Shares(twoThirdsOf({ count: 4, weight: 20 }));
+    expect([heavy.take('a', 30), heavy.take('b', 1)]).toEqual([true, false]);
+    const shares = new Shares(twoThirdsOf({ count: 100, weight: 60 }));
+    expect([shares.take('a/1', 31), shares.take('a/1', 30)]).toEqual([true, false]);
+    shares.give('a/1', 31);
+    expect([shares.take('a/1', 30), shares.take('a/2', 11), shares.take('a/2', 10)]).toEqual([
       true,
       false,
       true,
     ]);
-    expect([shares.take('b', 16), shares.take('b', 15)]).toEqual([false, true]);
-    expect(shares.hasRoom('a', 25, 20)).toBe(false);
-    expect(shares.hasRoom('a', 19, 20)).toBe(true);
-    expect(shares.all).toEqual({ count: 3, weight: 45 });
+    expect(shares.take('b/1', 20)).toBe(true);
+  });
+
+  it('leave a key as much as it has, its entity half of that, and let one change what it has', () => {
+    const shares = new Shares(asMuchAsStaysFree(60));
+    expect([shares.take('a/1', 20), shares.take('a/1', 11), shares.take('a/1', 10)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([shares.take('a/2', 11), shares.take('a/2', 10)]).toEqual([false, true]);
+    expect([shares.take('b/1', 11), shares.take('b/1', 10)]).toEqual([false, true]);
+    expect(shares.hasRoom('a/1', 25, 20)).toBe(false);
+    expect(shares.hasRoom('a/1', 19, 20)).toBe(true);
+    expect(shares.all).toEqual({ count: 4, weight: 50 });
   });
 
   it('let one be larger that is alone', () => {

@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
 import { parentPort, Worker } from 'node:worker_threads';
 import { unavailable } from '../errors.js';
-import { FairQueue, halfOf } from './fair-queue.js';
+import { FairQueue, twoThirdsOf } from './fair-queue.js';
 
 interface Limits {
   /** A job that takes longer ends the thread. */
@@ -10,7 +10,7 @@ interface Limits {
   budgetMs?: { burst: number; perSecond: number };
   /** Heap of the thread; more ends it. */
   memoryMb: number;
-  /** How many jobs may wait, and how many characters they may hold. One key may use half of each. */
+  /** How many jobs may wait, and how many characters they may hold. An entity may use two thirds of each, a key a half. */
   maxWaiting: { count: number; weight: number };
 }
 
@@ -22,8 +22,8 @@ export class OverBudget extends Error {}
 
 /**
  * A thread for work on client data that would block the event loop. It starts with the first job, runs one at a
- * time, and is replaced when a job ends it. Keys take turns, so that a key with many jobs delays another key by one of
- * them.
+ * time, and is replaced when a job ends it. Entities take turns, and so do the keys of one, so that one with many jobs
+ * delays another by one of them.
  */
 export class WorkerThread<Question, Answer> {
   private readonly queue: FairQueue;
@@ -38,7 +38,7 @@ export class WorkerThread<Question, Answer> {
   ) {
     this.queue = new FairQueue({
       take: () => this.isFree && !(this.isFree = false),
-      waiting: halfOf(limits.maxWaiting),
+      waiting: twoThirdsOf(limits.maxWaiting),
       refusal: () => unavailable('too much such work waits for its turn'),
     });
     this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);

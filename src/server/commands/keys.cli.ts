@@ -137,7 +137,10 @@ async function run(): Promise<void> {
   await withDatabase(async (dataSource) => {
     await migrate(dataSource, config);
     const database = new Database(dataSource, config);
-    await chosen(new KeysService(database, new FailedAttempts(), new KeyUses(database)), database);
+    await chosen(
+      new KeysService(database, new FailedAttempts(), new KeyUses(database), config),
+      database,
+    );
   });
 }
 

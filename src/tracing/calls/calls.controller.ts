@@ -73,8 +73,8 @@ export class CallsController {
   /** One call by its id; `{"call": null}` when there is none. */
   @Operation('call/read', 'reader')
   @ApiJsonResponse({ type: CallAnswerDto })
-  async read(@Body() query: CallReadDto, @Ctx() context: Context): Promise<string> {
-    return context.held(`{"call":${(await this.calls.read(query)) ?? 'null'}}`);
+  async read(@Body() query: CallReadDto): Promise<string> {
+    return `{"call":${(await this.calls.read(query)) ?? 'null'}}`;
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */

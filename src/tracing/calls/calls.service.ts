@@ -82,13 +82,13 @@ export class CallsService {
   async start(start: CallStartDto, text: string, caller: Caller): Promise<CallStartedDto> {
     const documents = textsIn(text, { start: START_SHAPE })?.start;
     const write = startWrite(start, documents, caller);
-    await this.writer.store(write, caller.keyId);
+    await this.writer.store(write, caller.owner);
     return { id: write.id, trace_id: write.traceId! };
   }
 
   /** `text` is the body as it was sent. */
   async end(end: CallEndDto, text: string, caller: Caller): Promise<void> {
-    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.keyId);
+    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.owner);
   }
 
   /** Ends a call that is stored. @throws ApiError `not_found` */
@@ -165,7 +165,7 @@ export class CallsService {
     const traces = await this.tracesOf(items);
     const writes = await inTurns(items, (item) => writeOf(item, caller, traces));
     const merged = mergedByCall(writes.filter((write) => write !== null));
-    const refused = await this.writer.storeAll([...merged.values()], caller.keyId);
+    const refused = await this.writer.storeAll([...merged.values()], caller.owner);
     return items.map((item, i): ItemAnswer => {
       if ('error' in item) return item;
       const write = merged.get(keyOf(writes[i]!))!;

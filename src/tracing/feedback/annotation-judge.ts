@@ -23,12 +23,12 @@ const thread = new WorkerThread<Judged, Problem[]>(
 );
 
 /** `problems`, for a key; when their time is up, every value has one. @throws ApiError `rate_limited` when the key has used up its time */
-export async function judge(all: Judged, keyId: string): Promise<Problem[]> {
+export async function judge(all: Judged, owner: string): Promise<Problem[]> {
   if (all.values.length === 0) return [];
   try {
     const texts = [...all.schemas, ...all.values.map(({ text }) => text)];
     const length = texts.reduce((sum, text) => sum + text.length, 0);
-    return await thread.run(all, keyId, length);
+    return await thread.run(all, owner, length);
   } catch (error) {
     if (error instanceof OverBudget)
       throw new ApiError(

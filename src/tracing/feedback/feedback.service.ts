@@ -190,7 +190,7 @@ export class FeedbackService {
         refused.set(one, error);
       }
     }
-    for (const { at, message } of await judge(all, caller.keyId)) {
+    for (const { at, message } of await judge(all, caller.owner)) {
       const one = judgedOnes[at]!;
       refused.set(one, invalidRequest([{ path: `${one.path}payload.value`, message }]));
     }

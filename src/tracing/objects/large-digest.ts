@@ -16,9 +16,9 @@ const thread = new WorkerThread<string, string>(threadFile('digest.thread.js', i
 export const isLarge = (text: string): boolean => text.length > LARGE;
 
 /** `objectDigest`, in a thread; keys take turns. @throws TooDeep, ApiError `too_large`, `unavailable` */
-export async function largeDigest(text: string, keyId: string): Promise<string> {
+export async function largeDigest(text: string, owner: string): Promise<string> {
   try {
-    return await thread.run(text, keyId, text.length);
+    return await thread.run(text, owner, text.length);
   } catch (error) {
     const { name, message } = error as Error;
     if (name === 'TooDeep') throw new TooDeep();

@@ -49,7 +49,7 @@ export class ObjectsService {
   /** Publishes a value; `val` is its text as it was sent. */
   async create(obj: ObjectCreateDto, val: string, caller: Caller): Promise<ObjectCreatedDto> {
     const { project_id: projectId, object_id: objectId } = obj;
-    const digest = isLarge(val) ? await largeDigest(val, caller.keyId) : objectDigest(val);
+    const digest = isLarge(val) ? await largeDigest(val, caller.owner) : objectDigest(val);
     assertExpected('obj.expected_digest', obj.expected_digest, digest);
     const version: NewVersion = {
       projectId,

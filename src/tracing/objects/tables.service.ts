@@ -137,12 +137,12 @@ export class TablesService {
   }
 }
 
-async function newRows(texts: readonly string[], { keyId }: Caller): Promise<NewRow[]> {
+async function newRows(texts: readonly string[], { owner }: Caller): Promise<NewRow[]> {
   const rows: NewRow[] = [];
   const turn = new Turn();
   for (const val of texts) {
     if (turn.isOver) await turn.next();
-    const digest = isLarge(val) ? await largeDigest(val, keyId) : objectDigest(val);
+    const digest = isLarge(val) ? await largeDigest(val, owner) : objectDigest(val);
     rows.push({ digest, isOpaque: hasOpaqueEscapes(val), val });
   }
   return rows;

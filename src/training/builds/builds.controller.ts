@@ -43,7 +43,7 @@ export class BuildsController {
   @Operation('build/preview', 'reader')
   @ApiJsonResponse({ type: BuildPreviewedDto })
   async preview(@Body() body: BuildPreviewDto, @Ctx() context: Context): Promise<string> {
-    return context.held(await this.builds.preview(body, context));
+    return await this.builds.preview(body, context);
   }
 
   /** Makes trajectory groups of recorded calls by a recipe, and keeps them. */

@@ -12,6 +12,7 @@ import { Notices } from '../../platform/database/notices.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
+import { assertFewMetrics } from '../metrics-limit.js';
 import { idOf, noSuch } from '../pages.js';
 import {
   cancel,
@@ -197,6 +198,8 @@ export class QueueService implements OnModuleInit {
   async complete(holder: Holder, body: CompleteDto, caller: Caller): Promise<CompletedDto> {
     const violation = numbersViolation(body.metrics, 'metrics');
     if (violation) throw invalidRequest([violation]);
+    const metrics = JSON.stringify(storableKeys(body.metrics));
+    assertFewMetrics(Object.keys(body.metrics).length, Buffer.byteLength(metrics));
     const lease = await this.leaseOf(holder, caller);
     const { project_id, model_id } = lease.job;
     return this.database.transaction(async () => {
@@ -204,7 +207,6 @@ export class QueueService implements OnModuleInit {
       const [job] = await this.database.query(succeed(lease));
       if (!job) return { step: await this.stepOfEnded(lease) };
       const { uri, sha256 = null, size_bytes: sizeBytes = null } = body.checkpoint;
-      const metrics = JSON.stringify(storableKeys(body.metrics));
       await this.database.query(
         checkpointAdd(job, { id: uuidv7(), uri, sha256, sizeBytes, metrics }),
       );

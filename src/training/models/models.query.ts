@@ -25,27 +25,40 @@ export const modelsPage = (query: ModelsQueryDto, caller: Caller) => sql<FoundMo
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
+/** A page ends here, but has one checkpoint at least: those from before metrics had a limit may have many. */
+const PAGE_BYTES = 8_388_608;
+
+/** `found` is one more than the page when there are more, also where the page ends early. */
 export function checkpointsPage(
   { projectId, id }: ModelKey,
   { order, limit }: CheckpointsQueryDto,
   afterStep: number | null,
-): Sql<Item> {
+): Sql<Item & { found: number }> {
   const isDescending = order === 'desc';
+  const ordered = sql`ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`}`;
   return sql`
-    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
-    WHERE ${allOf(
-      OF_MODEL(projectId, id),
-      afterStep !== null && (isDescending ? sql`step < ${afterStep}` : sql`step > ${afterStep}`),
-    )}
-    ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`} LIMIT ${(limit ?? PAGE_SIZE) + 1}`;
+    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
+    FROM (
+      SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
+        sum(octet_length(metrics::text)) OVER seen AS bytes
+      FROM (SELECT id, step, metrics FROM checkpoints WHERE ${allOf(
+        OF_MODEL(projectId, id),
+        afterStep !== null && (isDescending ? sql`step < ${afterStep}` : sql`step > ${afterStep}`),
+      )}
+      ${ordered} LIMIT ${(limit ?? PAGE_SIZE) + 1}) asked
+      WINDOW seen AS (${ordered} ROWS UNBOUNDED PRECEDING)) shown
+    WHERE place = 1 OR bytes <= ${PAGE_BYTES}::bigint ${ordered}`;
 }
 
-/** Merges metrics into the latest checkpoint and answers its step. */
+/** Merges metrics into the latest checkpoint and answers its step, and what metrics it has then. */
 export const metricsMerge = (project: string, model: string, metrics: string) => sql<{
   step: number;
+  names: number;
+  bytes: number;
 }>`
   UPDATE checkpoints SET metrics = metrics || ${metrics}::jsonb
-  WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)}) RETURNING step`;
+  WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)})
+  RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes`;
 
 /** All of the steps but the latest one of the model. */
 export const checkpointsDelete = (project: string, model: string, steps: number[]) => sql<{

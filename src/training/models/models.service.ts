@@ -25,6 +25,7 @@ import {
   modelInsert,
   modelsPage,
 } from './models.query.js';
+import { assertFewMetrics } from '../metrics-limit.js';
 import { idOf, noSuch, page } from '../pages.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
@@ -114,7 +115,10 @@ export class ModelsService {
   async checkpoints(id: string, query: CheckpointsQueryDto, caller: Caller): Promise<string> {
     const model = await this.find(id, caller);
     const after = await this.stepAfter(model, query.after);
-    return page(await this.database.query(checkpointsPage(model, query, after)), query.limit);
+    const rows = await this.database.long(() =>
+      this.database.query(checkpointsPage(model, query, after)),
+    );
+    return page(rows, query.limit, rows[0]?.found);
   }
 
   async deleteCheckpoints(
@@ -168,7 +172,8 @@ export class ModelsService {
   ): Promise<void> {
     const metrics = JSON.stringify(upload.reader.metrics.of(split));
     const [latest] = await this.database.query(metricsMerge(projectId, modelId, metrics));
-    const { step } = latest!;
+    const { step, names, bytes } = latest!;
+    assertFewMetrics(names, bytes);
     await this.uploads.keep(upload, { projectId, modelId, split, jobId: null, step });
     this.database.note(projectId, MODELS);
   }

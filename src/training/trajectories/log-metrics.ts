@@ -1,4 +1,5 @@
 import { storable } from '../../platform/query/columns.js';
+import { assertFewMetrics } from '../metrics-limit.js';
 import type { Group, Numbers, Trajectory } from '../trajectory-rules.js';
 
 /** A mean over what is a finite number; booleans count as 0 and 1, null and NaN not at all. */
@@ -25,7 +26,10 @@ class Means {
   add(values: Numbers = {}, prefix = ''): void {
     for (const [name, value] of Object.entries(values)) {
       const key = prefix + name;
-      if (!this.means.has(key)) this.means.set(key, new Mean());
+      if (!this.means.has(key)) {
+        this.means.set(key, new Mean());
+        assertFewMetrics(this.means.size);
+      }
       this.means.get(key)!.add(value);
     }
   }

@@ -49,16 +49,16 @@ export class CallsWriter implements OnApplicationShutdown {
   }
 
   /** Resolves when the write is committed. @throws Busy when too many wait. */
-  async store(write: CallWrite, keyId: string): Promise<void> {
+  async store(write: CallWrite, owner: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
-    await this.group.add(write, { key: keyId, project: write.projectId }, lengthOf(write));
+    await this.group.add(write, { key: owner, project: write.projectId }, lengthOf(write));
   }
 
   /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
-  async storeAll(writes: CallWrite[], keyId: string): Promise<Map<CallWrite, unknown>> {
+  async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
     const refused = new Map<CallWrite, unknown>();
-    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write, keyId)));
+    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write, owner)));
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') continue;
       if (!isRowError(outcome.reason)) throw outcome.reason;

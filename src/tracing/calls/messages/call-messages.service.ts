@@ -59,7 +59,7 @@ export class CallMessagesService implements OnApplicationShutdown {
     const writes = messages.map((one): Write => ({ ...one }));
     const outcomes = await Promise.allSettled(
       writes.map((write) => {
-        const owner = { key: caller.keyId, project: write.projectId };
+        const owner = { key: caller.owner, project: write.projectId };
         return this.group.add(write, owner, write.said.length);
       }),
     );

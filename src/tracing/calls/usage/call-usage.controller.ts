@@ -1,7 +1,6 @@
 import { Body } from '@nestjs/common';
 import { BasicAuth, Operation, Resource } from '../../../platform/auth/access.js';
 import { ApiJsonResponse } from '../../../platform/http/api-answers.js';
-import { Context, Ctx } from '../../../platform/http/context.js';
 import { CallsUsageDto, TraceUsageDto, UsageAnswerDto } from './call-usage.dto.js';
 import { CallUsageService } from './call-usage.service.js';
 
@@ -12,14 +11,14 @@ export class CallUsageController {
   /** Tokens that calls spent by model, each call with its descendants. */
   @Operation('calls/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
-  async ofCalls(@Body() body: CallsUsageDto, @Ctx() context: Context): Promise<string> {
-    return context.held(await this.usage.ofCalls(body));
+  async ofCalls(@Body() body: CallsUsageDto): Promise<string> {
+    return await this.usage.ofCalls(body);
   }
 
   /** The same for each of the calls that match, such as those of a trace; descendants that do not match are left out. */
   @Operation('trace/usage', 'reader')
   @ApiJsonResponse({ type: UsageAnswerDto })
-  async ofMatching(@Body() body: TraceUsageDto, @Ctx() context: Context): Promise<string> {
-    return context.held(await this.usage.ofMatching(body));
+  async ofMatching(@Body() body: TraceUsageDto): Promise<string> {
+    return await this.usage.ofMatching(body);
   }
 }

@@ -1,0 +1,223 @@
+// What the keys of one entity may take of what it shares with others: an admin of it can make as many keys as the limit allows.
+import { setTimeout as pause } from 'node:timers/promises';
+import { aBatch, AT, many, PROJECT, times } from '../client.mjs';
+
+const OTHERS = 'other/project';
+const JSON_BODY = { 'content-type': 'application/json' };
+
+/** Secrets of so many keys of the attacker's entity. */
+const keysOf = async (it, count, role = 'writer') =>
+  (await Promise.all(times(count, () => it.service.makeKey(role, 'acme/*')))).map(
+    ({ secret }) => secret,
+  );
+
+/** Asks for the victim while `work` goes on, notes each answer that is not 200, and returns how long the asking took at p99. */
+async function victimMeanwhile(it, work, ask) {
+  const times_ms = [];
+  const refused = [];
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) {
+      const began = performance.now();
+      const { status } = await ask();
+      times_ms.push(performance.now() - began);
+      if (status !== 200) refused.push(status);
+      await pause(20);
+    }
+  })();
+  await work();
+  isOver = true;
+  await asking;
+  it.must(times_ms.length > 2, 'the other entity was not asked often enough');
+  it.must(refused.length === 0, `the other entity's requests: ${refused} of ${times_ms.length}`);
+  return times_ms.toSorted((a, b) => a - b)[Math.floor(times_ms.length * 0.99)];
+}
+
+/** The same with nothing going on for a second, and with the attack: at most three times as long, or as many milliseconds. */
+async function mustNotDelay(it, allowedMs, work, ask) {
+  const alone = await victimMeanwhile(it, () => pause(1000), ask);
+  const beside = await victimMeanwhile(it, work, ask);
+  const said = `the other entity's p99 is ${Math.round(beside)} ms, ${Math.round(alone)} ms without the attack`;
+  console.log(`    ${said}`);
+  it.must(beside <= Math.max(3 * alone, allowedMs), said);
+}
+
+const read = (it) =>
+  it.send('/calls/query_stats', { project_id: OTHERS, query: null }, { as: 'victim' });
+
+export const cases = [
+  {
+    name: 'shares: counts of six keys of one entity, and reads of another',
+    isQuick: true,
+    async attack(it) {
+      const keys = await keysOf(it, 6);
+      const text = 'x'.repeat(20_000);
+      for (let i = 0; i < 20; i++)
+        await it.send(
+          '/call/upsert_batch',
+          aBatch(times(500, (n) => ({ id: `count-${i}-${n}`, inputs: { text } }))),
+        );
+      await it.send(
+        '/call/start',
+        { start: { project_id: OTHERS, id: 'x', op_name: 'x', started_at: AT } },
+        { as: 'victim' },
+      );
+      const slow = {
+        $or: times(4, (n) => ({
+          $contains: {
+            input: { $getField: 'inputs.text' },
+            substr: { $literal: `${'x'.repeat(500)}${n}` },
+            case_insensitive: true,
+          },
+        })),
+      };
+      const body = { project_id: PROJECT, query: { $expr: slow } };
+      const until = performance.now() + 15_000;
+      const count = () =>
+        many(24, 24, async (lane) => {
+          while (performance.now() < until)
+            await it.send('/calls/query_stats', body, {
+              as: keys[lane % keys.length],
+              timeoutMs: 80_000,
+            });
+        });
+      await mustNotDelay(it, 1500, count, () => read(it));
+    },
+    answers: [200, 503],
+  },
+  {
+    name: 'shares: twenty keys of one entity announce 31 MiB each, ten times, and send nothing',
+    isQuick: true,
+    async attack(it) {
+      const keys = await keysOf(it, 20);
+      const body = JSON.stringify({
+        start: { project_id: OTHERS, op_name: 'x', started_at: AT, inputs: { x: 'x'.repeat(1e6) } },
+      });
+      const announce = async () => {
+        for (const key of [...keys, ...keys, ...keys])
+          for (const size of [31, 8, 2, 0.2])
+            it.open().write(
+              it.head(
+                '/call/start',
+                { ...JSON_BODY, 'content-length': Math.floor(size * 1048576) },
+                key,
+              ),
+            );
+        await pause(8000);
+      };
+      await mustNotDelay(it, 500, announce, () => it.send('/call/start', body, { as: 'victim' }));
+    },
+    answers: [200, 503],
+  },
+  {
+    name: 'shares: answers of 4 MB that 600 connections of twelve keys of one entity do not read',
+    isQuick: true,
+    async attack(it) {
+      const keys = await keysOf(it, 12, 'reader');
+      const inputs = { x: 'x'.repeat(4_000_000) };
+      for (const [project_id, as] of [
+        [PROJECT, 'attacker'],
+        [OTHERS, 'victim'],
+      ])
+        await it.send(
+          '/call/start',
+          { start: { project_id, id: 'big', op_name: 'x', started_at: AT, inputs } },
+          { as },
+        );
+      const ask = JSON.stringify({ project_id: PROJECT, id: 'big' });
+      const leaveUnread = async () => {
+        for (let i = 0; i < 600; i++) {
+          const socket = it.open().pause();
+          const head = it.head(
+            '/call/read',
+            { ...JSON_BODY, 'content-length': ask.length },
+            keys[i % 12],
+          );
+          socket.write(head + ask);
+          if (i % 20 === 0) await pause(100);
+        }
+        await pause(3000);
+      };
+      await mustNotDelay(it, 1500, leaveUnread, () =>
+        it.send('/call/read', { project_id: OTHERS, id: 'big' }, { as: 'victim' }),
+      );
+    },
+    answers: [200, 503],
+  },
+  {
+    name: 'shares: 1,500 large keys of one entity, and lists of them that nobody reads',
+    isQuick: true,
+    async attack(it) {
+      const [admin] = await keysOf(it, 1, 'admin');
+      const scopes = times(100, (i) => `acme/${'p'.repeat(70)}${i}`);
+      let made = 0;
+      await many(1500, 50, async () => {
+        const key = { user: 'u'.repeat(256), role: 'reader', scopes };
+        if ((await it.send('/keys/create', key, { as: admin })).status === 200) made += 1;
+      });
+      it.must(made <= 1000, `one entity has ${made} keys`);
+      const body = '{}';
+      const head = it.head('/keys/list', { ...JSON_BODY, 'content-length': body.length }, admin);
+      const leaveUnread = async () => {
+        for (let i = 0; i < 60; i++) {
+          it.open()
+            .pause()
+            .write(head + body);
+          await pause(50);
+        }
+        await pause(3000);
+      };
+      await mustNotDelay(it, 1500, leaveUnread, () => read(it));
+    },
+    answers: [200, 413, 503],
+  },
+  {
+    name: 'shares: metrics of a million names in checkpoints, and lists of them',
+    isQuick: true,
+    async attack(it) {
+      const model = JSON.parse(
+        (
+          await it.send('/v1/preview/models', {
+            entity: 'acme',
+            project: 'attack',
+            name: `metrics${Date.now()}`,
+            base_model: 'x',
+          })
+        ).text,
+      ).id;
+      const names = (part) =>
+        Object.fromEntries(times(20_000, (i) => [`${'n'.repeat(40)}${part}-${i}`, i]));
+      for (let part = 0; part < 20; part++)
+        await it.send(`/v1/preview/models/${model}/log`, {
+          split: 's',
+          trajectory_groups: [
+            { trajectories: [{ messages_and_choices: [], reward: 1, metrics: names(part) }] },
+          ],
+        });
+      const lists = await Promise.all(
+        times(10, () =>
+          it.send(`/v1/preview/models/${model}/checkpoints?limit=100`, undefined, {
+            method: 'GET',
+          }),
+        ),
+      );
+      const largest = Math.max(...lists.map(({ size }) => size));
+      it.must(largest < 9_000_000, `a list of checkpoints has ${largest} bytes`);
+    },
+    answers: [200, 413, 503],
+  },
+  {
+    name: 'shares: wrong login codes from the address of one who has a good one',
+    isQuick: true,
+    async attack(it) {
+      const login = (authorization) =>
+        it.send('/console/login', undefined, {
+          headers: { authorization, 'x-skein-console': '1' },
+        });
+      await many(500, 50, (i) => login(`Code ${String(i).padStart(43, 'x')}`));
+      const good = await login(`Code ${await it.service.loginCode()}`);
+      it.must(good.status === 200, `a good login code behind them was answered ${good.status}`);
+    },
+    answers: [200, 401, 429],
+  },
+];
