@@ -262,8 +262,6 @@ INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_inde
 
 INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
-SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" ORDER BY "ApiKey"."id" ASC;
-
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
 
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
@@ -559,9 +557,14 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
 
-SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json FROM checkpoints
-  WHERE project_id = $1 AND model_id = $2
-  ORDER BY step ASC LIMIT $3;
+SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
+  FROM (
+  SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
+  sum(octet_length(metrics::text)) OVER seen AS bytes
+  FROM (SELECT id, step, metrics FROM checkpoints WHERE project_id = $1 AND model_id = $2
+  ORDER BY step ASC LIMIT $3) asked
+  WINDOW seen AS (ORDER BY step ASC ROWS UNBOUNDED PRECEDING)) shown
+  WHERE place = 1 OR bytes <= $4::bigint ORDER BY step ASC;
 
 SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
@@ -569,6 +572,20 @@ SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NUL
 SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
   created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
   FROM api_keys WHERE secret_hash = ANY ($1::bytea[]);
+
+SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
+  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  FROM api_keys k
+  WHERE TRUE
+  ORDER BY id LIMIT $1;
+
+SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
+  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  FROM api_keys k
+  WHERE split_part(scopes[1], '/', 1) = ANY ($1::text[]) AND NOT EXISTS (
+  SELECT FROM unnest(k.scopes) s
+  WHERE NOT (s = ANY ($2::text[]) OR split_part(s, '/', 1) || '/*' = ANY ($3::text[])))
+  ORDER BY id LIMIT $4;
 
 SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
@@ -658,6 +675,8 @@ SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage
 SELECT pg_advisory_xact_lock($1::bigint);
 
 SELECT pg_advisory_xact_lock(hashtextextended($1, $2::bigint));
+
+SELECT pg_advisory_xact_lock(hashtextextended($1, 0));
 
 SELECT pg_advisory_xact_lock_shared(hashtextextended($1, $2::bigint));
 
@@ -1006,7 +1025,8 @@ UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = $1 AND id = ANY($2::uuid[]) AND erased_at IS NULL RETURNING id;
 
 UPDATE checkpoints SET metrics = metrics || $1::jsonb
-  WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5) RETURNING step;
+  WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
+  RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes;
 
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (
@@ -2044,6 +2064,13 @@ WITH next AS MATERIALIZED (
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH own AS (SELECT id, revoked_at, expires_at FROM api_keys WHERE split_part(scopes[1], '/', 1) = $1),
+  gone AS (DELETE FROM api_keys WHERE id IN (
+  SELECT id FROM own WHERE least(revoked_at, expires_at) <= now()
+  ORDER BY least(revoked_at, expires_at), id
+  LIMIT greatest(0, (SELECT count(*) FROM own) - $2::bigint)) RETURNING 1)
+  SELECT ((SELECT count(*) FROM own) - (SELECT count(*) FROM gone))::int AS count;
 
 WITH tags AS (
   DELETE FROM object_tags
