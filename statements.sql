@@ -676,8 +676,6 @@ SELECT pg_advisory_xact_lock($1::bigint);
 
 SELECT pg_advisory_xact_lock(hashtextextended($1, $2::bigint));
 
-SELECT pg_advisory_xact_lock(hashtextextended($1, 0));
-
 SELECT pg_advisory_xact_lock_shared(hashtextextended($1, $2::bigint));
 
 SELECT pg_notify($1, '');

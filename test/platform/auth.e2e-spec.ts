@@ -260,8 +260,8 @@ describe('authentication', () => {
       const entity = 'unread';
       await app.query(
         `INSERT INTO api_keys (id, user_name, role, scopes, secret_hash, hint)
-         SELECT gen_random_uuid(), 'u', 'reader', ARRAY[$1 || '/' || repeat('p', 9000)], sha256(n::text::bytea), 'h'
-         FROM generate_series(1, 1000) n`,
+         SELECT gen_random_uuid(), 'u', 'reader', ARRAY[$1 || '/' || repeat('p', 10000)], sha256(n::text::bytea), 'h'
+         FROM generate_series(1, 999) n`,
         [entity],
       );
       const admin = await app.aKey('admin', [`${entity}/*`]);

@@ -1,4 +1,5 @@
 // SQL: every request may look its key up here, many keys at once; a key is revoked once.
+import { textLock } from '../database/advisory-locks.js';
 import { entityOf } from '../process/fair-queue.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { ApiKey } from './api-key.entity.js';
@@ -34,8 +35,7 @@ export const keysWithin = (
   ORDER BY id LIMIT ${limit}`;
 
 /** Those who make keys of an entity wait for each other, so that together they stay within its limit. */
-export const keysLock = (entity: string) =>
-  sql`SELECT pg_advisory_xact_lock(hashtextextended(${`keys of ${entity}`}, 0))`;
+export const KEYS_OF_ENTITY = textLock(0x6b657973);
 
 /** Removes the keys of an entity that ended first, so that it has fewer than `limit`; answers how many it has then. */
 export const keysMakeRoom = (entity: string, limit: number) => sql<{ count: number }>`

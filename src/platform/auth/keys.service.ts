@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { CONFIG, type Config } from '../config/config.js';
+import { lock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { ApiError } from '../errors.js';
 import { entityOf } from '../process/fair-queue.js';
@@ -16,7 +17,7 @@ import {
   keyRevoke,
   keysBySecrets,
   keysBySessions,
-  keysLock,
+  KEYS_OF_ENTITY,
   keysMakeRoom,
   keysWithin,
 } from './keys.query.js';
@@ -195,7 +196,7 @@ export class KeysService {
   /** In the transaction that makes the key. An entity's keys that have ended make room. */
   private async assertRoom(entity: string): Promise<void> {
     const limit = this.config.maxKeysPerEntity;
-    await this.database.query(keysLock(entity));
+    await this.database.query(lock(KEYS_OF_ENTITY, entity));
     const [keys] = await this.database.query(keysMakeRoom(entity, limit));
     if (keys!.count >= limit)
       throw new ApiError(
