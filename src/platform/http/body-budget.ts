@@ -2,7 +2,7 @@ import { asMuchAsStaysFree, each, FairQueue, Shares } from '../process/fair-queu
 import { ApiError, unavailable } from '../errors.js';
 
 /** A body of up to this weight is a small one. */
-export const SMALL_BYTES = 256 * 1024;
+const SMALL_BYTES = 256 * 1024;
 /** Only small bodies may use this part of the budget, so that they pass while large ones fill the rest. */
 const SMALL_PART = 1 / 8;
 /**
