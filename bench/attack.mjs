@@ -1,5 +1,5 @@
 // Attacks the built service with the cases of bench/attack/cases, each of which may end, starve or mislead a service
-// that is not prepared for it, and prints what it took: the worst /health and /call/start of another key meanwhile, the
+// that is not prepared for it, and prints what it took: the worst /health and /call/start of another key meanwhile and before, the
 // peak of resident memory, that of PostgreSQL without its cache, the answers.
 //   npm run attack [-- [--quick] [--health-ms 1000] [--memory-mib 1024] [--postgres-mib 4096] [--seconds 60] <words of a case>]
 // exits 1 when something does not hold; another key's /call/start may take five times as long as /health. It listens and sends on loopback only.
@@ -22,6 +22,8 @@ const { values: options, positionals: words } = parseArgs({
 /** A service this large after a case is started anew, so that the next peak is its own. */
 const RESTART_MIB = 350;
 const DEADLINE_MS = 90_000;
+/** So long another key's /call/start is timed before a case, to compare with. */
+const QUIET_MS = 2000;
 /** What the service declares; a 5xx among them is 503 only. */
 const DECLARED = [200, 204, 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 431, 503];
 
@@ -40,6 +42,8 @@ const isWanted = ({ name, isQuick }) =>
 async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, memoryMiB = 0 }) {
   const client = new Client(service, { seconds: Number(options.seconds) });
   await service.probe.report();
+  if (!options.quick) await pause(QUIET_MS);
+  const quiet = (await service.probe.report()).start.p99;
   service.resetPeak();
   let postgres = 0;
   const watch = setInterval(() => (postgres = Math.max(postgres, service.postgres.all)), 100);
@@ -74,7 +78,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   must(others.length === 0, `another key's /call/start: ${others}`);
   for (const status of Object.keys(client.statuses))
     must((answers ?? DECLARED).map(String).includes(status), `answered ${status}`);
-  return { health, start, peak, postgres, statuses: client.statuses, problems };
+  return { health, start, quiet, peak, postgres, statuses: client.statuses, problems };
 }
 
 const cases = (await allCases()).filter(isWanted);
@@ -83,13 +87,17 @@ process.on('exit', () => service.child.kill('SIGKILL'));
 const rows = [];
 try {
   for (const one of cases) {
-    const { health, start, peak, postgres, statuses, problems } = await outcome(service, one);
+    const { health, start, quiet, peak, postgres, statuses, problems } = await outcome(
+      service,
+      one,
+    );
     const answers = Object.entries(statuses).map(([status, count]) => `${status}×${count}`);
     rows.push({
       case: one.name,
       '/health ms': Math.round(health.worst),
       '/call/start ms': Math.round(start.worst),
       'p99 ms': Math.round(start.p99),
+      'p99 before': Math.round(quiet),
       MiB: peak,
       'PostgreSQL MiB': postgres,
       answers: answers.join(' '),
