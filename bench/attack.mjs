@@ -40,7 +40,10 @@ const isWanted = ({ name, isQuick }) =>
 
 /** Runs one case, and says what was seen and what did not hold. */
 async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, memoryMiB = 0 }) {
-  const client = new Client(service, { seconds: Number(options.seconds) });
+  const client = new Client(service, {
+    seconds: Number(options.seconds),
+    slowness: Number(options['health-ms']) / 1000,
+  });
   await service.probe.report();
   if (!options.quick) await pause(QUIET_MS);
   const quiet = (await service.probe.report()).start.p99;

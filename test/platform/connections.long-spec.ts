@@ -182,7 +182,7 @@ describe('the connections of a process', () => {
   });
 
   it('end with what the driver cannot read, such as a value that no string can hold, and the process goes on', async () => {
-    const client = await app.app.get(Database)['connections'].connect();
+    const client = await app.app.get(Database)['connections'].connect('');
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
     const pending = client.query('SELECT pg_sleep(60)');
     stream.emit('data', undefined); // a real one takes 1.2 GB

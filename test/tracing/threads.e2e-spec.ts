@@ -433,7 +433,7 @@ describe('threads/stream_query', () => {
       await Promise.all(readers);
       expect(await threads(project_id, { limit: 1 })).toHaveLength(1);
       while (pool().totalCount > pool().idleCount) await new Promise(setImmediate);
-      expect(pool().waitingCount).toBe(0);
+      expect(app.app.get(Database).waitingCount).toBe(0);
     });
 
     it('answers 503 when the database fails before the first row', async () => {

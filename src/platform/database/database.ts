@@ -6,6 +6,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { Changes, type Kind, noteIn, type Noted } from './changes.js';
+import { Connections } from './connections.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
@@ -51,7 +52,9 @@ interface StreamOptions {
 export class Database {
   private readonly scopes = new AsyncLocalStorage<Scope>();
   private readonly slots: Slots;
-  readonly changes = new Changes((statement) => this.connections.query(statement.toQuery()));
+  readonly changes = new Changes((statement) =>
+    this.connections.query(OURS(), statement.toQuery()),
+  );
   /** The end of the queue for each lock that is wanted. */
   private readonly queues = new Map<string, Promise<unknown>>();
 
@@ -70,13 +73,20 @@ export class Database {
     this.slots = new Slots(poolSize - keptOf(poolSize));
   }
 
-  private get connections(): Pool {
+  /** The state and options of the pool. It takes no statements, whose values might not be bound. */
+  get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'options'> {
     return (this.dataSource.driver as PostgresDriver).master as Pool;
   }
 
-  /** The state and options of the pool. It takes no statements, whose values might not be bound. */
-  get pool(): Pick<Pool, 'totalCount' | 'idleCount' | 'waitingCount' | 'options'> {
-    return this.connections;
+  private lender: Connections | undefined;
+  /** The pool is there once the data source is. */
+  private get connections(): Connections {
+    return (this.lender ??= new Connections(this.pool as Pool));
+  }
+
+  /** How many statements wait for a connection. */
+  get waitingCount(): number {
+    return this.connections.waitingCount;
   }
 
   /** How many connections are held for long, and how many requests wait to hold one. */
@@ -131,7 +141,7 @@ export class Database {
   }
 
   private ask(query: { text: string; values: unknown[] }) {
-    return (this.scope?.client ?? this.connections).query(query);
+    return this.scope?.client?.query(query) ?? this.connections.query(this.key(), query);
   }
 
   /**
@@ -148,7 +158,7 @@ export class Database {
 
   /** As `query`, on a connection of its own, with the rows as `rows` makes them. */
   async rows<T>(query: Sql, rows: Rows<T>): Promise<T> {
-    const client = await this.connections.connect();
+    const client = await this.connections.connect(this.key());
     let failure: Error | undefined;
     const fail = (error: unknown) => {
       failure ??= error as Error;
@@ -232,7 +242,7 @@ export class Database {
    */
   async aside(work: (session: Aside) => Promise<void>, signal: AbortSignal): Promise<void> {
     await this.slots.with(OURS(), async () => {
-      const client = await this.connections.connect();
+      const client = await this.connections.connect(OURS());
       const cut = () => void client.end();
       signal.addEventListener('abort', cut);
       try {
@@ -263,7 +273,7 @@ export class Database {
 
   private async begin<T>(scope: Scope, first: string, work: () => Promise<T>): Promise<T> {
     const isUrgent = this.scope?.isUrgent ?? false;
-    const client = await this.connections.connect();
+    const client = await this.connections.connect(scope.key());
     const noted: Noted = new Map();
     let failure: Error | undefined;
     try {
@@ -309,7 +319,7 @@ export class Database {
   ): Promise<RowStream> {
     const slot = await this.slots.take(this.key());
     try {
-      const client = await this.connections.connect();
+      const client = await this.connections.connect(slot.key);
       const stream = new RowStream(client, query.toQuery(), rows, {
         slot,
         maxBatch,

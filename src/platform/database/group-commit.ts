@@ -68,7 +68,8 @@ export class GroupCommit<Row> {
   private readonly limits: Limits;
 
   constructor(
-    private readonly write: (rows: Row[]) => Promise<void>,
+    /** Stores rows; the key is the one whose turn it is, as of `Shares`. */
+    private readonly write: (rows: Row[], key: string) => Promise<void>,
     /** Whether the error may be due to some of the rows, so that the others are tried without them. */
     private readonly isRowError: (error: unknown) => boolean,
     limits: Partial<Limits> = {},
@@ -124,7 +125,7 @@ export class GroupCommit<Row> {
   private async startWrite(owner: Owner): Promise<void> {
     this.writesOfOwner.add(owner.key);
     this.writesOfProject.add(owner.project);
-    await this.commit(this.nextBatch(owner));
+    await this.commit(this.nextBatch(owner), owner.key);
     this.writesOfOwner.give(owner.key);
     this.writesOfProject.give(owner.project);
     if (this.waitingRows > 0) this.schedule();
@@ -185,16 +186,19 @@ export class GroupCommit<Row> {
     if (turns.size === 0) this.turns.delete(entityOf(key));
   }
 
-  private async commit(batch: Waiting<Row>[]): Promise<void> {
+  private async commit(batch: Waiting<Row>[], key: string): Promise<void> {
     try {
-      await this.write(batch.map(({ row }) => row));
+      await this.write(
+        batch.map(({ row }) => row),
+        key,
+      );
       for (const { resolve } of batch) resolve();
     } catch (error) {
       if (batch.length > 1 && this.isRowError(error)) {
         // One bad row must not fail its neighbours: halve until it stands alone.
         const half = batch.length >> 1;
-        await this.commit(batch.slice(0, half));
-        await this.commit(batch.slice(half));
+        await this.commit(batch.slice(0, half), key);
+        await this.commit(batch.slice(half), key);
       } else {
         for (const { reject } of batch) reject(error); // one bad row, or a server that is gone for all of them
       }

@@ -86,7 +86,7 @@ export class Pace implements OnModuleDestroy {
   private doWritesWait(): boolean {
     return (
       !this.signal.aborted &&
-      (this.database.pool.waitingCount > 0 || this.queues.some((waiting) => waiting() > 0))
+      (this.database.waitingCount > 0 || this.queues.some((waiting) => waiting() > 0))
     );
   }
 }

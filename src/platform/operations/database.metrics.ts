@@ -14,12 +14,12 @@ export class DatabaseMetrics {
       'Connections to PostgreSQL by state; waiting are requests without one.',
       { label: 'state' },
       () => {
-        const { totalCount, idleCount, waitingCount } = database.pool;
+        const { totalCount, idleCount } = database.pool;
         const { held, waiting } = database.longCounts;
         return {
           busy: totalCount - idleCount,
           idle: idleCount,
-          waiting: waitingCount,
+          waiting: database.waitingCount,
           long: held,
           waiting_long: waiting,
         };

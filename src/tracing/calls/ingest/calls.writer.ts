@@ -27,7 +27,11 @@ export interface CallWrite {
 @Injectable()
 export class CallsWriter implements OnApplicationShutdown {
   private readonly group = new GroupCommit<CallWrite>(
-    (writes) => this.write(writes),
+    (writes, key) =>
+      this.database.runFor(
+        () => key,
+        () => this.write(writes),
+      ),
     (error) => isRowError(error) || isTimeout(error), // of many, one may wait for a lock
   );
 

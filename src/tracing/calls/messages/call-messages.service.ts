@@ -44,7 +44,11 @@ const TRIM_AFTER = { calls: 500, bytes: 8 * 1024 * 1024 };
 export class CallMessagesService implements OnApplicationShutdown {
   /** Fewer at once than starts and ends, which so always have connections. */
   private readonly group = new GroupCommit<Write>(
-    (writes) => this.write(writes),
+    (writes, key) =>
+      this.database.runFor(
+        () => key,
+        () => this.write(writes),
+      ),
     (error) => isRowError(error) || isTimeout(error),
     { maxWrites: 2 },
   );
