@@ -4,9 +4,11 @@ import { entityOf } from '../process/fair-queue.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { ApiKey } from './api-key.entity.js';
 
+const KEY = sql`id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
+    created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+
 export const keysBySecrets = (secretHashes: Buffer[]) => sql<ApiKey>`
-  SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-    created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  SELECT ${KEY}
   FROM api_keys WHERE secret_hash = ANY (${secretHashes}::bytea[])`;
 
 /** The keys that sessions stand for, each with the hash of the session's token in the place of its own. */
@@ -22,8 +24,7 @@ export const keysWithin = (
   after: string | null,
   limit: number,
 ) => sql<ApiKey>`
-  SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-    created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
+  SELECT ${KEY}
   FROM api_keys k
   WHERE ${allOf(
     !scopes.includes('*') &&

@@ -9,17 +9,14 @@ const noneInTime = () => new Error('timeout exceeded when trying to connect');
  * make all others wait. One that becomes free goes to the waiting entity that has the fewest, and in it to such a key.
  */
 export class Connections {
-  private readonly lent = new Shares(each(Infinity));
+  private readonly lent: Shares;
   private readonly line: FairQueue;
 
   constructor(private readonly pool: Pool) {
     const { max, connectionTimeoutMillis } = pool.options;
+    this.lent = new Shares(each(Infinity, (_, all) => all.count < max));
     this.line = new FairQueue({
-      take: (_, owner) => {
-        const isFree = this.lent.all.count < max;
-        if (isFree) this.lent.add(owner);
-        return isFree;
-      },
+      take: (_, owner) => this.lent.take(owner),
       held: this.lent,
       waitMs: connectionTimeoutMillis,
       refusal: noneInTime,
@@ -32,8 +29,7 @@ export class Connections {
 
   /** One statement. @throws Error when no connection comes free in time */
   async query(owner: string, statement: { text: string; values: unknown[] }): Promise<QueryResult> {
-    const turn = this.line.enter(owner, undefined);
-    if (turn) await turn;
+    await this.line.enter(owner, undefined);
     try {
       return await this.pool.query(statement);
     } finally {
@@ -43,8 +39,7 @@ export class Connections {
 
   /** A connection, until it is released. @throws Error when none comes free in time */
   async connect(owner: string): Promise<PoolClient> {
-    const turn = this.line.enter(owner, undefined);
-    if (turn) await turn;
+    await this.line.enter(owner, undefined);
     try {
       const client = await this.pool.connect();
       const release = client.release.bind(client); // the pool sets one each time
