@@ -55,6 +55,10 @@ const insertOf = (
 export const addEvent = (database: Database, event: NewEvent) =>
   insertOf(database, event).execute();
 
+/** Adds an event of what changes nothing, also while the database takes no writes because its disk is nearly full. */
+export const addEventAlone = (database: Database, event: NewEvent) =>
+  database.urgently(() => database.transaction(() => addEvent(database, event)));
+
 /** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
 export const addUse = (database: Database, event: NewEvent) =>
   insertOf(database, event).orIgnore().execute();

@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
-import { addEvent, auditAction } from '../audit/add-event.js';
+import { addEventAlone, auditAction } from '../audit/add-event.js';
 import { Database } from '../database/database.js';
 import { Schedule } from '../database/schedule.js';
 
@@ -44,9 +44,8 @@ export class FailureLog implements BeforeApplicationShutdown {
     this.addresses = new Map();
     const detail = { attempts, addresses: Object.fromEntries(addresses) };
     const by = { keyId: null, userName: 'without a key' };
-    const add = () => addEvent(this.database, { action: AUTH_FAIL, by, detail });
     try {
-      await this.database.urgently(() => this.database.transaction(add));
+      await addEventAlone(this.database, { action: AUTH_FAIL, by, detail });
     } catch (error) {
       this.attempts += attempts;
       for (const [address, count] of addresses)

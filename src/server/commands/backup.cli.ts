@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { stat } from 'node:fs/promises';
-import { addEvent, BACKUP_CREATE } from '../../platform/audit/add-event.js';
+import { addEventAlone, BACKUP_CREATE } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
 import { command, operator, say, tell, withDatabase } from './command.js';
 import { assertSchemaKnown } from '../../platform/database/schema-state.js';
@@ -14,14 +14,6 @@ const USAGE = `npm run backup -- FILE
 Writes one snapshot of the whole database into a new file. Works beside a running service.`;
 
 const MIB = 1024 * 1024;
-
-/** The database may be one that only answers: the backup is made all the same. */
-const noteBackup = (database: Database, detail: { rows: number; bytes: number }) =>
-  database.urgently(() =>
-    database.transaction(() =>
-      addEvent(database, { action: BACKUP_CREATE, by: operator(), detail }),
-    ),
-  );
 
 await command(async () => {
   const [file, ...others] = process.argv.slice(2);
@@ -37,8 +29,10 @@ await command(async () => {
     );
     const { size } = await stat(file);
     const rows = header.tables.reduce((sum, table) => sum + table.rows, 0);
-    await noteBackup(new Database(dataSource, config), { rows, bytes: size }).catch(
-      (error: Error) => tell(`the audit does not tell of this backup: ${error.message}`),
+    const event = { action: BACKUP_CREATE, by: operator(), detail: { rows, bytes: size } };
+    // the database may be one that only answers: the backup is made all the same
+    await addEventAlone(new Database(dataSource, config), event).catch((error: Error) =>
+      tell(`the audit does not tell of this backup: ${error.message}`),
     );
     say(
       `${file}: ${rows} rows of ${header.tables.length} tables, ${progress.summary()}, ` +

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
-import { addEvent, auditAction, type NewEvent } from '../../platform/audit/add-event.js';
+import { addEventAlone, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { ApiError } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
@@ -110,16 +110,9 @@ export class BuildOutputsService {
     const slot = await this.slots.take(this.database.key());
     const detail = { format, split: split ?? 'all' };
     const event = { action: BUILD_EXPORT, by, projectId, target: build_id, detail };
-    await this.noteExport(event);
+    // a database that only answers is read all the same
+    await addEventAlone(this.database, event).catch((error: unknown) => this.logger.warn(error));
     return { pieces: this.watch(pieces, slot), lints };
-  }
-
-  /** A database that only answers is read all the same. */
-  private async noteExport(event: NewEvent): Promise<void> {
-    const add = () => addEvent(this.database, event);
-    await this.database
-      .urgently(() => this.database.transaction(add))
-      .catch((error: unknown) => this.logger.warn(error));
   }
 
   /** Frees the slot when the reader has read or left. A reader that takes nothing is cut, sooner while another key waits. */
