@@ -95,7 +95,7 @@ const entry = fc.oneof(
       .tuple(count, count, fc.constantFrom(0, 1))
       .map(
         ([chat, cached, more]) =>
-          `{"prompt_tokens":${chat},"input_tokens":7,"completion_tokens":1,"output_tokens":2,"total_tokens":${(Number(chat) || 0) + 10 + more},"input_tokens_details":{"cached_tokens":${cached}},"prompt_tokens_details":{"cached_tokens":1}}`,
+          `{"prompt_tokens":${chat},"input_tokens":7,"completion_tokens":1,"output_tokens":2,"total_tokens":${JSON.stringify((Number(chat) || 0) + 10 + more)},"input_tokens_details":{"cached_tokens":${cached}},"prompt_tokens_details":{"cached_tokens":1}}`,
       ),
   },
   {
