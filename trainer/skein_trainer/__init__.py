@@ -1,0 +1,1 @@
+"""Trains models on the jobs of a Skein."""

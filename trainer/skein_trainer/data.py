@@ -1,0 +1,223 @@
+"""From trajectory groups to sequences of tokens, and from these to what a loss takes."""
+
+import math
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from skein_trainer.client import Json
+
+LossName = Literal["cispo", "ppo", "grpo", "sft", "dpo", "kto"]
+LOSSES = ("cispo", "ppo", "grpo", "sft", "dpo", "kto")
+TOKEN_ID = "token_id:"
+
+#: Messages and tools to ids, and whether they end where the model is to answer.
+Tokenise = Callable[[list[Json], list[Json] | None, bool], list[int]]
+
+
+@dataclass
+class Config:
+    """The `experimental_config` of a job, as far as it is understood; other members are passed over."""
+
+    loss_fn: LossName = "cispo"
+    learning_rate: float = 5e-6
+    #: Sequences of a gradient step; all when absent.
+    batch_size: int | None = None
+    num_epochs: int = 1
+    #: How far the ratio may be below and above 1; by default 0.2 and the same, and 1 and 4 for CISPO.
+    epsilon: float | None = None
+    epsilon_high: float | None = None
+    #: The most that the ratio of the trainer's first probabilities to the sampler's counts; none when absent.
+    truncated_importance_sampling: float | None = None
+    #: Rewards are measured in deviations of their group.
+    scale_rewards: bool = True
+    #: Of DPO and KTO.
+    beta: float = 0.1
+    #: KTO: rewards above are desirable.
+    threshold: float = 0.0
+    #: Tokens that run through the model at once.
+    packed_sequence_length: int = 8192
+    max_grad_norm: float = 1.0
+    weight_decay: float = 0.0
+    gradient_checkpointing: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.loss_fn not in LOSSES:
+            raise ValueError(f"loss_fn: must be one of {', '.join(LOSSES)}")
+        for name in ("learning_rate", "batch_size", "num_epochs", "packed_sequence_length"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+                raise ValueError(f"{name}: must be a number above 0")
+
+    @staticmethod
+    def of(given: Json | None) -> "Config":
+        known = Config.__dataclass_fields__
+        return Config(**{name: value for name, value in (given or {}).items() if name in known and value is not None})
+
+
+@dataclass
+class Sequence:
+    """Tokens of one history: those of the prompts and tools, and the sampled ones, which are trained."""
+
+    ids: list[int] = field(default_factory=list)
+    mask: list[bool] = field(default_factory=list)
+    #: The sampler's, at the trained tokens; NaN where it recorded none.
+    logprobs: list[float] = field(default_factory=list)
+    #: The trainer's own at the start of the job, of the trained tokens; empty where no loss needs them.
+    start: list[float] = field(default_factory=list)
+    reward: float = 0.0
+    advantage: float = 0.0
+
+    def extend(self, ids: list[int], logprobs: list[float] | None) -> None:
+        """Appends tokens; they are trained if they have log-probabilities."""
+        self.ids += ids
+        self.mask += [logprobs is not None] * len(ids)
+        self.logprobs += logprobs if logprobs is not None else [math.nan] * len(ids)
+
+    @property
+    def trained_tokens(self) -> int:
+        return sum(self.mask[1:])
+
+
+#: Sequences that a loss takes together: a chosen and a rejected one, or one alone.
+Example = list[Sequence]
+
+
+class Reader:
+    """Reads groups, and counts what it could not use."""
+
+    def __init__(self, config: Config, tokenise: Tokenise):
+        self.config, self.tokenise = config, tokenise
+        self.examples: list[Example] = []
+        self.rewards: list[float] = []
+        self.retokenised = 0
+        self.unreadable = 0
+        self.without_signal = 0
+
+    def add(self, group: Json) -> None:
+        scored = [
+            (reward, trajectory)
+            for trajectory in group.get("trajectories", [])
+            if (reward := trajectory.get("reward", 0.0)) is not None
+        ]
+        self.rewards += [float(reward) for reward, _ in scored]
+        advantages = self._advantages([float(reward) for reward, _ in scored])
+        groups: list[list[Sequence]] = []
+        for (reward, trajectory), advantage in zip(scored, advantages, strict=True):
+            sequences = [sequence for sequence in self._sequences(trajectory) if sequence.trained_tokens > 0]
+            for sequence in sequences:
+                sequence.reward, sequence.advantage = float(reward), advantage
+            groups.append(sequences)
+        if self.config.loss_fn == "dpo":
+            self._add_pair(groups)
+        elif self.config.loss_fn in ("sft", "kto") or any(advantages):
+            self.examples += [[sequence] for sequences in groups for sequence in sequences]
+        else:
+            self.without_signal += 1
+
+    def _advantages(self, rewards: list[float]) -> list[float]:
+        """Against the mean of the group: a policy gradient with the group as its baseline (GRPO, arXiv 2402.03300)."""
+        if len(rewards) < 2 or max(rewards) == min(rewards):
+            return [0.0] * len(rewards)
+        mean = statistics.fmean(rewards)
+        scale = statistics.pstdev(rewards) + 1e-6 if self.config.scale_rewards else 1.0
+        return [(reward - mean) / scale for reward in rewards]
+
+    def _add_pair(self, groups: list[list[Sequence]]) -> None:
+        """The best and the worst of a group, each as the sequence that its trajectory ends with."""
+        last = sorted((sequences[-1] for sequences in groups if sequences), key=lambda sequence: sequence.reward)
+        if len(last) > 1 and last[-1].reward > last[0].reward:
+            self.examples.append([last[-1], last[0]])
+        else:
+            self.without_signal += 1
+
+    def _sequences(self, trajectory: Json) -> list[Sequence]:
+        sequences: list[Sequence] = []
+        for turns, tools in histories(trajectory):
+            current = Sequence()
+            messages: list[Json] = []
+            for turn in turns:
+                if "message" not in turn:
+                    messages.append(turn)
+                    continue
+                tokens = self._tokens(turn, messages, tools)
+                messages.append(turn["message"])
+                if tokens is None:
+                    self.unreadable += 1
+                    continue
+                prompt, completion, logprobs = tokens
+                if prompt[: len(current.ids)] != current.ids:  # the engine saw other tokens: a sequence of its own
+                    sequences.append(current)
+                    current = Sequence()
+                current.extend(prompt[len(current.ids) :], None)
+                current.extend(completion, logprobs)
+            sequences.append(current)
+        return sequences
+
+    def _tokens(
+        self, choice: Json, messages: list[Json], tools: list[Json] | None
+    ) -> tuple[list[int], list[int], list[float]] | None:
+        """The prompt, what was sampled, and its log-probabilities. None where the template cannot tell them apart."""
+        content = (choice.get("logprobs") or {}).get("content") or []
+        logprobs = [math.nan if token.get("logprob") is None else float(token["logprob"]) for token in content]
+        prompt, completion = choice.get("prompt_token_ids"), choice.get("token_ids")
+        if completion is None and content and all(str(token.get("token")).startswith(TOKEN_ID) for token in content):
+            completion = [int(token["token"].removeprefix(TOKEN_ID)) for token in content]
+        if prompt is None or completion is None:
+            self.retokenised += 1
+            prompt = prompt if prompt is not None else self.tokenise(messages, tools, True)
+        if completion is None:
+            whole = self.tokenise([*messages, choice["message"]], tools, False)
+            if whole[: len(prompt)] != prompt:
+                return None
+            completion = whole[len(prompt) :]
+        if len(logprobs) != len(completion):
+            logprobs = [math.nan] * len(completion)
+        return prompt, completion, logprobs
+
+
+def histories(trajectory: Json) -> Iterator[tuple[list[Json], list[Json] | None]]:
+    """Messages and choices in order. A captured exchange is a history of its own."""
+    for exchange in (trajectory.get("exchanges") or {}).get("chat_completions", []):
+        request, response = exchange["request"], exchange["response"]
+        prompt = response.get("prompt_token_ids")
+        for choice in response["choices"]:
+            yield [*request["messages"], {"prompt_token_ids": prompt, **choice}], request.get("tools")
+    for history in [trajectory, *trajectory.get("additional_histories", [])]:
+        if turns := history.get("messages_and_choices"):
+            yield turns, history.get("tools")
+
+
+def packs(examples: list[Example], length: int) -> list[list[Example]]:
+    """Examples side by side, up to so many tokens; a longer one is alone. Long ones come first: few gaps."""
+    rows: list[tuple[int, list[Example]]] = []
+    for example in sorted(examples, key=lambda one: -tokens_of(one)):
+        size = tokens_of(example)
+        at = next((i for i, (used, _) in enumerate(rows) if used + size <= length), None)
+        if at is None:
+            rows.append((size, [example]))
+        else:
+            rows[at] = (rows[at][0] + size, [*rows[at][1], example])
+    return [row for _, row in rows]
+
+
+def tokens_of(example: Example) -> int:
+    return sum(len(sequence.ids) for sequence in example)
+
+
+def template_of(load: Callable[[], Any]) -> Tokenise:
+    """The chat template of a tokenizer, which is loaded when it is needed first."""
+    loaded: list[Any] = []
+
+    def tokenise(messages: list[Json], tools: list[Json] | None, is_prompt: bool) -> list[int]:
+        if not loaded:
+            loaded.append(load())
+        return list(
+            loaded[0].apply_chat_template(
+                messages, tools=tools, add_generation_prompt=is_prompt, tokenize=True, return_dict=False
+            )
+        )
+
+    return tokenise

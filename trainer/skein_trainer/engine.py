@@ -1,0 +1,27 @@
+"""What a worker needs of an engine. `local` trains in this process; others may ask a service."""
+
+from pathlib import Path
+from typing import Protocol
+
+from skein_trainer.client import Json
+from skein_trainer.data import Config, Example, Tokenise
+
+
+class Engine(Protocol):
+    tokenise: Tokenise
+
+    def start(self, folder: Path | None, config: Config) -> None:
+        """Loads the files of a checkpoint; without them, begins with the base model."""
+        ...
+
+    def prepare(self, examples: list[Example], config: Config) -> None:
+        """Notes what the losses need of the policy as it is now."""
+        ...
+
+    def step(self, examples: list[Example], config: Config) -> dict[str, float]:
+        """One gradient step; answers its metrics."""
+        ...
+
+    def save(self, folder: Path) -> Json:
+        """Writes the files of a checkpoint, and answers what those who start from them have to know."""
+        ...

@@ -1,0 +1,284 @@
+"""Trains a LoRA in this process, with torch, transformers and peft."""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from skein_trainer.attention import BOUNDS, NAME, choose_kernel
+from skein_trainer.client import Json
+from skein_trainer.data import Config, Example, Sequence, packs, template_of, tokens_of
+from skein_trainer.losses import Batch, Pack, loss_of, means
+from skein_trainer.ranks import Ranks
+
+#: Tokens whose logits exist at once.
+LOGITS_AT_ONCE = 2048
+ADAPTER = "adapter_model.safetensors"
+OPTIMIZER = "optimizer.safetensors"
+
+
+@dataclass
+class Lora:
+    """Of a model without a parent that says more."""
+
+    rank: int = 8
+    alpha: int = 16
+    targets: str | list[str] = "all-linear"
+    seed: int = 0
+
+
+class LocalEngine:
+    """
+    The base model stays as it is, in bf16 on a GPU and float32 on a CPU. The adapter computes in the same type; the
+    optimizer has a copy of it in float32, which checkpoints keep.
+    """
+
+    def __init__(self, base: str | torch.nn.Module, lora: Lora, ranks: Ranks):
+        self.ranks, self.device, self.lora = ranks, ranks.device, lora
+        dtype = torch.bfloat16 if self.device.type == "cuda" else torch.float32
+        model: Any = (
+            AutoModelForCausalLM.from_pretrained(base, dtype=dtype) if isinstance(base, str) else base.to(dtype)
+        )
+        model.set_attn_implementation(NAME)
+        self.base_name = base if isinstance(base, str) else None
+        self.base = model.to(self.device).requires_grad_(False)
+        self.dtype = dtype
+        self.tokenise = template_of(lambda: AutoTokenizer.from_pretrained(base))
+        config = model.config
+        size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        heads = (config.num_attention_heads, config.num_key_value_heads, size)
+        self.kernel = choose_kernel(self.device, dtype, heads)
+        self._assert_plain_head()
+        self.model: PeftModel | None = None
+
+    # a checkpoint
+
+    def start(self, folder: Path | None, config: Config) -> None:
+        if self.model is not None:
+            self.base = self.model.unload()  # pyright: ignore[reportCallIssue]
+        torch.manual_seed(self.lora.seed)
+        has_files = folder is not None and (folder / ADAPTER).exists()
+        peft_config = LoraConfig.from_pretrained(str(folder)) if has_files else self._new_config()
+        peft_config.inference_mode = False
+        self.model = get_peft_model(self.base, peft_config, autocast_adapter_dtype=False)  # pyright: ignore[reportArgumentType]
+        self.model.train()
+        if config.gradient_checkpointing:
+            self.base.gradient_checkpointing_enable({"use_reentrant": False})
+        else:
+            self.base.gradient_checkpointing_disable()
+        self.params = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        if has_files:
+            assert folder
+            stored = load_file(folder / ADAPTER, device=str(self.device))
+            wanted = {name.replace(".default", "") for name in self.params}
+            if set(stored) != wanted:
+                raise ValueError(
+                    f"{ADAPTER} has other tensors than the base model takes: {sorted(set(stored) ^ wanted)[:3]}"
+                )
+            self.masters = {name: stored[name.replace(".default", "")].float() for name in self.params}
+        else:
+            self.masters = {name: p.detach().float().clone() for name, p in self.params.items()}
+        self._publish()
+        self.optimizer = torch.optim.AdamW(
+            [{"params": list(self.masters.values())}],
+            lr=config.learning_rate,
+            betas=(0.9, 0.99),
+            weight_decay=config.weight_decay,
+        )
+        if has_files and folder is not None and (folder / OPTIMIZER).exists():
+            self._load_optimizer(load_file(folder / OPTIMIZER, device=str(self.device)))
+
+    def _new_config(self) -> LoraConfig:
+        return LoraConfig(
+            r=self.lora.rank,
+            lora_alpha=self.lora.alpha,
+            target_modules=self.lora.targets,
+            task_type="CAUSAL_LM",
+            base_model_name_or_path=self.base_name,
+        )
+
+    def _publish(self) -> None:
+        """The model computes with what the optimizer has."""
+        with torch.no_grad():
+            for name, p in self.params.items():
+                p.copy_(self.masters[name])
+
+    def _load_optimizer(self, stored: dict[str, Tensor]) -> None:
+        for name, master in self.masters.items():
+            key = name.replace(".default", "")
+            if f"{key}.exp_avg" in stored:
+                state = {part: stored[f"{key}.{part}"].clone() for part in ("exp_avg", "exp_avg_sq")}
+                self.optimizer.state[master] = {**state, "step": stored[f"{key}.step"].reshape(()).cpu().clone()}
+
+    def save(self, folder: Path) -> Json:
+        """In the format of PEFT, and the optimizer's state beside it."""
+        assert self.model
+        folder.mkdir(parents=True, exist_ok=True)
+        about = cast(LoraConfig, self.model.peft_config["default"])
+        # a set has no order, and equal checkpoints are to have equal bytes
+        about.target_modules = sorted(about.target_modules or ())
+        about.save_pretrained(str(folder))
+        named = {name.replace(".default", ""): master for name, master in self.masters.items()}
+        save_file({name: master.contiguous().cpu() for name, master in named.items()}, folder / ADAPTER)
+        moments: dict[str, Tensor] = {}
+        for name, master in named.items():
+            for part, value in self.optimizer.state.get(master, {}).items():
+                moments[f"{name}.{part}"] = (
+                    torch.as_tensor(value).detach().cpu().reshape(-1) if part == "step" else value.cpu()
+                )
+        if moments:
+            save_file(moments, folder / OPTIMIZER)
+        return {
+            "format": "peft",
+            "engine": "local",
+            "base": self.base_name,
+            "dtype": str(self.dtype).removeprefix("torch."),
+        }
+
+    # log-probabilities
+
+    def _body(self) -> Any:
+        """The model without its head."""
+        return getattr(self.base, self.base.base_model_prefix)
+
+    def _assert_plain_head(self) -> None:
+        """Log-probabilities are computed of the trained tokens alone: the head must be all that follows the body."""
+        ids = torch.arange(4, device=self.device).unsqueeze(0) % self.base.config.vocab_size
+        BOUNDS.set([4], self.device)
+        with torch.no_grad():
+            whole = self.base(input_ids=ids, use_cache=False).logits
+            parts = self.base.get_output_embeddings()(self._body()(input_ids=ids, use_cache=False).last_hidden_state)
+        if not torch.allclose(whole.float(), parts.float(), rtol=1e-2, atol=1e-2):
+            raise ValueError("the base model changes its logits behind its head, which engine local does not know")
+
+    def _logprobs(self, sequences: list[Sequence]) -> Tensor:
+        """Of the trained tokens of sequences that lie side by side."""
+        device = self.device
+        lengths = [len(sequence.ids) for sequence in sequences]
+        ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=device)
+        positions = torch.cat([torch.arange(length) for length in lengths]).to(device)
+        mask = torch.tensor(
+            [is_trained and at > 0 for sequence in sequences for at, is_trained in enumerate(sequence.mask)],
+            device=device,
+        )
+        BOUNDS.set(lengths, device)
+        hidden = self._body()(
+            input_ids=ids.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
+        ).last_hidden_state[0]
+        targets = mask.nonzero()[:, 0]
+        before = hidden[targets - 1]  # a token is predicted where the one before stands
+        head = self.base.get_output_embeddings()
+
+        def logprobs(states: Tensor, tokens: Tensor) -> Tensor:
+            return torch.log_softmax(head(states).float(), dim=-1).gather(1, tokens[:, None])[:, 0]
+
+        chunks = zip(before.split(LOGITS_AT_ONCE), ids[targets].split(LOGITS_AT_ONCE), strict=True)
+        return torch.cat([checkpoint(logprobs, *chunk, use_reentrant=False) for chunk in chunks])  # pyright: ignore[reportArgumentType]
+
+    def logprobs(self, examples: list[Example], config: Config) -> list[list[float]]:
+        """Of the trained tokens of each sequence, in the order of the examples."""
+        found: dict[int, list[float]] = {}
+        with torch.no_grad():
+            for row in packs(examples, config.packed_sequence_length):
+                sequences = [sequence for example in row for sequence in example]
+                values = self._logprobs(sequences).tolist()
+                for sequence in sequences:
+                    found[id(sequence)], values = values[: sequence.trained_tokens], values[sequence.trained_tokens :]
+        return [found[id(sequence)] for example in examples for sequence in example]
+
+    # training
+
+    def prepare(self, examples: list[Example], config: Config) -> None:
+        sequences = [sequence for example in examples for sequence in example]
+        is_known = not any(math.isnan(value) for sequence in sequences for value in sampled_of(sequence))
+        is_enough = config.loss_fn in ("cispo", "ppo", "grpo") and is_known and not config.truncated_importance_sampling
+        if config.loss_fn == "sft" or is_enough:
+            return
+        for sequence, values in zip(sequences, self.logprobs(examples, config), strict=True):
+            sequence.start = values
+
+    def step(self, examples: list[Example], config: Config) -> dict[str, float]:
+        sequences = [sequence for example in examples for sequence in example]
+        batch = Batch(sum(sequence.trained_tokens for sequence in sequences), len(sequences), len(examples))
+        if config.loss_fn == "kto":
+            moved = [
+                sum(now) - sum(sequence.start)
+                for sequence, now in zip(sequences, self.logprobs(examples, config), strict=True)
+            ]
+            batch.kl = max(0.0, sum(moved) / len(moved))
+        grads = [torch.zeros_like(master) for master in self.masters.values()]
+        sums: dict[str, Tensor] = {}
+        rows = packs(examples, config.packed_sequence_length)
+        for row in rows[self.ranks.rank :: self.ranks.size]:
+            for name, value in self._backward(row, batch, config, grads).items():
+                sums[name] = sums[name] + value if name in sums else value
+        self.ranks.add(grads)
+        values = torch.stack([value.float() for value in sums.values()]) if sums else torch.zeros(0, device=self.device)
+        names = self.ranks.share(list(sums))
+        if not sums:  # a rank without a row
+            values = torch.zeros(len(names), device=self.device)
+        self.ranks.add([values])
+        for master, grad in zip(self.masters.values(), grads, strict=True):
+            master.grad = grad
+        norm = torch.nn.utils.clip_grad_norm_(self.masters.values(), config.max_grad_norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate
+        self.optimizer.step()
+        self._publish()
+        return {
+            **means(dict(zip(names, values.tolist(), strict=True)), batch),
+            "grad_norm": norm.item(),
+            "learning_rate": config.learning_rate,
+            "num_trained_tokens": batch.tokens,
+            "num_tokens": sum(tokens_of(example) for example in examples),
+            "num_sequences": batch.sequences,
+            "reward": sum(sequence.reward for sequence in sequences) / len(sequences),
+        }
+
+    def _backward(self, row: list[Example], batch: Batch, config: Config, grads: list[Tensor]) -> dict[str, Tensor]:
+        sequences = [sequence for example in row for sequence in example]
+        new = self._logprobs(sequences)
+        loss, metrics = loss_of(config, new, self._pack(sequences), batch)
+        loss.backward()
+        for p, grad in zip(self.params.values(), grads, strict=True):
+            if p.grad is not None:
+                grad.add_(p.grad)
+            p.grad = None
+        return {"loss": loss.detach(), **metrics}
+
+    def _pack(self, sequences: list[Sequence]) -> Pack:
+        def tensor(values: list[float]) -> Tensor:
+            return torch.tensor(values, dtype=torch.float32, device=self.device)
+
+        counts = torch.tensor([sequence.trained_tokens for sequence in sequences], device=self.device)
+        sampled = tensor([value for sequence in sequences for value in sampled_of(sequence)])
+        start = [value for sequence in sequences for value in sequence.start]
+        return Pack(
+            owner=torch.arange(len(sequences), device=self.device).repeat_interleave(counts),
+            sampled=sampled,
+            start=tensor(start) if start else sampled,
+            advantages=tensor([sequence.advantage for sequence in sequences]),
+            rewards=tensor([sequence.reward for sequence in sequences]),
+        )
+
+
+def sampled_of(sequence: Sequence) -> list[float]:
+    """The sampler's log-probabilities of the trained tokens. The first token of a sequence has none before it."""
+    pairs = zip(sequence.logprobs[1:], sequence.mask[1:], strict=True)
+    return [value for value, is_trained in pairs if is_trained]
+
+
+def device_of(name: str | None) -> torch.device:
+    if name:
+        return torch.device(name)
+    if torch.cuda.is_available():
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return torch.device("cpu")
