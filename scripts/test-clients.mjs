@@ -1,7 +1,8 @@
 // Runs the tests of the published clients, and prints as a table what was run with which version. With --write the table goes
 // into docs/clients/README.md. The clients for Python get a virtual environment of their own; where Python 3.11 or its package
 // registry is missing, says so and runs the others: these tests need more than Node. PYTHON names another Python,
-// SKEIN_CLIENTS_VENV an environment that has all packages already.
+// SKEIN_CLIENTS_VENV an environment that has all packages already. With --trainers, which needs Python 3.12, trainers read
+// the exports of a build too: PyTorch and they take 8 GB, in an environment of their own, or in SKEIN_TRAINERS_VENV.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,17 +17,43 @@ const APART = { 'langfuse 2': ['langfuse-2', 'langfuse==2.60.10'] };
 
 const run = (command, args, options = {}) =>
   spawnSync(command, args, { stdio: 'inherit', ...options }).status === 0;
+const TRAINERS_VENV =
+  process.env.SKEIN_TRAINERS_VENV ?? resolve('node_modules/.cache/skein-trainers');
 const python = process.env.PYTHON ?? 'python3';
-const why = given ? null : pythonProblem();
-if (why) console.log(`the clients for Python are skipped: ${why}`);
+const pipOf =
+  (venv) =>
+  (...args) =>
+    run(`${venv}/bin/python`, ['-m', 'pip', 'install', '--quiet', ...args]);
 
-function pythonProblem() {
-  const isNew = 'import sys, venv; sys.exit(sys.version_info < (3, 11))';
+const why = given ? null : clientsProblem();
+if (why) console.log(`the clients for Python are skipped: ${why}`);
+const whyNoTrainers = trainersProblem();
+if (whyNoTrainers) console.log(`the trainers are skipped: ${whyNoTrainers}`);
+
+function venvProblem(venv, minor) {
+  const isNew = `import sys, venv; sys.exit(sys.version_info < (3, ${minor}))`;
   if (!run(python, ['-c', isNew], { stdio: 'ignore' }))
-    return `${python} is not Python 3.11 or later`;
-  if (!existsSync(VENV) && !run(python, ['-m', 'venv', VENV]))
+    return `${python} is not Python 3.${minor} or later`;
+  if (!existsSync(venv) && !run(python, ['-m', 'venv', venv]))
     return 'no virtual environment can be made';
-  const pip = (...args) => run(inVenv, ['-m', 'pip', 'install', '--quiet', ...args]);
+  return null;
+}
+
+function trainersProblem() {
+  if (process.env.SKEIN_TRAINERS_VENV) return null;
+  if (!process.argv.includes('--trainers')) return 'add -- --trainers, which installs 8 GB';
+  const problem = venvProblem(TRAINERS_VENV, 12);
+  if (problem) return problem;
+  const pip = pipOf(TRAINERS_VENV);
+  if (!pip('-r', 'test/clients/trainers.txt')) return 'the packages cannot be installed';
+  // what is used of it needs no renderer
+  return pip('--no-deps', 'tinker-cookbook==0.6.1') ? null : 'the cookbook cannot be installed';
+}
+
+function clientsProblem() {
+  const problem = venvProblem(VENV, 11);
+  if (problem) return problem;
+  const pip = pipOf(VENV);
   if (!pip('-r', 'test/clients/requirements.txt')) return 'the packages cannot be installed';
   // what is used of TRL needs no PyTorch, which it would bring along
   if (!pip('--no-deps', 'trl==1.16.0')) return 'TRL cannot be installed';
@@ -44,7 +71,11 @@ const isGreen = run(
   [...jest, 'test/clients', '--json', '--outputFile', results],
   {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, ...(!why && { SKEIN_CLIENTS_VENV: VENV }) },
+    env: {
+      ...process.env,
+      ...(!why && { SKEIN_CLIENTS_VENV: VENV }),
+      ...(!whyNoTrainers && { SKEIN_TRAINERS_VENV: TRAINERS_VENV }),
+    },
   },
 );
 const { testResults } = JSON.parse(readFileSync(results, 'utf8'));

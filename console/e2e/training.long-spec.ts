@@ -102,7 +102,7 @@ describeConsole('the pages of training', () => {
   it('tries a recipe, keeps the build, says what it is worth, and trains a model on it', async () => {
     await record(
       console.app,
-      [0, 0.2, 1, 1].map((score, n) => ({
+      [0, 0.2, 1, 1, undefined].map((score, n) => ({
         id: `r${n}`,
         task: `task ${n % 2}`,
         score,
@@ -115,6 +115,7 @@ describeConsole('the pages of training', () => {
     await rewards.first().waitFor();
     const bins = ['1\n0', '0\n0.1', '1\n0.2', '0\n0.3', '0\n0.4', '0\n0.5', '0\n0.6', '0\n0.7'];
     expect(await rewards.allInnerTexts()).toEqual([...bins, '0\n0.8', '2\n0.9']);
+    await page.getByText('reward.missing leaves out 1 unit; 0 would not.').waitFor();
     await page.getByRole('button', { name: 'Keep this build' }).click();
     await page.getByRole('heading', { name: 'Build of recipe' }).waitFor();
     const lint = page.getByRole('table', { name: 'Lints' }).getByRole('row', { name: /sampling/ });

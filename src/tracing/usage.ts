@@ -99,7 +99,7 @@ const COMPLETION = [...NAMES.completion, ...THOUGHTS];
  */
 export function readUsage(usage: Usage, isGross: boolean): UsageRead {
   const counts = countsIn(usage);
-  return { tokens: tokensOf(counts, isGross), unknown: kindsIn(unknownIn(counts)) };
+  return { tokens: countTokens(counts, isGross), unknown: kindsIn(unknownIn(counts)) };
 }
 
 /**
@@ -142,12 +142,12 @@ export function storedUsage(usage: unknown): StoredUsage[] | null {
 
 function storedEntry(llmId: string, entry: Usage): StoredUsage {
   const counts = countsIn(entry);
-  const tokens = tokensOf(counts, false);
+  const tokens = countTokens(counts, false);
   const stored: StoredUsage = { llm_id: storable(llmId) };
   if (stored.llm_id !== llmId) stored.sent_llm_id = JSON.stringify(llmId);
   for (const kind of KINDS) if (tokens[kind] > 0) stored[kind] = tokens[kind];
   if (tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens > 0) {
-    const gross = tokensOf(counts, true).prompt_tokens;
+    const gross = countTokens(counts, true).prompt_tokens;
     if (gross !== tokens.prompt_tokens) stored.gross_prompt_tokens = gross;
   }
   const unknown = unknownIn(counts);
@@ -184,18 +184,18 @@ export function countsGross(weave: unknown): boolean {
   return differs === -1 || numbers[differs]! > GROSS_SINCE[differs]!;
 }
 
-function tokensOf(counts: Counts, isGross: boolean): Tokens {
-  const [names, count] = isOfBoth(counts) ? [BOTH, sum] : [NAMES, firstOf];
+function countTokens(counts: UsageCounts, isGross: boolean): Tokens {
+  const [names, count] = isOfBoth(counts) ? [BOTH, sum] : [NAMES, firstOrZero];
   const prompt = count(counts, names.prompt);
   const answer = count(counts, names.completion);
   const total = first(counts, TOTAL);
   // a total without the thoughts says that they are among the completion tokens
-  const completion = total === prompt + answer ? answer : answer + firstOf(counts, THOUGHTS);
-  const cacheRead = firstOf(counts, [NAMED_CACHE_READ]) || count(counts, names.cacheRead);
+  const completion = total === prompt + answer ? answer : answer + firstOrZero(counts, THOUGHTS);
+  const cacheRead = firstOrZero(counts, [NAMED_CACHE_READ]) || count(counts, names.cacheRead);
   const cacheCreation =
-    firstOf(counts, [NAMED_CACHE_CREATION]) || count(counts, names.cacheCreation);
+    firstOrZero(counts, [NAMED_CACHE_CREATION]) || count(counts, names.cacheCreation);
   const isApart =
-    firstOf(counts, [APART_CACHE_READ, APART_CACHE_CREATION]) > 0 ||
+    firstOrZero(counts, [APART_CACHE_READ, APART_CACHE_CREATION]) > 0 ||
     (!isGross && isOfAnthropic(counts) && total !== prompt + completion) ||
     cacheRead + cacheCreation > prompt;
   return {
@@ -207,17 +207,17 @@ function tokensOf(counts: Counts, isGross: boolean): Tokens {
 }
 
 /** A sum of chat completions and responses, as SDKs make it for a parent: its total is that of both together. */
-function isOfBoth(counts: Counts): boolean {
-  const one = (name: string) => firstOf(counts, [name]);
+function isOfBoth(counts: UsageCounts): boolean {
+  const one = (name: string) => firstOrZero(counts, [name]);
   const [chat, responses] = [one(CHAT.prompt), one(RESPONSES.prompt)];
   const sums = chat + responses + one(CHAT.completion) + one(RESPONSES.completion);
   return chat > 0 && responses > 0 && first(counts, TOTAL) === sums;
 }
 
 /** Has names of Anthropic, and none by which others say that the prompt tokens hold the cached ones. */
-const isOfAnthropic = (counts: Counts) =>
-  firstOf(counts, [NAMED_CACHE_READ, NAMED_CACHE_CREATION]) > 0 &&
-  firstOf(counts, [CHAT.prompt, ...RESPONSES.cacheRead, ...RESPONSES.cacheCreation]) === 0;
+const isOfAnthropic = (counts: UsageCounts) =>
+  firstOrZero(counts, [NAMED_CACHE_READ, NAMED_CACHE_CREATION]) > 0 &&
+  firstOrZero(counts, [CHAT.prompt, ...RESPONSES.cacheRead, ...RESPONSES.cacheCreation]) === 0;
 
 /** Names of counts in the usage that spans and Langfuse tell, by the member of an entry that they become. */
 export const TOLD: Readonly<Record<string, readonly string[]>> = {
@@ -258,11 +258,11 @@ export function toldUsage(counts: Usage): Record<string, number> {
   const [input, output] = [counts['input'], counts['output']];
   const isOfLangfuse = isCount(input) || isCount(output);
   if (isOfLangfuse && total_tokens !== countOr0(input) + countOr0(output)) {
-    if (isCount(input)) told['prompt_tokens'] = input + detailsOf(counts, IS_INPUT);
-    if (isCount(output)) told['completion_tokens'] = output + detailsOf(counts, IS_OUTPUT);
+    if (isCount(input)) told['prompt_tokens'] = input + sumDetails(counts, IS_INPUT);
+    if (isCount(output)) told['completion_tokens'] = output + sumDetails(counts, IS_OUTPUT);
   } else if (!isOfLangfuse) {
     const known = countsIn(counts);
-    const tokens = tokensOf(known, false);
+    const tokens = countTokens(known, false);
     if (first(known, NAMES.prompt) !== undefined) told['prompt_tokens'] = inputTokens(tokens);
     if (first(known, NAMES.completion) !== undefined)
       told['completion_tokens'] = tokens.completion_tokens;
@@ -275,7 +275,7 @@ const IS_OUTPUT = /^output_(?!tokens$)/;
 
 const countOr0 = (value: unknown) => (isCount(value) ? value : 0);
 
-const detailsOf = (counts: Usage, isDetail: RegExp): number =>
+const sumDetails = (counts: Usage, isDetail: RegExp): number =>
   Object.entries(counts).reduce(
     (all, [name, count]) => (isDetail.test(name) && isCount(count) ? all + count : all),
     0,
@@ -285,7 +285,7 @@ const detailsOf = (counts: Usage, isDetail: RegExp): number =>
  * A kind is unknown when one of its names holds something that is no count; prompt tokens also when those of a cache,
  * which may be among them, are. An entry with neither prompt nor completion tokens says nothing of either.
  */
-function unknownIn(counts: Counts): number {
+function unknownIn(counts: UsageCounts): number {
   let unknown = 0;
   if (isBroken(counts, NAMES.prompt)) unknown |= PROMPT;
   if (isBroken(counts, COMPLETION)) unknown |= ANSWER;
@@ -299,7 +299,7 @@ function unknownIn(counts: Counts): number {
 const kindsIn = (bits: number) => new Set(KINDS.filter((_, i) => bits & (1 << i)));
 
 /** Values of an entry by the names of the table; those that are null or absent are not there. */
-type Counts = ReadonlyMap<string, unknown>;
+type UsageCounts = ReadonlyMap<string, unknown>;
 
 /** The names of the table by the member of an entry that they begin with. Each write reads usage: only what an entry has is looked at. */
 const BY_MEMBER = new Map<string, { name: string; path: string[] }[]>();
@@ -308,7 +308,7 @@ for (const name of [NAMES.prompt, COMPLETION, CACHE_READ, CACHE_CREATION, TOTAL,
   BY_MEMBER.set(path[0]!, [...(BY_MEMBER.get(path[0]!) ?? []), { name, path }]);
 }
 
-function countsIn(usage: Usage): Counts {
+function countsIn(usage: Usage): UsageCounts {
   const counts = new Map<string, unknown>();
   for (const member of Object.keys(usage))
     for (const { name, path } of BY_MEMBER.get(member) ?? []) {
@@ -318,11 +318,11 @@ function countsIn(usage: Usage): Counts {
   return counts;
 }
 
-const isBroken = (counts: Counts, names: readonly string[]) =>
+const isBroken = (counts: UsageCounts, names: readonly string[]) =>
   names.some((name) => counts.has(name) && !isCount(counts.get(name)));
 
 /** The first number above 0, else 0 where one is 0. */
-function first(counts: Counts, names: readonly string[]): number | undefined {
+function first(counts: UsageCounts, names: readonly string[]): number | undefined {
   let found: number | undefined;
   for (const name of names) {
     const count = counts.get(name);
@@ -333,10 +333,11 @@ function first(counts: Counts, names: readonly string[]): number | undefined {
   return found;
 }
 
-const firstOf = (counts: Counts, names: readonly string[]): number => first(counts, names) ?? 0;
+const firstOrZero = (counts: UsageCounts, names: readonly string[]): number =>
+  first(counts, names) ?? 0;
 
-const sum = (counts: Counts, names: readonly string[]): number =>
-  names.reduce((all, name) => all + firstOf(counts, [name]), 0);
+const sum = (counts: UsageCounts, names: readonly string[]): number =>
+  names.reduce((all, name) => all + firstOrZero(counts, [name]), 0);
 
 const at = (value: unknown, path: string[]): unknown =>
   path.reduce<unknown>(

@@ -25,7 +25,7 @@ const isUuid = (value: unknown): value is string => typeof value === 'string' &&
 export const noSuch = (what: string) => new ApiError('not_found', `there is no such ${what}`);
 
 /** @throws ApiError `not_found` when the id has not the shape of one. */
-export function idOf(value: unknown, what: string): string {
+export function checkedId(value: unknown, what: string): string {
   if (!isUuid(value)) throw noSuch(what);
   return value;
 }

@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
+import { CheckpointFilesService } from './checkpoints/checkpoint-files.service.js';
+import { PayloadsService } from './trajectories/payloads.service.js';
+import { TrainerFilesService } from './jobs/trainer-files.service.js';
 import { QueueService } from './jobs/queue.service.js';
 import { TrainerController } from './jobs/trainer.controller.js';
 import { TrainingJobsController } from './jobs/training-jobs.controller.js';
@@ -10,7 +13,15 @@ import { UploadsService } from './trajectories/uploads.service.js';
 /** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
 @Module({
   controllers: [ModelsController, TrainingJobsController, TrainerController],
-  providers: [ModelsService, TrainingJobsService, QueueService, UploadsService],
+  providers: [
+    ModelsService,
+    TrainingJobsService,
+    QueueService,
+    TrainerFilesService,
+    CheckpointFilesService,
+    UploadsService,
+    PayloadsService,
+  ],
   exports: [TrainingJobsService],
 })
 export class PreviewModule {}

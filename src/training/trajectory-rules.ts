@@ -25,8 +25,9 @@ const object = (properties: Record<string, Schema>, ...required: string[]) =>
     ...(required.length > 0 && { required }),
     additionalProperties: true,
   });
-const mapOf = (items: Schema) => be('an object', { type: 'object', additionalProperties: items });
-const listOf = (items: Schema) => be('an array', { type: 'array', items });
+const objectRule = (items: Schema) =>
+  be('an object', { type: 'object', additionalProperties: items });
+const arrayRule = (items: Schema) => be('an array', { type: 'array', items });
 
 const TEXT = be('a string', { type: 'string' });
 const TEXT_OR_NULL = be('a string or null', { type: 'string', nullable: true });
@@ -35,14 +36,14 @@ const NUMBER = be('a number', { type: 'number', nullable: true });
 const BOOLEAN = be('a boolean', { type: 'boolean', nullable: true });
 const METRIC = be('a number or a boolean', { anyOf: [NUMBER, BOOLEAN] });
 const SCALAR = be('a string, number, boolean or null', { anyOf: [TEXT, NUMBER, BOOLEAN] });
-const LIST = listOf({ description: 'Any JSON value.' });
+const LIST = arrayRule({ description: 'Any JSON value.' });
 const LIST_OR_NULL = be('an array or null', { ...LIST, nullable: true });
 const CONTENT = be('a string, null or an array of parts', { anyOf: [TEXT_OR_NULL, LIST] });
 
 /** A choice is told from a message by its key `message`. */
 const HAS_MESSAGE = { required: ['message'] };
 const TURNS = {
-  ...listOf({
+  ...arrayRule({
     anyOf: [
       { allOf: [HAS_MESSAGE, refTo('ChoiceDto')] },
       { allOf: [{ not: HAS_MESSAGE }, refTo('ChatMessageDto')] },
@@ -53,26 +54,26 @@ const TURNS = {
 
 /** An exchange of another protocol than chat completions is kept unread. */
 const CHAT = object({
-  request: object({ messages: listOf(refTo('ChatMessageDto')), tools: LIST_OR_NULL }),
-  response: object({ choices: listOf(refTo('ChoiceDto')) }),
+  request: object({ messages: arrayRule(refTo('ChatMessageDto')), tools: LIST_OR_NULL }),
+  response: object({ choices: arrayRule(refTo('ChoiceDto')) }),
 });
 
 const TRAJECTORY: Record<string, Schema> = {
   messages_and_choices: { ...TURNS, default: [] },
   exchanges: {
-    ...object({ chat_completions: listOf(CHAT) }),
+    ...object({ chat_completions: arrayRule(CHAT) }),
     description:
       'Instead of the former: `chat_completions`, each with its `request` and the `response` whose `choices` are the trainable turns.',
   },
   reward: { ...NUMBER, default: 0 },
   tools: { ...LIST_OR_NULL, default: null },
   additional_histories: {
-    ...listOf(object({ messages_and_choices: TURNS, tools: LIST_OR_NULL })),
+    ...arrayRule(object({ messages_and_choices: TURNS, tools: LIST_OR_NULL })),
     default: [],
   },
-  metrics: { ...mapOf(METRIC), default: {} },
-  metadata: { ...mapOf(SCALAR), default: {} },
-  logs: { ...listOf(TEXT), default: [] },
+  metrics: { ...objectRule(METRIC), default: {} },
+  metadata: { ...objectRule(SCALAR), default: {} },
+  logs: { ...arrayRule(TEXT), default: [] },
   start_time: be('an ISO 8601 date-time such as 2026-01-31T12:00:00.123456Z', {
     type: 'string',
     format: 'date-time',
@@ -120,11 +121,11 @@ export const TRAJECTORY_SCHEMAS = {
   }),
   TrajectoryDto: object(TRAJECTORY),
   TrajectoryGroupDto: object({
-    trajectories: listOf(refTo('TrajectoryDto')),
+    trajectories: arrayRule(refTo('TrajectoryDto')),
     exceptions: LIST,
-    metrics: mapOf(METRIC),
-    metadata: mapOf(SCALAR),
-    logs: listOf(TEXT),
+    metrics: objectRule(METRIC),
+    metadata: objectRule(SCALAR),
+    logs: arrayRule(TEXT),
   }),
   ExperimentalConfigDto: {
     ...object({ learning_rate: NUMBER, precalculate_logprobs: BOOLEAN }),
@@ -134,7 +135,7 @@ export const TRAJECTORY_SCHEMAS = {
   LogDto: object(
     {
       split: { type: 'string', pattern: SPLIT.source },
-      trajectory_groups: listOf(refTo('TrajectoryGroupDto')),
+      trajectory_groups: arrayRule(refTo('TrajectoryGroupDto')),
     },
     'split',
     'trajectory_groups',
@@ -142,7 +143,7 @@ export const TRAJECTORY_SCHEMAS = {
   TrainingJobCreateDto: object(
     {
       model_id: { type: 'string', format: 'uuid' },
-      trajectory_groups: listOf(refTo('TrajectoryGroupDto')),
+      trajectory_groups: arrayRule(refTo('TrajectoryGroupDto')),
       experimental_config: refTo('ExperimentalConfigDto'),
     },
     'model_id',
@@ -174,7 +175,7 @@ const ajv = new Ajv({
 }).addSchema({ components: { schemas: TRAJECTORY_SCHEMAS } }, '');
 
 /** Where the value at `place` breaks the rules, and how; undefined where it keeps them. */
-export function violationOf(
+export function findViolation(
   name: keyof typeof TRAJECTORY_SCHEMAS,
   value: unknown,
   place: string,

@@ -9,6 +9,9 @@ import { aFolder, startServer, watched } from '../support/server.js';
 const folder = process.env['SKEIN_CLIENTS_VENV'];
 const python = join(folder ?? '', 'bin/python');
 
+/** The same of `npm run test:clients -- --trainers`: PyTorch is large. */
+const trainers = process.env['SKEIN_TRAINERS_VENV'];
+
 /** The name of a group is the package: `scripts/test-clients.mjs` makes the table of docs/clients/README.md of them. */
 const describeAll = folder ? describe : describe.skip;
 let server: WeaveServer;
@@ -17,7 +20,7 @@ const project_id = 'acme/demo';
 const PATIENCE_MS = 300_000;
 
 beforeAll(async () => {
-  if (folder) server = await startWeaveServer();
+  if (folder || trainers) server = await startWeaveServer();
 });
 afterAll(() => server?.close());
 
@@ -253,16 +256,16 @@ describeAll('PyPI openpipe-art', () => {
         logprobs: 128,
         rewards: [0, 0.2, 1],
       });
-      expect(seen['trl-sft']).toMatchObject({ rows: 64, are_conversations: true });
-      expect(seen['trl-sft'].first.text).toMatch(
-        /^<user>Solve task \d<.user><assistant>tool\d\(\)/,
-      );
+      // a row for each of the two turns
+      expect(seen['trl-sft']).toMatchObject({ rows: 128, are_conversations: true });
+      expect(seen['trl-sft'].first.prompt).toMatch(/^<user>Solve task \d<.user><assistant>$/);
+      expect(seen['trl-sft'].first.completion).toMatch(/^tool\d\(\)<.assistant>$/);
       expect(seen['trl-dpo']).toMatchObject({
         are_conversations: true,
         columns: ['chosen', 'prompt', 'rejected'],
       });
       expect(seen['trl-kto']).toMatchObject({
-        rows: 64,
+        rows: 128,
         are_conversations: true,
         columns: ['completion', 'label', 'prompt'],
       });
@@ -346,6 +349,39 @@ describeAll('examples/loop in plain Python', () => {
       expect(await last('--shuffle')).toBeLessThan(0.5);
       await plain.stop();
       await database.drop();
+    },
+    PATIENCE_MS,
+  );
+});
+
+(trainers ? describe : describe.skip)('trainers: ART, TRL, Tinker, verifiers', () => {
+  it(
+    'train exactly the recorded tokens of the exports of a build',
+    async () => {
+      const seen = await runClient(
+        join(trainers!, 'bin/python'),
+        ['test/clients/trainers.program.py'],
+        skein(),
+      );
+      expect(seen['trained by art']).toBe(seen['trained tokens']);
+      expect(seen).toMatchObject({
+        art: true,
+        tinker: true,
+        verifiers: true,
+        rewards: [-1, 1],
+        arguments: ['{"id": 12345678901234567890, "share": 10.0}'],
+        'trl-sft': true,
+        'trl-kto': true,
+        labels: [...Array(6).fill(false), ...Array(6).fill(true)],
+        'trl-dpo': true,
+      });
+      const thought = (text: string) => [
+        { type: 'thinking', thinking: 'so' },
+        { type: 'text', text },
+      ];
+      expect(seen.comparisons).toMatchObject(
+        Array(3).fill(['A', thought('right'), thought('wrong')]),
+      );
     },
     PATIENCE_MS,
   );

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { Answer, TestApp } from './app.js';
 import { send } from './app.js';
@@ -26,6 +27,15 @@ export const aTrajectory = (overrides: object = {}) => ({
 
 export const groupsOf = (...trajectories: object[][]) =>
   trajectories.map((list) => ({ trajectories: list }));
+
+export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** A file of a manifest. */
+export const manifestFile = (name: string, bytes: Uint8Array) => ({
+  name,
+  size_bytes: bytes.length,
+  sha256: sha256Of(bytes),
+});
 
 /** What a client and a trainer do, against one app. */
 export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
@@ -89,6 +99,22 @@ export function previewOf(app: Pick<TestApp, 'url' | 'key'>) {
       });
       return Buffer.from(await response.arrayBuffer());
     },
+    /** Sends bytes as a part of the file that they are, or of the one named. */
+    part: (
+      job: string,
+      token: string,
+      bytes: Uint8Array,
+      {
+        part = 0,
+        file = sha256Of(bytes),
+        key = app.key,
+      }: { part?: number | string; file?: string; key?: string } = {},
+    ): Promise<Answer> =>
+      send(`${app.url}/v1/preview/trainer/jobs/${job}/parts?file=${file}&part=${part}`, bytes, {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/octet-stream',
+        'x-lease-token': token,
+      }),
     job: async (id: string) => (await call('GET', `/training-jobs/${id}`)).body,
     events: async (id: string) =>
       (await call('GET', `/training-jobs/${id}/events?limit=100`)).body.data as any[],

@@ -173,6 +173,16 @@ describe('what is too much', () => {
         output: { choices: Array.from({ length: 120 }, () => aChoiceOf({})) },
       },
     ],
+    [
+      'tokens of a prompt for its choices',
+      {
+        messages: [user('x')],
+        output: {
+          prompt_token_ids: Array.from({ length: 80_000 }, (_, i) => 100_000 + i),
+          choices: Array.from({ length: 120 }, () => aChoiceOf({})),
+        },
+      },
+    ],
   ])('leaves a unit with too many %s out, and builds the others', async (_, ask) => {
     const project = aProject();
     const [good, bad] = aPair();

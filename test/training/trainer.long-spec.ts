@@ -18,6 +18,7 @@ import { aFolder } from '../support/server.js';
 import { until } from '../support/until.js';
 import { Notices } from '../../src/platform/database/notices.js';
 
+const FILE = { name: 'weights', size_bytes: 2, sha256: 'a'.repeat(64) };
 const UNKNOWN = '01a1fbc3-f5fb-72fa-bfb3-04f663804a7c';
 
 describe('trainers', () => {
@@ -84,6 +85,8 @@ describe('trainers', () => {
       project_id: 'acme/demo',
       base_model: 'Qwen/B',
       parent_step: 0,
+      parent: { step: 0, uri: null, sha256: null, config: null, files: [] },
+      state: null,
       attempt: 1,
       experimental_config: { learning_rate: 1e-5 },
       lease_token: expect.stringMatching(/^[\w-]{43}$/),
@@ -106,7 +109,7 @@ describe('trainers', () => {
       lease_expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{6}Z$/),
       cancel_requested: false,
     });
-    expect((await preview.start(job.id, token, 2)).body).toEqual({});
+    expect((await preview.start(job.id, token, 2)).body).toEqual({ cancel_requested: false });
     expect(await preview.job(job.id)).toMatchObject({
       status: 'running',
       started_at: expect.any(String),
@@ -117,7 +120,7 @@ describe('trainers', () => {
       metrics: { loss: 0.5 },
       checkpoint: { uri: 's3://b/c', sha256: 'a'.repeat(64), size_bytes: 2 ** 40 },
     });
-    expect(done).toMatchObject({ status: 200, body: { step: 1 } });
+    expect(done).toMatchObject({ status: 200, body: { step: 1, made_step: true } });
     expect(await preview.job(job.id)).toMatchObject({
       status: 'succeeded',
       finished_at: expect.any(String),
@@ -244,7 +247,62 @@ describe('trainers', () => {
       'events[0].data.num_sequences',
     ],
     ['complete', { metrics: { a: null }, checkpoint: { uri: 'x' } }, 'metrics.a'],
+    ['complete', { metrics: {} }, 'checkpoint'],
+    ['complete', { metrics: {}, made_step: false }, 'reason'],
+    [
+      'complete',
+      { metrics: {}, made_step: false, reason: 'x', checkpoint: { uri: 'x' } },
+      'checkpoint',
+    ],
+    ['complete', { metrics: {}, reason: 'x', checkpoint: { uri: 'x' } }, 'reason'],
     ['complete', { metrics: {}, checkpoint: {} }, 'checkpoint.uri'],
+    ['complete', { metrics: {}, checkpoint: { files: [] } }, 'checkpoint.files'],
+    [
+      'complete',
+      { metrics: {}, checkpoint: { files: [FILE], sha256: FILE.sha256 } },
+      'checkpoint.sha256',
+    ],
+    [
+      'complete',
+      { metrics: {}, checkpoint: { files: [FILE], size_bytes: 1 } },
+      'checkpoint.size_bytes',
+    ],
+    ...['', '../up', '/etc/passwd', 'a/.hidden', 'a//b', 'a'.repeat(257)].map(
+      (name) =>
+        [
+          'complete',
+          { metrics: {}, checkpoint: { files: [{ ...FILE, name }] } },
+          'checkpoint.files[0].name',
+        ] as [string, object, string],
+    ),
+    ['state', { files: [{ ...FILE, sha256: 'A'.repeat(64) }] }, 'files[0].sha256'],
+    ['state', { files: [{ ...FILE, size_bytes: -1 }] }, 'files[0].size_bytes'],
+    ['state', { files: [FILE, FILE] }, 'files[1].name'],
+    [
+      'events',
+      { events: [{ seq: 1, type: 'note', data: { level: 'info' } }] },
+      'events[0].data.text',
+    ],
+    [
+      'events',
+      { events: [{ seq: 1, type: 'note', data: { text: 'x', level: 'loud' } }] },
+      'events[0].data.level',
+    ],
+    [
+      'events',
+      { events: [{ seq: 1, type: 'note', data: { text: 'x'.repeat(10_001), level: 'info' } }] },
+      'events[0].data.text',
+    ],
+    [
+      'events',
+      { events: [{ seq: 1, type: 'evaluation', data: { metrics: {} } }] },
+      'events[0].data.name',
+    ],
+    [
+      'events',
+      { events: [{ seq: 1, type: 'evaluation', data: { name: 'e', metrics: { a: 'b' } } }] },
+      'events[0].data.metrics.a',
+    ],
     ['complete', { metrics: {}, checkpoint: { uri: 'x', sha256: 'zz' } }, 'checkpoint.sha256'],
     [
       'complete',
@@ -384,7 +442,9 @@ describe('trainers', () => {
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => preview.complete(job, token)),
     );
-    expect(answers.map(({ body }) => body)).toEqual(answers.map(() => ({ step: 1 })));
+    expect(answers.map(({ body }) => body)).toEqual(
+      answers.map(() => ({ step: 1, made_step: true })),
+    );
     expect(await preview.checkpoints(model)).toHaveLength(2);
     const other = await leased();
     for (let i = 0; i < 2; i++)
@@ -786,5 +846,5 @@ describe('everything under /v1/preview', () => {
     expect(response.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  it('is in openapi.json', () => expect(routes).toHaveLength(18));
+  it('is in openapi.json', () => expect(routes).toHaveLength(24));
 });

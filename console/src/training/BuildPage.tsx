@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { type BodyOf, send } from '../api/client.ts';
+import { type RequestBody, send } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { mayActAs, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
@@ -28,11 +28,14 @@ const FORMATS = [
   'art',
   'openai-sft',
   'openai-dpo',
+  'openai-rft',
   'trl-sft',
   'trl-dpo',
   'trl-kto',
+  'tinker-preference',
+  'verifiers',
   'prompts',
-] as const satisfies readonly BodyOf<'/build/export'>['format'][];
+] as const satisfies readonly RequestBody<'/build/export'>['format'][];
 
 /** What a recipe made of the calls at one moment. */
 export function BuildPage() {
@@ -161,7 +164,9 @@ function Actions({ build }: { build: Build }) {
           <Button disabled={download.isPending} onClick={() => download.mutate()}>
             Download
           </Button>
-          {mayActAs(me, 'writer') && <Submit entity={entity} project={project} build={build} />}
+          {mayActAs(me, 'writer', `${entity}/${project}`) && (
+            <Submit entity={entity} project={project} build={build} />
+          )}
         </>
       )}
     </>

@@ -41,8 +41,8 @@ export function Builds({ entity, project }: { entity: string; project: string })
     <VirtualTable
       label="Builds"
       rows={rows}
-      keyOf={({ id }) => id}
-      columns={columnsOf(entity, project)}
+      rowKey={({ id }) => id}
+      columns={buildColumns(entity, project)}
       onOpen={({ id: buildId }) =>
         void navigate({
           to: '/p/$entity/$project/training/builds/$buildId',
@@ -56,7 +56,7 @@ export function Builds({ entity, project }: { entity: string; project: string })
   );
 }
 
-const columnsOf = (entity: string, project: string): Column<Build>[] => [
+const buildColumns = (entity: string, project: string): Column<Build>[] => [
   {
     name: 'recipe',
     title: 'Recipe',

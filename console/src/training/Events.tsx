@@ -35,7 +35,7 @@ export function Events({ events, isOver }: { events: readonly JobEvent[]; isOver
           .slice(first)
           .map((event, n) => ({ ...event, place: first + n + 1 }))
           .toReversed()}
-        keyOf={({ id }) => id}
+        rowKey={({ id }) => id}
         sort=""
         onSort={() => undefined}
         columns={[

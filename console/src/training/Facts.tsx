@@ -2,7 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { visible } from '../json/visible.ts';
 import { count, number } from '../ui/format.ts';
 import { Table } from '../ui/Table.tsx';
-import { type Facts as BuildFacts, type Lint, type Made, type Rewards, tracesOf } from './data.ts';
+import {
+  type Facts as BuildFacts,
+  type Lint,
+  type Made,
+  type Rewards,
+  tracesQuery,
+} from './data.ts';
 import { CallLink } from './Lineage.tsx';
 import styles from './training.module.css';
 
@@ -94,7 +100,7 @@ function Lints({
   lints: readonly Lint[];
 }) {
   const ids = lints.flatMap(({ examples }) => examples);
-  const { data: traces } = useQuery(tracesOf(`${entity}/${project}`, ids));
+  const { data: traces } = useQuery(tracesQuery(`${entity}/${project}`, ids));
   return (
     <section className={styles['panel']}>
       <h2>Lints</h2>
@@ -103,7 +109,7 @@ function Lints({
         <Table
           label="Lints"
           rows={lints}
-          keyOf={({ code }) => code}
+          rowKey={({ code }) => code}
           sort=""
           onSort={() => undefined}
           columns={[

@@ -16,7 +16,7 @@ import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
 import { eventsQuery, hasEnded, type Job, jobQuery, modelsQuery } from './data.ts';
 import { Events } from './Events.tsx';
-import { shortId, tookOf } from './Jobs.tsx';
+import { shortId, jobDuration } from './Jobs.tsx';
 import { Lineage } from './Lineage.tsx';
 import { MetricCharts } from './MetricCharts.tsx';
 import { Trajectories } from './Trajectories.tsx';
@@ -130,7 +130,7 @@ function Head({ job }: { job: Job }) {
   const { entity, project } = route.useParams();
   const { data: models } = useQuery(modelsQuery(entity, project));
   const model = models?.find(({ id }) => id === job.model_id);
-  const took = tookOf(job);
+  const took = jobDuration(job);
   return (
     <div className={styles['head']}>
       <Status status={job.status} />

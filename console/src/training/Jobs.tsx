@@ -44,8 +44,8 @@ export function Jobs({
     <VirtualTable
       label="Training jobs"
       rows={rows}
-      keyOf={({ id }) => id}
-      columns={columnsOf(entity, project, models)}
+      rowKey={({ id }) => id}
+      columns={jobColumns(entity, project, models)}
       onOpen={({ id: jobId }) =>
         void navigate({
           to: '/p/$entity/$project/training/jobs/$jobId',
@@ -59,7 +59,7 @@ export function Jobs({
   );
 }
 
-const columnsOf = (entity: string, project: string, models: readonly Model[]): Column<Job>[] => [
+const jobColumns = (entity: string, project: string, models: readonly Model[]): Column<Job>[] => [
   {
     name: 'status',
     title: 'Status',
@@ -115,7 +115,7 @@ const columnsOf = (entity: string, project: string, models: readonly Model[]): C
     title: 'Took',
     width: '90px',
     isNumber: true,
-    cell: (job) => duration(tookOf(job)),
+    cell: (job) => duration(jobDuration(job)),
   },
   {
     name: 'created',
@@ -131,5 +131,5 @@ const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 export const shortId = (id: string) => (UUID.test(id) ? id.slice(-12) : id);
 
 /** Milliseconds from the start of training to its end; null of one that has not come so far. */
-export const tookOf = ({ started_at, finished_at }: Job): number | null =>
+export const jobDuration = ({ started_at, finished_at }: Job): number | null =>
   started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;

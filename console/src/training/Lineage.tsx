@@ -5,9 +5,9 @@ import { post } from '../api/client.ts';
 import { Fault } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
-import { tracesOf } from './data.ts';
+import { tracesQuery } from './data.ts';
 import { shortId } from './Jobs.tsx';
-import { chainOf } from './lineage.ts';
+import { makeChain } from './lineage.ts';
 import styles from './training.module.css';
 
 /** Of each kind, so many are named. */
@@ -28,11 +28,11 @@ export function Lineage({
     queryKey: ['lineage', project_id, of],
     queryFn: async ({ signal }) => {
       const answer = await post('/lineage/query', { project_id, ...of }, { signal });
-      return { ...chainOf(answer.edges), hasMore: answer.has_more };
+      return { ...makeChain(answer.edges), hasMore: answer.has_more };
     },
   });
   const named = [...(data?.calls.slice(0, NAMED) ?? []), ...(data?.made.slice(0, NAMED) ?? [])];
-  const { data: traces } = useQuery(tracesOf(project_id, named));
+  const { data: traces } = useQuery(tracesQuery(project_id, named));
   if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={8} />;
   if (data.builds.length + data.checkpoints.length === 0)

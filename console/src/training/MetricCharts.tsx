@@ -2,7 +2,7 @@ import { useMemo, useState } from 'react';
 import { Button } from '../ui/Button.tsx';
 import { Chart } from '../ui/Chart.tsx';
 import { number } from '../ui/format.ts';
-import { chartsOf, type MetricRow } from './metrics.ts';
+import { makeCharts, type MetricRow } from './metrics.ts';
 import styles from './training.module.css';
 
 /** Of more metrics, the others are drawn on request. */
@@ -17,7 +17,7 @@ export function MetricCharts({ name, rows }: { name: string; rows: readonly Metr
     return { starts, until: (starts.at(-1) ?? 0) + (starts.length > 1 ? 0 : 1), name };
   }, [rows, name]);
   const charts = useMemo(() => {
-    const found = chartsOf(rows);
+    const found = makeCharts(rows);
     // a split has its colour, in whichever chart
     const labels = [...new Set(found.flatMap(({ series }) => series.map(({ label }) => label)))];
     return found.map(({ title, series }) => ({

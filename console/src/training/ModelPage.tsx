@@ -13,7 +13,7 @@ import { Tabs } from '../ui/Tabs.tsx';
 import { type Checkpoint, checkpointsQuery, type Model, modelsQuery } from './data.ts';
 import { Jobs } from './Jobs.tsx';
 import { MetricCharts } from './MetricCharts.tsx';
-import { chartsOf, type MetricRow, splitsOf } from './metrics.ts';
+import { makeCharts, type MetricRow, listSplits } from './metrics.ts';
 import { Trajectories } from './Trajectories.tsx';
 import styles from './training.module.css';
 
@@ -64,7 +64,7 @@ function Parts({ models }: { models: readonly Model[] }) {
   useLive(`${entity}/${project}`, ['models'], () => {
     if (data?.pages.length === 1) return refetch();
   });
-  const rows = useMemo(() => rowsOf(data?.pages), [data]);
+  const rows = useMemo(() => metricRows(data?.pages), [data]);
   const onOlder = hasNextPage ? () => void fetchNextPage() : undefined;
   return (
     <div className={styles['body']}>
@@ -95,7 +95,7 @@ function Parts({ models }: { models: readonly Model[] }) {
             content: (
               <Trajectories
                 modelId={modelId}
-                splits={splitsOf(rows ?? [])}
+                splits={listSplits(rows ?? [])}
                 search={search}
                 onSearch={(next) => void navigate({ search: { tab: 'trajectories', ...next } })}
               />
@@ -108,7 +108,7 @@ function Parts({ models }: { models: readonly Model[] }) {
 }
 
 /** The checkpoints, the oldest first. */
-const rowsOf = (pages: { data: Checkpoint[] }[] | undefined): MetricRow[] | undefined =>
+const metricRows = (pages: { data: Checkpoint[] }[] | undefined): MetricRow[] | undefined =>
   pages
     ?.flatMap(({ data }) => data)
     .map(({ step, metrics }) => ({ at: step, metrics }))
@@ -124,7 +124,7 @@ function Checkpoints({
   const { entity, project, modelId } = route.useParams();
   const columns = useMemo(
     () =>
-      chartsOf(rows)
+      makeCharts(rows)
         .flatMap(({ title, series }) => series.map((one) => ({ title, ...one })))
         .slice(0, COLUMNS)
         .map(({ title, label, values }) => ({
@@ -147,7 +147,7 @@ function Checkpoints({
       <Table
         label="Checkpoints"
         rows={[...rows.keys()].toReversed()}
-        keyOf={(index) => String(rows[index]!.at)}
+        rowKey={(index) => String(rows[index]!.at)}
         sort=""
         onSort={() => undefined}
         columns={[

@@ -9,7 +9,8 @@ import { inputClass } from '../ui/Field.tsx';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
-import { type Made, previewQuery, recipesQuery } from './data.ts';
+import { count } from '../ui/format.ts';
+import { type Hint, type Made, previewQuery, recipesQuery } from './data.ts';
 import { Facts } from './Facts.tsx';
 import { Samples } from './Samples.tsx';
 import styles from './training.module.css';
@@ -104,10 +105,11 @@ function Tried({ recipe, mode }: { recipe: string; mode: 'all' | 'new' }) {
     <>
       <div className={styles['head']}>
         <span>Nothing of this is kept yet.</span>
+        {data.hint && <HintNote hint={data.hint} />}
         <Button disabled={isFetching} onClick={() => void refetch()}>
           Look again
         </Button>
-        {mayActAs(me, 'writer') && <Keep of={of} made={data.made} />}
+        {mayActAs(me, 'writer', of.project_id) && <Keep of={of} made={data.made} />}
       </div>
       <div className={styles['body']}>
         <Tabs
@@ -128,6 +130,18 @@ function Tried({ recipe, mode }: { recipe: string; mode: 'all' | 'new' }) {
         />
       </div>
     </>
+  );
+}
+
+/** The one setting that would change the outcome. */
+function HintNote({ hint: { setting, value, units } }: { hint: NonNullable<Hint> }) {
+  return (
+    <span>
+      <code>{setting}</code>{' '}
+      {units === 0
+        ? 'selects no call.'
+        : `leaves out ${count(units)} ${units === 1 ? 'unit' : 'units'}; ${JSON.stringify(value)} would not.`}
+    </span>
   );
 }
 

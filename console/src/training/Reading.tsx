@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Chat } from '../json/Chat.tsx';
-import { turnsOf, wordsOf } from '../json/chat.ts';
+import { readTurns, saidText } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
@@ -65,7 +65,7 @@ export function Reading({
 function Histories({ trajectory }: { trajectory: Trajectory }) {
   const { messages_and_choices, additional_histories } = trajectory;
   const others = Array.isArray(additional_histories) ? (additional_histories as unknown[]) : [];
-  const histories = [messages_and_choices, ...others.map(messagesOf)].map(turnsOf);
+  const histories = [messages_and_choices, ...others.map(historyMessages)].map(readTurns);
   return (
     <div className={styles['histories']}>
       {histories.map((said, n) => (
@@ -95,16 +95,16 @@ function Data({ id, text }: { id: string; text: string }) {
       <>
         <div className={styles['bar']}>
           <Button onClick={() => show(undefined)}>Back</Button>
-          <span>{bytes(index.lengthOf(shown))}</span>
-          <CopyButton label="Copy text" text={() => decoded(index.textOf(shown))} />
+          <span>{bytes(index.nodeLength(shown))}</span>
+          <CopyButton label="Copy text" text={() => decoded(index.nodeText(shown))} />
         </div>
-        <LongText label="Text" text={decoded(index.textOf(shown))} />
+        <LongText label="Text" text={decoded(index.nodeText(shown))} />
       </>
     );
   return <JsonView index={index} sections={[{ title: 'Trajectory', root: 0 }]} onText={show} />;
 }
 
-const messagesOf = (history: unknown): unknown =>
+const historyMessages = (history: unknown): unknown =>
   (history as { messages_and_choices?: unknown } | null)?.messages_and_choices;
 
 /** Numbers, and other scalars as their text. */
@@ -118,7 +118,7 @@ function factsIn(values: unknown): [name: string, value: string][] {
 
 /** What a trajectory begins with, as far as a line of a list has room: what the user said, as a rule. */
 export function firstWords({ messages_and_choices }: Trajectory): string {
-  const said = turnsOf(messages_and_choices);
+  const said = readTurns(messages_and_choices);
   const first = said.find(({ role }) => role === 'user') ?? said[0];
-  return first ? wordsOf(first).slice(0, 120) : '';
+  return first ? saidText(first).slice(0, 120) : '';
 }

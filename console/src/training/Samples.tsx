@@ -31,10 +31,10 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
                   <button
                     type="button"
                     aria-current={trajectory === shown.trajectory ? 'true' : undefined}
-                    aria-label={`Trajectory ${n + 1} of group ${group + 1}, reward ${rewardOf(trajectory)}`}
+                    aria-label={`Trajectory ${n + 1} of group ${group + 1}, reward ${printReward(trajectory)}`}
                     onClick={() => choose(`${group}/${n}`)}
                   >
-                    {rewardOf(trajectory)}
+                    {printReward(trajectory)}
                   </button>
                 </li>
               ))}
@@ -44,7 +44,7 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
       </nav>
       <Reading
         key={shown.place}
-        id={`sample ${shown.place} ${callOf(shown.trajectory)}`}
+        id={`sample ${shown.place} ${callId(shown.trajectory)}`}
         trajectory={shown.trajectory}
         text={shown.text}
       />
@@ -52,8 +52,8 @@ export function Samples({ groups }: { groups: readonly Sample[][] }) {
   );
 }
 
-const rewardOf = ({ reward }: Trajectory): string =>
+const printReward = ({ reward }: Trajectory): string =>
   typeof reward === 'number' ? number(reward) : '–';
 
-const callOf = ({ metadata }: Trajectory): string =>
+const callId = ({ metadata }: Trajectory): string =>
   String((metadata as { call_id?: unknown } | undefined)?.call_id);

@@ -91,7 +91,7 @@ function Models({
       <Table
         label="Models"
         rows={models}
-        keyOf={({ id }) => id}
+        rowKey={({ id }) => id}
         sort=""
         onSort={() => undefined}
         columns={[

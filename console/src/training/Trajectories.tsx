@@ -40,7 +40,7 @@ export function Trajectories({
   const { data, error, isPlaceholderData, refetch } = useQuery({
     queryKey: ['trajectories', modelId, jobId, split, step, sort, page],
     queryFn: ({ signal }) =>
-      trajectoriesOf({ model_id: modelId, job_id: jobId ?? null }, search, signal),
+      findTrajectories({ model_id: modelId, job_id: jobId ?? null }, search, signal),
     placeholderData: keepPreviousData,
     structuralSharing: false,
     gcTime: 60_000,
@@ -160,7 +160,7 @@ function without(search: TrajectoriesSearch): TrajectoriesSearch {
 }
 
 /** One more than a page when there are more. */
-async function trajectoriesOf(
+async function findTrajectories(
   of: object,
   { split, step, sort, page = 1 }: TrajectoriesSearch,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import {
   allLines,
-  type AnswerOf,
-  type BodyOf,
+  type Answer,
+  type RequestBody,
   get,
   post,
   type Schema,
@@ -22,8 +22,8 @@ type List =
   | '/v1/preview/models/{id}/checkpoints'
   | '/v1/preview/training-jobs'
   | '/v1/preview/training-jobs/{id}/events';
-type ItemOf<P extends List> = AnswerOf<P, 'get'> extends { data: (infer T)[] } ? T : never;
-type Page<P extends List> = Omit<AnswerOf<List, 'get'>, 'data'> & { data: ItemOf<P>[] };
+type Item<P extends List> = Answer<P, 'get'> extends { data: (infer T)[] } ? T : never;
+type Page<P extends List> = Omit<Answer<List, 'get'>, 'data'> & { data: Item<P>[] };
 
 /** What a list is asked for: the id in its path, and its query. */
 interface Asked {
@@ -36,7 +36,7 @@ const PAGE = 100;
 /** Nobody trains so many models in one project; of more, the oldest are known. */
 const MOST_MODELS = 1000;
 
-async function pageOf<P extends List>(
+async function pageQuery<P extends List>(
   path: P,
   { id = '', ...options }: Asked,
   signal: AbortSignal,
@@ -49,13 +49,13 @@ async function pageOf<P extends List>(
 }
 
 /** The pages of a list from the beginning, or from behind an item, to the end. */
-async function* pagesOf<P extends List>(
+async function* readPages<P extends List>(
   path: P,
   asked: Asked,
   signal: AbortSignal,
-): AsyncGenerator<ItemOf<P>[]> {
+): AsyncGenerator<Item<P>[]> {
   for (let after = asked['after']; ;) {
-    const page = await pageOf(path, { ...asked, after }, signal);
+    const page = await pageQuery(path, { ...asked, after }, signal);
     yield page.data;
     if (!page.has_more) return;
     after = page.last_id;
@@ -68,7 +68,7 @@ const newestFirst = <P extends List>(path: P, asked: Asked) =>
     queryKey: ['training', path, asked],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
-      pageOf(path, { ...asked, order: 'desc', after: pageParam }, signal),
+      pageQuery(path, { ...asked, order: 'desc', after: pageParam }, signal),
     getNextPageParam: ({ has_more, last_id }) => (has_more ? last_id : undefined),
   });
 
@@ -77,7 +77,7 @@ export const modelsQuery = (entity: string, project: string) =>
     queryKey: ['models', entity, project],
     queryFn: async ({ signal }) => {
       const models: Model[] = [];
-      for await (const page of pagesOf('/v1/preview/models', { entity, project }, signal)) {
+      for await (const page of readPages('/v1/preview/models', { entity, project }, signal)) {
         models.push(...page);
         if (models.length >= MOST_MODELS) break;
       }
@@ -112,7 +112,7 @@ export const eventsQuery = (job: Job | undefined) =>
       const before = client.getQueryData<JobEvent[]>(queryKey) ?? [];
       const added: JobEvent[] = [];
       const asked = { id: job!.id, after: before.at(-1)?.id };
-      for await (const page of pagesOf('/v1/preview/training-jobs/{id}/events', asked, signal))
+      for await (const page of readPages('/v1/preview/training-jobs/{id}/events', asked, signal))
         added.push(...page);
       return added.length > 0 ? [...before, ...added] : before;
     },
@@ -126,7 +126,9 @@ export type Rewards = Schema<'RewardFactsDto'>;
 export type Facts = Schema<'PreviewFactsDto'>;
 export type Build = Schema<'BuildDto'>;
 /** What a recipe makes of the calls. */
-export type Made = Omit<Schema<'BuildPreviewedDto'>, 'samples'>;
+export type Made = Omit<Schema<'BuildPreviewedDto'>, 'samples' | 'hint'>;
+/** The setting of a recipe that leaves out the most. */
+export type Hint = Schema<'BuildPreviewedDto'>['hint'];
 
 const BUILDS = 100;
 
@@ -173,7 +175,7 @@ export const recipesQuery = (project_id: string) =>
   });
 
 /** What a recipe would make now. Nothing is stored. */
-export const previewQuery = (body: BodyOf<'/build/preview'>) =>
+export const previewQuery = (body: RequestBody<'/build/preview'>) =>
   queryOptions({
     queryKey: ['preview', body],
     staleTime: Infinity,
@@ -184,7 +186,7 @@ export const previewQuery = (body: BodyOf<'/build/preview'>) =>
       const index = await indexed(await response.text(), signal);
       const samples = index.member(0, 'samples')!;
       const part = <Name extends keyof Made>(name: Name): Made[Name] =>
-        JSON.parse(index.textOf(index.member(0, name)!)) as Made[Name];
+        JSON.parse(index.nodeText(index.member(0, name)!)) as Made[Name];
       const made: Made = {
         as_of: part('as_of'),
         digest: part('digest'),
@@ -193,7 +195,12 @@ export const previewQuery = (body: BodyOf<'/build/preview'>) =>
         facts: part('facts'),
         rewards: part('rewards'),
       };
-      return { made, samples: Array.from(index.children(samples), (node) => groupOf(index, node)) };
+      const hint = JSON.parse(index.nodeText(index.member(0, 'hint')!)) as Hint;
+      return {
+        made,
+        hint,
+        samples: Array.from(index.children(samples), (node) => readGroup(index, node)),
+      };
     },
   });
 
@@ -224,7 +231,7 @@ export const samplesQuery = (project_id: string, build_id: string, groups: numbe
       }
       end.abort(); // of the rest, nothing is asked for
       const lines = text.split('\n').slice(0, -1).slice(0, groups);
-      return Promise.all(lines.map(async (line) => groupOf(await indexed(line, signal), 0)));
+      return Promise.all(lines.map(async (line) => readGroup(await indexed(line, signal), 0)));
     },
   });
 
@@ -234,11 +241,11 @@ export interface Sample {
   trajectory: Trajectory;
 }
 
-const groupOf = (index: JsonIndex, group: number): Sample[] => {
+const readGroup = (index: JsonIndex, group: number): Sample[] => {
   const trajectories = index.member(group, 'trajectories');
   if (trajectories === undefined) return [];
   return Array.from(index.children(trajectories), (node) => {
-    const text = index.textOf(node);
+    const text = index.nodeText(node);
     return { text, trajectory: JSON.parse(text) as Trajectory };
   });
 };
@@ -246,7 +253,7 @@ const groupOf = (index: JsonIndex, group: number): Sample[] => {
 export type Trajectory = Schema<'TrajectoryDto'>;
 
 /** The traces of calls that are known by their ids only. */
-export const tracesOf = (project_id: string, ids: readonly string[]) =>
+export const tracesQuery = (project_id: string, ids: readonly string[]) =>
   queryOptions({
     queryKey: ['traces of', project_id, ids],
     enabled: ids.length > 0,

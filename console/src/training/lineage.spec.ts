@@ -1,4 +1,4 @@
-import { chainOf, type Edge } from './lineage.ts';
+import { makeChain, type Edge } from './lineage.ts';
 
 it('tells the calls that were trained on from those that a checkpoint made', () => {
   const checkpoint = { type: 'checkpoint', model_id: 'm', model: 'tiny', step: 1 } as const;
@@ -9,7 +9,7 @@ it('tells the calls that were trained on from those that a checkpoint made', () 
     { from: { type: 'feedback', id: 'f' }, to: { type: 'build', id: 'b' } },
     { from: checkpoint, to: { type: 'call', id: 'out' } },
   ];
-  expect(chainOf(edges)).toEqual({
+  expect(makeChain(edges)).toEqual({
     calls: ['in'],
     feedback: ['f'],
     builds: ['b'],

@@ -14,7 +14,7 @@ export interface Chain {
 }
 
 /** The edges by what they lead to, each thing once: on the way from recorded calls to those of a checkpoint. */
-export function chainOf(edges: readonly Edge[]): Chain {
+export function makeChain(edges: readonly Edge[]): Chain {
   const sets = { call: new Set<string>(), feedback: new Set<string>(), made: new Set<string>() };
   const [builds, jobs] = [new Set<string>(), new Set<string>()];
   const checkpoints = new Map<string, Chain['checkpoints'][number]>();

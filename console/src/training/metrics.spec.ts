@@ -1,4 +1,4 @@
-import { chartsOf, splitsOf } from './metrics.ts';
+import { makeCharts, listSplits } from './metrics.ts';
 
 const ROWS = [
   { at: 0, metrics: { 'eval/reward': 0.1, 'eval/num_trajectories': 4 } },
@@ -6,8 +6,8 @@ const ROWS = [
 ];
 
 it('draws the splits of a metric in one chart, and what the trainer says beside them', () => {
-  expect(splitsOf(ROWS)).toEqual(['eval']);
-  expect(chartsOf(ROWS)).toEqual([
+  expect(listSplits(ROWS)).toEqual(['eval']);
+  expect(makeCharts(ROWS)).toEqual([
     {
       title: 'reward',
       series: [
@@ -23,7 +23,7 @@ it('draws the splits of a metric in one chart, and what the trainer says beside 
 
 it('takes a name like any other for what it is', () => {
   const metrics = JSON.parse('{"__proto__":1,"constructor":2}') as Record<string, number>;
-  expect(chartsOf([{ at: 1, metrics }]).map(({ title }) => title)).toEqual([
+  expect(makeCharts([{ at: 1, metrics }]).map(({ title }) => title)).toEqual([
     '__proto__',
     'constructor',
   ]);

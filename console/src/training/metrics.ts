@@ -18,15 +18,15 @@ const FIRST = ['reward', 'loss'];
 const SIZES = /^num_/;
 
 /** The splits that trajectories were logged of: the service says of each how many there were. */
-export function splitsOf(rows: readonly MetricRow[]): string[] {
+export function listSplits(rows: readonly MetricRow[]): string[] {
   const names = rows.flatMap(({ metrics }) => Object.keys(metrics));
   const found = names.flatMap((name) => /^([^/]+)\/num_trajectories$/.exec(name)?.[1] ?? []);
   return [...new Set(found)].toSorted();
 }
 
 /** One chart a metric, with a line for each split that has it. */
-export function chartsOf(rows: readonly MetricRow[]): MetricChart[] {
-  const splits = new Set(splitsOf(rows));
+export function makeCharts(rows: readonly MetricRow[]): MetricChart[] {
+  const splits = new Set(listSplits(rows));
   const charts = new Map<string, Map<string, (number | null)[]>>();
   rows.forEach(({ metrics }, index) => {
     for (const [name, value] of Object.entries(metrics)) {
@@ -46,11 +46,13 @@ export function chartsOf(rows: readonly MetricRow[]): MetricChart[] {
       title,
       series: [...series]
         .map(([label, values]) => ({ label, values }))
-        .toSorted((a, b) => rankOf(a.label) - rankOf(b.label) || (a.label < b.label ? -1 : 1)),
+        .toSorted(
+          (a, b) => labelRank(a.label) - labelRank(b.label) || (a.label < b.label ? -1 : 1),
+        ),
     }))
-    .toSorted((a, b) => placeOf(a.title) - placeOf(b.title) || (a.title < b.title ? -1 : 1));
+    .toSorted((a, b) => titlePlace(a.title) - titlePlace(b.title) || (a.title < b.title ? -1 : 1));
 }
 
-const rankOf = (label: string) => (label === TRAINER ? 0 : 1);
-const placeOf = (title: string) =>
+const labelRank = (label: string) => (label === TRAINER ? 0 : 1);
+const titlePlace = (title: string) =>
   FIRST.includes(title) ? FIRST.indexOf(title) : FIRST.length + Number(SIZES.test(title));

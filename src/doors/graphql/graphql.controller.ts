@@ -4,7 +4,7 @@ import { type ExecutionResult, graphql, type GraphQLError, parse } from 'graphql
 import { BasicAuth, NoProjectField, Operation, Resource } from '../../platform/auth/access.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { GraphqlAnswerDto, GraphqlDto } from './graphql.dto.js';
-import { rootOf, SCHEMA } from './schema.js';
+import { queryRoot, SCHEMA } from './schema.js';
 
 /** The longest query an SDK sends has about 60. Rules over a query are quadratic in them, and recursive over fragments. */
 const MAX_TOKENS = 500;
@@ -27,7 +27,7 @@ export class GraphqlController {
     return graphql({
       schema: SCHEMA,
       source: query,
-      rootValue: rootOf(caller),
+      rootValue: queryRoot(caller),
       variableValues: variables as Record<string, unknown> | null,
       operationName: operationName ?? null,
     });

@@ -43,7 +43,7 @@ interface ProjectName {
 }
 
 /** Answers the schema for a caller. Projects need no creation: those the key reaches are there. */
-export function rootOf(caller: Caller) {
+export function queryRoot(caller: Caller) {
   const projectId = ({ name, entityName }: ProjectName) =>
     `${entityName ?? caller.ownEntity}/${name}`;
   return {

@@ -45,7 +45,14 @@ export class StagedUploads {
     return new StagedUpload(this.database, this.places);
   }
 
-  /** Removes uploads that processes left behind when they died. */
+  /** Leaves what uploads brought to the next sweep. In the transaction that deletes the rows that name them. */
+  async abandon(projectId: string, ids: string[]): Promise<void> {
+    await this.database.query(sql`
+      INSERT INTO uploads (project_id, id, touched_at)
+      SELECT ${projectId}, id, '-infinity' FROM unnest(${ids}::uuid[]) AS u (id)`);
+  }
+
+  /** Removes uploads that processes left behind when they died, and abandoned ones. */
   async sweep(): Promise<void> {
     const stale = await this.database.query(
       sql<{ project_id: string; id: string }>`

@@ -44,7 +44,7 @@ export class Packer {
 type Packed = AsyncIterable<Pick<Chunk, 'text'>>;
 
 /** The bytes of chunks in pieces. */
-export async function* bytesOf(chunks: Packed): AsyncGenerator<Buffer> {
+export async function* unpackChunks(chunks: Packed): AsyncGenerator<Buffer> {
   for await (const { text } of chunks) {
     const bytes = await gunzip(text);
     for (let at = 0; at < bytes.length; at += PIECE_BYTES)
@@ -53,9 +53,9 @@ export async function* bytesOf(chunks: Packed): AsyncGenerator<Buffer> {
 }
 
 /** The lines of chunks, each without its line break. Memory is one line. */
-export async function* linesOf(chunks: Packed): AsyncGenerator<Buffer> {
+export async function* cutLines(chunks: Packed): AsyncGenerator<Buffer> {
   const rest = new ByteBuffer();
-  for await (const bytes of bytesOf(chunks)) {
+  for await (const bytes of unpackChunks(chunks)) {
     let start = 0;
     for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, start)) {
       rest.append(bytes.subarray(start, end));
@@ -67,9 +67,9 @@ export async function* linesOf(chunks: Packed): AsyncGenerator<Buffer> {
 }
 
 /** The lines of chunks as the elements of an array, in pieces and without its brackets. */
-export async function* elementsOf(chunks: Packed): AsyncGenerator<Buffer> {
+export async function* toJsonArray(chunks: Packed): AsyncGenerator<Buffer> {
   let isBehindLine = false;
-  for await (const bytes of bytesOf(chunks)) {
+  for await (const bytes of unpackChunks(chunks)) {
     for (let start = 0; start < bytes.length;) {
       if (isBehindLine) yield COMMA;
       const found = bytes.indexOf(LINE_FEED, start);
@@ -82,7 +82,7 @@ export async function* elementsOf(chunks: Packed): AsyncGenerator<Buffer> {
 }
 
 /** Rows as lines, in pieces. */
-export async function* piecesOf(rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* joinPieces(rows: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const piece = new ByteBuffer();
   for await (const row of rows) {
     for (let at = 0; at < row.length;) {

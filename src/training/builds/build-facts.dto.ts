@@ -32,6 +32,24 @@ export class LintDto {
   @ApiPropertyOptional({ type: 'boolean', enum: [true] }) is_dropped?: true;
 }
 
+/** The setting of a recipe that leaves out the most units, and a value with which it would not. */
+export class HintDto {
+  setting!: string;
+  @ApiProperty({
+    nullable: true,
+    anyOf: [
+      { type: 'number' },
+      { type: 'string' },
+      { type: 'boolean' },
+      { type: 'array', items: { type: 'string' } },
+      { type: 'object', description: 'Free-form.', additionalProperties: true },
+    ],
+  })
+  value!: unknown;
+  /** Units that are left out by it. */
+  units!: number;
+}
+
 export class SpreadDto {
   min!: number;
   median!: number;

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable, Logger } from '@nestjs/common';
 import { addEventAlone, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
 import { Turn } from '../../platform/time/turn.js';
 import { Busy } from '../../platform/refusals.js';
@@ -10,7 +11,7 @@ import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../platform/database/row-stream.js';
 import { type Slot, Slots } from '../../platform/database/slots.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
-import { bytesOf, elementsOf, linesOf, piecesOf } from './build-bytes.js';
+import { unpackChunks, toJsonArray, cutLines, joinPieces } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
 import {
   builderLock,
@@ -19,14 +20,13 @@ import {
   type Chunk,
   chunksQuery,
   jobInsert,
-  labelsQuery,
-  tiesQuery,
 } from './builds.query.js';
-import { type ExportOptions, exportRows } from './exports.js';
+import { type Converted, type ExportOptions, exportRows } from './exports.js';
 import type { Split } from './groups.js';
 import type { LintDto } from './build-facts.dto.js';
-import { lintFailed, Lints } from './lints.js';
-import { recipeOf } from './recipe.js';
+import { lintFailed, type LintRules, Lints } from './lints.js';
+import type { LintCode } from './recipe.dto.js';
+import { readRecipe } from './recipe.js';
 
 const BUILD_EXPORT = auditAction('build.export');
 
@@ -57,14 +57,14 @@ export class BuildOutputsService {
   private async submitNow(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
     const { project_id: projectId, build_id: buildId, model_id: modelId } = body;
     const build = await this.find(projectId, buildId);
-    const { experimental_config: config } = recipeOf(JSON.parse(build.recipe), 'recipe').train;
-    const bodyOf = (split: Split) => this.bodyOf(build, { projectId, split });
+    const { experimental_config: config } = readRecipe(JSON.parse(build.recipe), 'recipe').train;
+    const readBody = (split: Split) => this.readBody(build, { projectId, split });
     const { id } = await this.jobs.submit(
       {
         projectId,
         modelId,
-        train: bodyOf('train'),
-        evaluation: bodyOf('eval'),
+        train: readBody('train'),
+        evaluation: readBody('eval'),
         config: config && JSON.stringify(config),
       },
       caller,
@@ -78,13 +78,13 @@ export class BuildOutputsService {
   }
 
   /** The groups of one side as the member `trajectory_groups` of a body; empty when there are none. */
-  private async *bodyOf(
+  private async *readBody(
     build: BuildRow,
     { projectId, split }: { projectId: string; split: Split },
   ): AsyncGenerator<Buffer> {
     let isFirst = true;
     const turn = new Turn();
-    for await (const piece of elementsOf(this.chunksOf(projectId, build, split))) {
+    for await (const piece of toJsonArray(this.readChunks(projectId, build, split))) {
       if (isFirst) yield Buffer.from('{"trajectory_groups":[');
       isFirst = false;
       if (turn.isOver) await turn.next();
@@ -97,17 +97,46 @@ export class BuildOutputsService {
    * An export in pieces, and the lints of its format.
    * @throws ApiError when one of these is an error by the recipe, Busy when too many builds are handed on
    */
-  async export(body: BuildExportDto, by: Caller): Promise<{ pieces: Readable; lints: LintDto[] }> {
+  async export(
+    body: BuildExportDto,
+    { caller, signal }: Pick<Context, 'caller' | 'signal'>,
+  ): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const { project_id: projectId, build_id, format, split, min_reward, min_margin } = body;
     const build = await this.find(projectId, build_id);
-    const options = { minReward: min_reward ?? null, minMargin: min_margin ?? 0 };
-    const lints = await this.exportLints(build, body, options);
-    const errors = lints.filter(({ level }) => level === 'error');
-    if (errors.length > 0) throw lintFailed(lints, errors);
-    const chunks = this.chunksOf(projectId, build, split ?? 'all');
-    const pieces =
-      format === 'art' ? bytesOf(chunks) : piecesOf(exportRows(format, linesOf(chunks), options));
+    const recipe = readRecipe(JSON.parse(build.recipe), 'recipe');
+    const options = {
+      minReward: min_reward ?? recipe.reward.threshold,
+      minMargin: min_margin ?? 0,
+    };
+    const chunks = () => this.readChunks(projectId, build, split ?? 'all');
     const slot = await this.slots.take(this.database.key());
+    try {
+      if (format === 'art')
+        return await this.handOver(body, caller, {
+          pieces: unpackChunks(chunks()),
+          lints: [],
+          slot,
+        });
+      const lints = await exportLints(format, cutLines(chunks()), {
+        ...options,
+        rules: recipe.lints,
+        signal,
+      });
+      const errors = lints.filter(({ level }) => level === 'error');
+      if (errors.length > 0) throw lintFailed(lints, errors);
+      const pieces = joinPieces(exportRows(format, cutLines(chunks()), options));
+      return await this.handOver(body, caller, { pieces, lints, slot });
+    } catch (error) {
+      this.slots.free(slot);
+      throw error;
+    }
+  }
+
+  private async handOver(
+    { project_id: projectId, build_id, format, split }: BuildExportDto,
+    by: Caller,
+    { pieces, lints, slot }: { pieces: AsyncIterable<Buffer>; lints: LintDto[]; slot: Slot },
+  ): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const detail = { format, split: split ?? 'all' };
     const event = { action: BUILD_EXPORT, by, projectId, target: build_id, detail };
     // a database that only answers is read all the same
@@ -138,27 +167,8 @@ export class BuildOutputsService {
     });
   }
 
-  private async exportLints(
-    { id, recipe }: BuildRow,
-    { project_id: projectId, format, split: side }: BuildExportDto,
-    { minReward, minMargin: margin }: ExportOptions,
-  ): Promise<LintDto[]> {
-    const lints = new Lints(recipeOf(JSON.parse(recipe), 'recipe').lints);
-    const split = side ?? 'all';
-    if (format === 'openai-dpo' || format === 'trl-dpo') {
-      const [ties] = await this.database.query(tiesQuery(projectId, id, { split, margin }));
-      lints.note('dpo_tie', ties!.examples, ties!.count);
-    } else if (format === 'trl-kto') {
-      const [labels] = await this.database.query(labelsQuery(projectId, id, { split, minReward }));
-      const { good, bad } = labels!;
-      if (Math.max(good, bad) > MAX_IMBALANCE * Math.min(good, bad))
-        lints.note('kto_imbalance', [], Math.abs(good - bad));
-    }
-    return lints.list;
-  }
-
   /** Read some at a time: a slow reader holds no connection. @throws Error when the build was erased meanwhile */
-  private async *chunksOf(
+  private async *readChunks(
     projectId: string,
     { id, num_chunks }: BuildRow,
     split: Split | 'all',
@@ -179,4 +189,22 @@ export class BuildOutputsService {
       throw new ApiError('conflict', 'the build was erased, because a call that went in was');
     return build;
   }
+}
+
+/** What an export leaves out or loses, which its header says: rows are made once to know it. */
+async function exportLints(
+  format: Converted,
+  groups: AsyncIterable<Buffer>,
+  { rules, signal, ...options }: ExportOptions & { rules: LintRules; signal: AbortSignal },
+): Promise<LintDto[]> {
+  const lints = new Lints(rules);
+  const note = (code: LintCode, call: string) => void lints.note(code, [call]);
+  const labels = { good: 0, bad: 0 };
+  const label = (isGood: boolean) => void labels[isGood ? 'good' : 'bad']++;
+  for await (const _ of exportRows(format, groups, { ...options, note, label }))
+    if (signal.aborted) throw new ApiError('request_timeout', 'the client has left');
+  const { good, bad } = labels;
+  if (Math.max(good, bad) > MAX_IMBALANCE * Math.min(good, bad))
+    lints.note('kto_imbalance', [], Math.abs(good - bad));
+  return lints.list;
 }

@@ -4,14 +4,16 @@ import { Turn } from '../../platform/time/turn.js';
 import type { BuildCountsDto } from './build-facts.dto.js';
 import type { Built, BuiltGroup, BuildPlan, Input, Labelled } from './builder.js';
 import { Census } from './census.js';
+import { readCredits } from './credits.js';
 import { groupLine, type Split, type Trajectory } from './groups.js';
-import type { History } from './histories.js';
+import { Hints } from './hints.js';
+import { creditedPart, type History } from './histories.js';
 import { Lints } from './lints.js';
 import type { LintCode } from './recipe.dto.js';
-import { readSaid, rewardOf, type Said } from './rewards.js';
-import { type Rollout, rolloutOf } from './rollout.js';
-import { hashOf } from './turns.js';
-import type { Member, Unit, UnitCalls } from './units.service.js';
+import { readSaid, type ReadSaid, computeReward, type Said } from './rewards.js';
+import { type Rollout, makeRollout } from './rollout.js';
+import { hashParts } from './turns.js';
+import type { Member, Unit, UnitCalls } from './unit-calls.js';
 
 /** The text of one group: it is one line, which a trainer reads whole. */
 const MAX_GROUP_LENGTH = 64 * 1024 * 1024;
@@ -25,6 +27,16 @@ interface Group {
   units: number;
   inputs: Input[];
   length: number;
+}
+
+/** A unit that will be in a group, with what is said on it. */
+type Scored = Labelled & { parents: ReadonlyMap<string, string | null>; said: Said[] };
+
+interface Part {
+  said: ReadSaid[];
+  scored: string | null;
+  choice: number;
+  histories: History[];
 }
 
 /** One build under way: what was counted and found so far, and the group at hand. */
@@ -43,6 +55,7 @@ export class BuildRun {
     trained_tokens: 0,
   };
   private readonly lints: Lints;
+  private readonly hints = new Hints();
   private readonly census = new Census();
   private readonly digest = createHash('sha256');
   private readonly seen = new Set<string>();
@@ -66,116 +79,155 @@ export class BuildRun {
   }
 
   isSettled({ unit, members: { isWaiting, hasTooMany } }: Member): boolean {
-    if (isWaiting) this.counts.waiting++;
-    else if (hasTooMany) this.leaveOut('too_long', unit.root.id);
+    if (isWaiting) {
+      this.counts.waiting++;
+      this.hints.add('waiting');
+    } else if (hasTooMany) this.leaveOut('too_long', unit.root.id);
     return !isWaiting && !hasTooMany;
   }
 
-  /** Whether the unit has a reward. Its feedback is evaluated here, once. */
-  hasReward({ unit, members: { hasFailed } }: Member, said: Said[]): boolean {
+  /** Whether the unit has a reward, or with credit by turn one of its turns. Its feedback is evaluated here, once. */
+  hasReward({ unit, members }: Member, said: Said[]): boolean {
     const { recipe } = this.plan;
+    const { hasFailed, parents, candidates, unread } = members;
     if (hasFailed && recipe.reward.exception === 'skip') {
       this.lints.note('failures_excluded', [unit.root.id]);
       this.counts.failed++;
+      this.hints.add('failed');
       return false;
     }
-    const { total, isInConflict } = rewardOf(recipe.reward, readSaid(said), {
-      hasFailed,
-      choice: 0,
-    });
-    if (total === null) {
+    const calls = [...candidates.map(({ id }) => id), ...unread];
+    const rewards = readCredits(calls, { parents, said }, recipe.reward).map((credit) =>
+      computeReward(recipe.reward, readSaid(credit.said), { hasFailed, choice: 0 }),
+    );
+    const known = rewards.filter(({ total }) => total !== null);
+    if (known.length === 0) {
       this.lints.note('label_coverage', [unit.root.id]);
       this.counts.unlabelled++;
+      this.hints.add('unlabelled');
       return false;
     }
-    if (!Number.isFinite(total)) return this.leaveOut('reward_nan', unit.root.id);
-    if (isInConflict && this.lints.note('reward_conflict', [unit.root.id])) {
-      this.counts.dropped++;
-      return false;
-    }
-    return true;
+    if (known.some(({ total }) => !Number.isFinite(total)))
+      return this.leaveOut('reward_nan', unit.root.id);
+    const isInConflict = known.some((reward) => reward.isInConflict);
+    if (!isInConflict || !this.lints.note('reward_conflict', [unit.root.id])) return true;
+    this.drop('reward_conflict');
+    return false;
+  }
+
+  /** Counts a unit that was not given a group. */
+  hasNoKey(): void {
+    this.counts.ungrouped++;
+    this.hints.add('no_key');
   }
 
   private leaveOut(code: LintCode, call: string): false {
     this.lints.note(code, [call]);
-    this.counts.dropped++;
+    this.drop(code);
     return false;
+  }
+
+  private drop(code: LintCode, units = 1): void {
+    this.counts.dropped += units;
+    this.hints.add(code, units);
   }
 
   beginGroup({ key, split }: Labelled): void {
     this.group = { key, split, trajectories: [], units: 0, inputs: [], length: 0 };
   }
 
-  async addUnit(
-    labelled: Labelled & { said: Said[] },
-    { calls, texts, isTooLarge }: UnitCalls,
-  ): Promise<void> {
-    const { unit } = labelled;
+  async addUnit(labelled: Scored, read: UnitCalls): Promise<void> {
+    const { unit, said } = labelled;
+    const { calls, unread, last, isTooLarge } = read;
     if (isTooLarge) {
       this.leaveOut('too_long', unit.root.id);
       return;
     }
-    const rollout = await rolloutOf(calls, this.plan.recipe);
-    if (!rollout) this.counts.empty++;
-    else if (this.isRefused(labelled, rollout)) this.counts.dropped++;
-    else this.add(labelled, rollout, texts);
+    if (unread.size > 0 && this.lints.note('call_unread', [...unread], unread.size)) {
+      this.drop('call_unread');
+      return;
+    }
+    const scored = said.find(({ call }) => unread.has(last.get(call) ?? ''));
+    if (scored) {
+      this.leaveOut('scored_call_unread', scored.call);
+      return;
+    }
+    const rollout = await makeRollout(calls, this.plan.recipe);
+    if (!rollout) {
+      this.counts.empty++;
+      this.hints.add('empty');
+    } else if (!this.isRefused(labelled, rollout)) this.add(labelled, rollout, read.texts);
   }
 
   /** Notes what is wrong with a unit. True when it has to be left out. */
   private isRefused({ unit, split }: Labelled, rollout: Rollout): boolean {
     const { maxSteps } = this.plan.recipe;
     const [oldest] = rollout.steps;
-    const found = rollout.findings.map(({ code, call }) => this.lints.note(code, [call]));
-    const isStale =
-      this.newestStep !== null && oldest !== undefined && this.newestStep - oldest > maxSteps;
-    if (isStale) found.push(this.lints.note('stale_policy', rollout.calls.slice(0, 1)));
+    const findings: { code: LintCode; call: string }[] = [...rollout.findings];
+    if (this.newestStep !== null && oldest !== undefined && this.newestStep - oldest > maxSteps)
+      findings.push({ code: 'stale_policy', call: rollout.calls[0]! });
     const other = split === 'train' ? 'eval' : 'train';
-    if (sidesOf(unit, rollout).some((side) => this.sides.get(side) === other))
-      found.push(this.lints.note('train_eval_leak', [unit.root.id]));
-    const canonical = hashOf(rollout.histories.map(({ state }) => state));
-    if (this.seen.has(canonical)) found.push(this.lints.note('duplicate', [unit.root.id]));
+    if (splitSides(unit, rollout).some((side) => this.sides.get(side) === other))
+      findings.push({ code: 'train_eval_leak', call: unit.root.id });
+    const canonical = hashParts(rollout.histories.map(({ state }) => state));
+    if (this.seen.has(canonical)) findings.push({ code: 'duplicate', call: unit.root.id });
     this.seen.add(canonical);
-    return found.includes(true);
+    const dropping = findings.filter(({ code, call }) => {
+      const isDropped = this.lints.note(code, [call]);
+      return isDropped || code === 'token_inexact'; // what a recipe asks for is not warned of
+    });
+    if (dropping.length > 0) this.drop(dropping[0]!.code);
+    return dropping.length > 0;
   }
 
-  private add(
-    labelled: Labelled & { said: Said[] },
-    rollout: Rollout,
-    texts: UnitCalls['texts'],
-  ): void {
-    const { unit, said, hasFailed } = labelled;
-    const { recipe } = this.plan;
+  private add(labelled: Scored, rollout: Rollout, texts: UnitCalls['texts']): void {
+    const { unit, hasFailed } = labelled;
     const group = this.group!;
     group.units++;
-    const parts =
-      recipe.select.unit === 'call' ? rollout.histories.map((one) => [one]) : [rollout.histories];
     const used = new Map<string, string>();
-    const read = readSaid(said);
-    for (const [choice, histories] of parts.entries()) {
-      const reward = rewardOf(recipe.reward, read, { hasFailed, choice });
+    for (const { said, scored, choice, histories } of this.partsOf(labelled, rollout)) {
+      const reward = computeReward(this.plan.recipe.reward, said, { hasFailed, choice });
       for (const { id, sha256 } of reward.used) used.set(id, sha256);
       const { total } = reward;
       if (total === null || !Number.isFinite(total)) continue;
       group.trajectories.push({
         unit,
         choice,
+        scored,
         histories,
         rollout,
         reward: { ...reward, total },
-        tokens: sumOf(histories, ({ sampled }) => sampled),
+        tokens: sumBy(histories, ({ trained }) => sumBy(trained, ({ sampled }) => sampled)),
       });
-      group.length += sumOf(histories, lengthOf);
+      group.length += sumBy(histories, historyLength);
+      if (group.length > MAX_GROUP_LENGTH)
+        throw new ApiError(
+          'too_large',
+          `the group ${group.key.slice(0, 200)} is over the limit of ${MAX_GROUP_LENGTH} characters: lower group.max`,
+        );
     }
-    if (group.length > MAX_GROUP_LENGTH)
-      throw new ApiError(
-        'too_large',
-        `the group ${group.key.slice(0, 200)} is over the limit of ${MAX_GROUP_LENGTH} characters: lower group.max`,
-      );
     const inputs = [
       ...texts.map(({ id, sha256 }) => ({ kind: 'call' as const, id, sha256 })),
       ...Array.from(used, ([id, sha256]) => ({ kind: 'feedback' as const, id, sha256 })),
     ];
     group.inputs.push(...inputs.map((input) => ({ ...input, unitId: unit.id })));
+  }
+
+  /** What becomes a trajectory of its own: the unit, each choice of a call, or what each score rewards. */
+  private *partsOf({ parents, said }: Scored, { histories, calls }: Rollout): Generator<Part> {
+    const { reward, select } = this.plan.recipe;
+    for (const credit of readCredits(calls, { parents, said }, reward)) {
+      const { scored } = credit;
+      const part = { said: readSaid(credit.said), scored };
+      if (select.unit === 'call')
+        for (const [choice, one] of histories.entries())
+          yield { ...part, scored: null, choice, histories: [one] };
+      else if (reward.credit === 'unit') yield { ...part, choice: 0, histories };
+      else {
+        const own = histories.flatMap((one) => creditedPart(one, credit.calls) ?? []);
+        if (own.length > 0) yield { ...part, choice: 0, histories: own };
+      }
+    }
   }
 
   /** The group at hand, if it goes into the build. */
@@ -191,29 +243,27 @@ export class BuildRun {
       this.lints.note('small_group', [example])
     ) {
       counts.ungrouped += units;
+      this.hints.add('small_group', units);
       return null;
     }
-    if (
-      groupCodes(trajectories)
-        .map((code) => this.lints.note(code, [example]))
-        .includes(true)
-    ) {
-      counts.dropped += units;
+    const dropping = groupCodes(trajectories).filter((code) => this.lints.note(code, [example]));
+    if (dropping.length > 0) {
+      this.drop(dropping[0]!, units);
       return null;
     }
     for (const { unit, rollout } of trajectories)
-      for (const side of sidesOf(unit, rollout)) this.sides.set(side, split);
+      for (const side of splitSides(unit, rollout)) this.sides.set(side, split);
     this.census.add(trajectories, split);
     counts.groups++;
     counts.trajectories += trajectories.length;
     if (split === 'eval') counts.eval_groups++;
-    else counts.trained_tokens += sumOf(trajectories, ({ tokens }) => tokens);
-    const line = await this.lineOf(groupLine(key, split, trajectories));
+    else counts.trained_tokens += sumBy(trajectories, ({ tokens }) => tokens);
+    const line = await this.packLine(groupLine(key, split, trajectories));
     return { line, split, trajectories, inputs };
   }
 
   /** The bytes of a line in parts, counted into the digest. */
-  private async lineOf(texts: Iterable<string>): Promise<Buffer[]> {
+  private async packLine(texts: Iterable<string>): Promise<Buffer[]> {
     const line: Buffer[] = [];
     let text = '';
     const flush = async () => {
@@ -233,18 +283,19 @@ export class BuildRun {
 
   result(): Omit<Built, 'as_of'> {
     const { counts, lints, census, digest } = this;
-    return { counts, lints: lints.list, facts: census.facts, digest: digest.digest('hex') };
+    const hint = this.hints.hintFor(this.plan.recipe, counts.units);
+    return { counts, lints: lints.list, hint, facts: census.facts, digest: digest.digest('hex') };
   }
 }
 
-const sumOf = <T>(list: readonly T[], number: (item: T) => number): number =>
+const sumBy = <T>(list: readonly T[], number: (item: T) => number): number =>
   list.reduce((sum, item) => sum + number(item), 0);
 
-const lengthOf = ({ turns, tools }: History): number =>
-  sumOf(turns, ({ length }) => length) + (tools?.length ?? 0);
+const historyLength = ({ turns, tools }: History): number =>
+  sumBy(turns, ({ length }) => length) + (tools?.length ?? 0);
 
 /** What must not stand on both sides. */
-const sidesOf = ({ root: { thread_id } }: Unit, { promptKey }: Rollout): string[] => [
+const splitSides = ({ root: { thread_id } }: Unit, { promptKey }: Rollout): string[] => [
   `prompt ${promptKey}`,
   ...(thread_id ? [`thread ${thread_id}`] : []),
 ];

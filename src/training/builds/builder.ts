@@ -3,15 +3,18 @@ import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform/database/database.js';
 import { BuildRun } from './build-run.js';
-import type { BuildCountsDto, BuildFactsDto, LintDto } from './build-facts.dto.js';
-import { dividedInto, type Split, splitOf, type Trajectory } from './groups.js';
+import type { BuildCountsDto, BuildFactsDto, HintDto, LintDto } from './build-facts.dto.js';
+import { dividedInto, type Split, type Trajectory } from './groups.js';
+import type { RecipeSplitDto } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
-import { promptOf } from './rollout.js';
+import { readPrompt } from './rollout.js';
+import { type Sided, sidesOfKeys } from './splits.js';
 import { asOfQuery, latestStepQuery, type RootRow, type Selection } from './units.query.js';
-import { type KeyPath, type Member, type Unit, UnitsService } from './units.service.js';
+import type { Member, Unit } from './unit-calls.js';
+import { type KeyPath, UnitsService } from './units.service.js';
 
 /** Changes with what equal data is made into; builds of different versions are not compared. */
-export const BUILDER_VERSION = 1;
+export const BUILDER_VERSION = 2;
 
 /** Roots whose keys and turns are looked at by one statement. */
 const ROOTS_AT_ONCE = 50;
@@ -22,6 +25,9 @@ export interface Labelled {
   key: string;
   split: Split;
 }
+
+/** The same before its side is known. */
+type Keyed = Omit<Labelled, 'split'> & Sided;
 
 /** A group as it is kept. */
 export interface BuiltGroup {
@@ -56,6 +62,7 @@ export interface Built {
   as_of: string;
   counts: BuildCountsDto;
   lints: LintDto[];
+  hint: HintDto | null;
   facts: BuildFactsDto;
   digest: string;
 }
@@ -80,8 +87,9 @@ export class Builder {
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
     const roots = await this.units.select(selection);
     run.counts.units = roots.length;
-    const labelled = await this.readLabels(selection, { roots, keys, run });
-    for (const group of groupsOf(labelled))
+    const keyed = await this.readLabels(selection, { roots, keys, run });
+    const sides = sidesOfKeys(keyed, recipe.split);
+    for (const group of groupLabelled(keyed.map((one) => ({ ...one, split: sides.get(one.key)! }))))
       for (const part of dividedInto(group, recipe.group.max))
         await this.buildGroup(plan, part, run);
     return { as_of: now!.as_of, ...run.result() };
@@ -98,42 +106,43 @@ export class Builder {
   private async readLabels(
     selection: Selection,
     { roots, keys, run }: { roots: RootRow[]; keys: KeyPath[]; run: BuildRun },
-  ): Promise<Labelled[]> {
-    const labelled: Labelled[] = [];
+  ): Promise<Keyed[]> {
+    const labelled: Keyed[] = [];
     for (let at = 0; at < roots.length; at += ROOTS_AT_ONCE) {
       await run.goOn();
       const some = roots.slice(at, at + ROOTS_AT_ONCE);
-      const units = await this.units.unitsOf(selection, some, keys);
+      const units = await this.units.findUnits(selection, some, keys);
       const { projectId, recipe } = selection;
-      for await (const part of this.units.partsOf(projectId, units, recipe))
-        for (const one of await this.labelledOf(selection, { part, keys, run })) labelled.push(one);
+      for await (const part of this.units.readParts(projectId, units, recipe))
+        for (const one of await this.readLabelled(selection, { part, keys, run }))
+          labelled.push(one);
     }
     return labelled;
   }
 
-  private async labelledOf(
+  private async readLabelled(
     selection: Selection,
     { part, keys, run }: { part: Member[]; keys: KeyPath[]; run: BuildRun },
-  ): Promise<Labelled[]> {
+  ): Promise<Keyed[]> {
     const { projectId, recipe } = selection;
     const settled = part.filter((one) => run.isSettled(one));
-    const said = await this.units.saidOf(projectId, settled, recipe);
+    const said = await this.units.readSaid(projectId, settled, recipe);
     const known = settled.filter((one, i) => run.hasReward(one, said[i]!));
-    const withKeys = known.map((one) => ({ ...one, key: keyOf(one.unit, keys) }));
+    const withKeys = known.map((one) => ({ ...one, key: groupKey(one.unit, keys) }));
     const asked = withKeys.filter(({ key }) => key === null);
     const prompts = new Map<Unit, string>();
     if (keys.some(({ value }) => value === null)) {
       let i = 0;
-      for await (const { calls } of this.units.callsOf(selection, asked)) {
+      for await (const { calls } of this.units.readCalls(selection, asked)) {
         await run.goOn();
         const { unit } = asked[i++]!;
-        if (calls[0]) prompts.set(unit, `prompt=${promptOf(calls[0]).promptKey}`);
+        if (calls[0]) prompts.set(unit, `prompt=${readPrompt(calls[0]).promptKey}`);
       }
     }
     return withKeys.flatMap(({ unit, members: { hasFailed }, key: path }) => {
       const key = path ?? prompts.get(unit) ?? null;
-      if (key === null) run.counts.ungrouped++;
-      return key === null ? [] : [{ unit, hasFailed, key, split: splitOf(key, recipe.split) }];
+      if (key === null) run.hasNoKey();
+      return key === null ? [] : [{ unit, hasFailed, key, side: splitKey(unit, recipe.split) }];
     });
   }
 
@@ -142,11 +151,13 @@ export class Builder {
     const units = group.map(({ unit }) => unit);
     let i = 0;
     run.beginGroup(group[0]!);
-    for await (const some of this.units.partsOf(projectId, units, recipe)) {
-      const said = (await this.units.saidOf(projectId, some, recipe)).values();
-      for await (const calls of this.units.callsOf(plan, some)) {
+    for await (const some of this.units.readParts(projectId, units, recipe)) {
+      const said = await this.units.readSaid(projectId, some, recipe);
+      let at = 0;
+      for await (const calls of this.units.readCalls(plan, some)) {
         await run.goOn();
-        await run.addUnit({ ...group[i++]!, said: said.next().value! }, calls);
+        const { parents } = some[at]!.members;
+        await run.addUnit({ ...group[i++]!, parents, said: said[at++]! }, calls);
       }
     }
     const built = await run.endGroup();
@@ -155,7 +166,7 @@ export class Builder {
 }
 
 /** The first key that has a value; null when that is the prompt, or none has one. */
-function keyOf({ root }: Unit, keys: KeyPath[]): string | null {
+function groupKey({ root }: Unit, keys: KeyPath[]): string | null {
   let at = 0;
   for (const { name, value } of keys) {
     if (value === null) return null;
@@ -165,8 +176,14 @@ function keyOf({ root }: Unit, keys: KeyPath[]): string | null {
   return null;
 }
 
+/** The thread or the user that the recipe splits by; null where it splits by groups alone, or the unit has none. */
+function splitKey({ root }: Unit, { by }: RecipeSplitDto): string | null {
+  if (by === 'thread') return root.thread_id || null;
+  return by === 'group' ? null : (root.keys.at(-1) ?? null);
+}
+
 /** Groups in their order, the units of each in theirs: the training side first, then by code point. */
-function groupsOf(labelled: Labelled[]): Labelled[][] {
+function groupLabelled(labelled: Labelled[]): Labelled[][] {
   const groups = groupedBy(labelled, ({ key }) => key);
   const inOrder = [...groups.values()].map((group) =>
     group.toSorted(

@@ -21,11 +21,15 @@ import {
   LineageQueryDto,
 } from './builds.dto.js';
 import {
+  CompletionExportDto,
   DpoExportDto,
   KtoExportDto,
   OpenAiDpoExportDto,
   PromptExportDto,
+  RftExportDto,
   SftExportDto,
+  TinkerExportDto,
+  VerifiersExportDto,
 } from './exports.dto.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
@@ -71,12 +75,16 @@ export class BuildsController {
     'TrajectoryGroupDto',
     SftExportDto,
     OpenAiDpoExportDto,
+    RftExportDto,
+    CompletionExportDto,
     DpoExportDto,
     KtoExportDto,
+    TinkerExportDto,
+    VerifiersExportDto,
     PromptExportDto,
   )
   async export(@Body() body: BuildExportDto, @Ctx() context: Context): Promise<StreamableFile> {
-    const { pieces, lints } = await this.outputs.export(body, context.caller);
+    const { pieces, lints } = await this.outputs.export(body, context);
     context.response.setHeader('x-build-lints', asciiJson(lints));
     return jsonLines(pieces, context);
   }
@@ -91,7 +99,7 @@ export class BuildsController {
   /** Says what came of calls, and where a checkpoint came from: edges between calls, builds, jobs and checkpoints. */
   @Operation('lineage/query', 'reader')
   @ApiOkResponse({ type: LineageAnswerDto })
-  lineageOf(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
+  queryLineage(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
     return this.lineage.query(body);
   }
 }

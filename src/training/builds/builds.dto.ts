@@ -30,6 +30,7 @@ import type { Sort } from '../../platform/query/columns.js';
 import {
   BuildCountsDto,
   BuildFactsDto,
+  HintDto,
   LintDto,
   PreviewFactsDto,
   RewardFactsDto,
@@ -74,12 +75,15 @@ export class BuildCreateDto {
   @IsOptional() @IsText(64) expected_digest?: string | null;
 }
 
+@ApiExtraModels(HintDto)
 export class BuildPreviewedDto {
   as_of!: string;
   counts!: BuildCountsDto;
   rewards!: RewardFactsDto;
   facts!: PreviewFactsDto;
   lints!: LintDto[];
+  /** Null when no setting of the recipe leaves out a unit. */
+  @ApiProperty({ allOf: [{ $ref: getSchemaPath(HintDto) }], nullable: true }) hint!: HintDto | null;
   /** Groups, as they would be trained. */
   @ApiProperty({ type: 'array', items: refTo('TrajectoryGroupDto') }) samples!: object[];
   /** SHA-256 of the groups, in hex. */
@@ -111,9 +115,12 @@ export class BuildExportDto {
   @IsUUID() build_id!: string;
   @IsIn(FORMATS) @ApiProperty({ enum: FORMATS }) format!: Format;
   @IsOptional() @IsIn(['train', 'eval', 'all']) split?: 'train' | 'eval' | 'all' | null;
-  /** Of `openai-sft` and `trl-sft`: trajectories with a lower reward are left out. Of `trl-kto`: they are labelled false. */
+  /**
+   * In place of the recipe's `reward.threshold`. `openai-sft` and `trl-sft` leave out trajectories with a lower reward, and
+   * `trl-kto` labels them false.
+   */
   @IsOptional() @IsNumber() min_reward?: number | null;
-  /** Of `openai-dpo` and `trl-dpo`: pairs whose rewards lie closer are left out. */
+  /** Of `openai-dpo`, `trl-dpo` and `tinker-preference`: pairs whose rewards lie closer are left out. */
   @IsOptional() @IsNumber() @Min(0) min_margin?: number | null;
 }
 

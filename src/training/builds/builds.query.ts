@@ -97,33 +97,6 @@ export const chunksQuery = (projectId: string, buildId: string, seq: number) => 
   SELECT seq, split, text FROM build_chunks
   WHERE project_id = ${projectId} AND build_id = ${buildId}::uuid AND seq > ${seq} ORDER BY seq LIMIT 4`;
 
-const ofSide = (projectId: string, buildId: string, split: Split | 'all') =>
-  allOf(
-    sql`u.project_id = ${projectId} AND u.build_id = ${buildId}::uuid`,
-    split !== 'all' && sql`u.split = ${split}`,
-  );
-
-/** How many groups of a side have no pair of rewards that far apart, and the first trajectories of some. */
-export const tiesQuery = (
-  projectId: string,
-  buildId: string,
-  { split, margin }: { split: Split | 'all'; margin: number },
-) => sql<{ count: number; examples: string[] }>`
-  SELECT count(*)::int AS count, coalesce((array_agg(g.call_id ORDER BY g.group_index))[1:5], '{}') AS examples FROM (
-    SELECT u.group_index, (array_agg(u.call_id ORDER BY u.trajectory_index))[1] AS call_id FROM build_units u
-    WHERE ${ofSide(projectId, buildId, split)} GROUP BY u.group_index
-    HAVING max(u.reward) = min(u.reward) OR max(u.reward) - min(u.reward) < ${margin}::float8) g`;
-
-/** How many trajectories of a side are worth at least so much, or the mean of their group, and how many are not. */
-export const labelsQuery = (
-  projectId: string,
-  buildId: string,
-  { split, minReward }: { split: Split | 'all'; minReward: number | null },
-) => sql<{ good: number; bad: number }>`
-  SELECT count(*) FILTER (WHERE u.is_good)::int AS good, count(*) FILTER (WHERE NOT u.is_good)::int AS bad FROM (
-    SELECT u.reward >= coalesce(${minReward}::float8, avg(u.reward) OVER (PARTITION BY u.group_index)) AS is_good
-    FROM build_units u WHERE ${ofSide(projectId, buildId, split)}) u`;
-
 export const jobInsert = (
   projectId: string,
   buildId: string,
@@ -140,7 +113,7 @@ const FIELDS: Columns = {
   digest: column.text(sql`b.digest`, { isNotNull: true }),
 };
 
-const jobsOf = (projectId: string) => sql`(
+const buildJobs = (projectId: string) => sql`(
   SELECT coalesce(json_agg(json_build_object('job_id', bj.job_id, 'model_id', j.model_id, 'status', j.status,
     'step', j.step, 'erased_at', ${wireTime(sql`bj.erased_at`)}) ORDER BY bj.created_at, bj.job_id), '[]'::json)
   FROM build_jobs bj LEFT JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
@@ -153,7 +126,7 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
     SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
       'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
       'as_of', ${wireTime(sql`b.as_of`)}, 'digest', b.digest, 'manifest_digest', b.manifest_digest,
-      'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${jobsOf(project_id)},
+      'counts', b.counts, 'lints', b.lints, 'facts', b.facts, 'jobs', ${buildJobs(project_id)},
       ${WIRE.userId}::text, b.user_id, 'created_at', ${wireTime(sql`b.created_at`)},
       'erased_at', ${wireTime(sql`b.erased_at`)})::text
     FROM builds b

@@ -60,12 +60,12 @@ export class BuildsService {
       samples.push(Buffer.concat(line).toString('utf8').trimEnd());
     };
     const plan = { projectId, ...known, take, goOn: () => stillThere(context) };
-    const { as_of, counts, lints, facts, digest } = await this.inSnapshot(
+    const { as_of, counts, lints, hint, facts, digest } = await this.inSnapshot(
       async () => this.builder.build({ ...plan, untrained: await this.findUntrained(body, known) }),
       this.database.readMs,
     );
     const { rewards, ...others } = facts;
-    const answer = JSON.stringify({ as_of, counts, rewards, facts: others, lints, digest });
+    const answer = JSON.stringify({ as_of, counts, rewards, facts: others, lints, hint, digest });
     return `${answer.slice(0, -1)},"samples":[${samples.join(',')}]}`;
   }
 

@@ -58,16 +58,16 @@ export class Census {
   private rewardFacts(): RewardFactsDto {
     const { rewards } = this;
     const sorted = rewards.toSorted((a, b) => a - b);
-    const mean = meanOf(rewards);
-    const square = mean === null ? null : meanOf(rewards.map((reward) => (reward - mean) ** 2));
+    const mean = meanOrNull(rewards);
+    const square = mean === null ? null : meanOrNull(rewards.map((reward) => (reward - mean) ** 2));
     return {
       mean,
       std_dev: square === null ? null : Math.sqrt(square),
       min: sorted[0] ?? null,
       max: sorted.at(-1) ?? null,
-      eval_mean: meanOf(this.evalRewards),
+      eval_mean: meanOrNull(this.evalRewards),
       equal_groups: this.equalGroups,
-      histogram: histogramOf(sorted),
+      histogram: makeHistogram(sorted),
     };
   }
 }
@@ -87,7 +87,7 @@ class Tally {
   }
 }
 
-const meanOf = (numbers: readonly number[]): number | null =>
+const meanOrNull = (numbers: readonly number[]): number | null =>
   numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0) / numbers.length;
 
 function spread(numbers: number[]): SpreadDto {
@@ -100,7 +100,7 @@ function spread(numbers: number[]): SpreadDto {
 }
 
 /** Bins of equal width from the lowest to the highest; one bin when they are the same. */
-function histogramOf(sorted: readonly number[]): BinDto[] {
+function makeHistogram(sorted: readonly number[]): BinDto[] {
   const [min, max] = [sorted[0], sorted.at(-1)];
   if (min === undefined || max === undefined) return [];
   if (min === max) return [{ from: min, to: max, count: sorted.length }];

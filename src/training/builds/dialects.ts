@@ -1,6 +1,6 @@
 import type { Choice, Json, Recorded } from './llm-calls.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { parsedText, type Turn, turnOf } from './turns.js';
+import { parsedText, type Turn, readTurn } from './turns.js';
 
 /*
  * Dialects whose messages have a form of their own. They become messages in OpenAI's form; what an instrumentation lost
@@ -13,7 +13,7 @@ const asText = (value: unknown) =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
 /** A message is printed as it is compared: members in this order, absent ones left out. */
-const turn = (message: Json): Turn => turnOf(message, JSON.stringify(message));
+const turn = (message: Json): Turn => readTurn(message, JSON.stringify(message));
 
 const toolCall = (id: unknown, name: unknown, args: unknown) => ({
   id: text(id) ?? '',
@@ -28,7 +28,7 @@ interface Parts {
 }
 
 /** Of a message with parts: one message, or one for each result of a tool. */
-function messagesOf(role: string, { texts, calls, results }: Parts, name: unknown): Json[] {
+function toMessages(role: string, { texts, calls, results }: Parts, name: unknown): Json[] {
   if (results.length > 0) return results;
   const content = texts.length > 0 || calls.length === 0 ? texts.join('') : null;
   return [
@@ -62,7 +62,7 @@ function genAiParts(parts: Json[]): Parts {
 /** Older ones have `content` and flat tool calls in place of parts. */
 function genAiMessage(message: Json): Json[] {
   const { role, name, parts, content, tool_calls: calls } = message;
-  if (Array.isArray(parts)) return messagesOf(text(role) ?? '', genAiParts(list(parts)), name);
+  if (Array.isArray(parts)) return toMessages(text(role) ?? '', genAiParts(list(parts)), name);
   const flat = list(calls).map((call) => {
     const called = isObject(call['function']) ? call['function'] : call;
     return toolCall(call['id'], called['name'], called['arguments']);
@@ -96,7 +96,7 @@ export function genAiChoices(messages: unknown[]): Choice[] | null {
   if (!messages.every(isObject)) return null;
   return messages.map((message, index) => {
     const [answer] = genAiMessage({ ...message, role: 'assistant' });
-    return choiceOf(index, answer!, finished(text(message['finish_reason'])), null);
+    return toChoice(index, answer!, finished(text(message['finish_reason'])), null);
   });
 }
 
@@ -125,7 +125,7 @@ function finished(reason: string | null): string | null {
   return word === null || FINISHED.includes(word) ? word : 'stop';
 }
 
-function choiceOf(
+function toChoice(
   index: number,
   message: Json,
   finishReason: string | null,
@@ -159,7 +159,7 @@ function vercelParts(content: Json[]): Parts {
       found.results.push({
         role: 'tool',
         tool_call_id: text(toolCallId) ?? '',
-        content: asText(resultOf(part['output'] ?? part['result'])),
+        content: asText(resultContent(part['output'] ?? part['result'])),
       });
     else if (type === 'text') found.texts.push(text(part['text']) ?? '');
   }
@@ -167,7 +167,7 @@ function vercelParts(content: Json[]): Parts {
 }
 
 /** Newer ones wrap a result: `{type: "text" | "json", value}`. */
-const resultOf = (result: unknown) =>
+const resultContent = (result: unknown) =>
   isObject(result) && 'value' in result && typeof result['type'] === 'string'
     ? result['value']
     : result;
@@ -178,7 +178,7 @@ export function vercelMessages(messages: unknown[]): Turn[] | null {
   return (messages as Json[])
     .flatMap(({ role, content }) =>
       Array.isArray(content)
-        ? messagesOf(role as string, vercelParts(list(content)), undefined)
+        ? toMessages(role as string, vercelParts(list(content)), undefined)
         : [{ role, content: content ?? null }],
     )
     .map(turn);
@@ -196,7 +196,7 @@ export function vercelChoices({ output, attributes }: Recorded): Choice[] | null
     content,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-  return [choiceOf(0, message, finished(reason), vercelLogprobs(attributes))];
+  return [toChoice(0, message, finished(reason), vercelLogprobs(attributes))];
 }
 
 function vercelLogprobs(attributes: Json): Json[] | null {

@@ -3,6 +3,8 @@ import { refTo } from '../trajectory-rules.js';
 
 const MESSAGES = { type: 'array', items: refTo('ChatMessageDto') } as const;
 
+const OBJECT = { description: 'Free-form.', additionalProperties: true } as const;
+
 /** What every line has. */
 class ExportedDto {
   /** Free-form, as the call named them; absent where it named none. */
@@ -10,9 +12,29 @@ class ExportedDto {
   tools?: unknown[];
 }
 
-/** A line of `openai-sft` and `trl-sft`. */
+/** A line of `openai-sft`. Turns of weight 0 are not trained. */
 export class SftExportDto extends ExportedDto {
   @ApiProperty(MESSAGES) messages!: object[];
+}
+
+/** A line of `openai-rft`: a prompt, and the best answer to it, which a grader may read as `item.reference_answer`. */
+export class RftExportDto extends ExportedDto {
+  @ApiProperty(MESSAGES) messages!: object[];
+  group_key!: string;
+  /** Its content; null where no answer was good. */
+  @ApiProperty({
+    description: 'A text, or a list of parts.',
+    nullable: true,
+    anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'object', ...OBJECT } }],
+  })
+  reference_answer!: unknown;
+  reference_reward!: number;
+}
+
+/** A line of `trl-sft`: one turn of the assistant. */
+export class CompletionExportDto extends ExportedDto {
+  @ApiProperty(MESSAGES) prompt!: object[];
+  @ApiProperty(MESSAGES) completion!: object[];
 }
 
 /** A line of `trl-dpo`. */
@@ -34,11 +56,30 @@ export class OpenAiDpoExportDto {
   @ApiProperty(MESSAGES) non_preferred_output!: object[];
 }
 
-/** A line of `trl-kto`. */
-export class KtoExportDto extends ExportedDto {
-  @ApiProperty(MESSAGES) prompt!: object[];
-  @ApiProperty(MESSAGES) completion!: object[];
+/** A line of `trl-kto`: one turn of the assistant. */
+export class KtoExportDto extends CompletionExportDto {
   label!: boolean;
+}
+
+export class TinkerComparisonDto {
+  @ApiProperty(MESSAGES) prompt_conversation!: object[];
+  @ApiProperty(MESSAGES) completion_A!: object[];
+  @ApiProperty(MESSAGES) completion_B!: object[];
+}
+
+/** A line of `tinker-preference`: completion A is the better one. */
+export class TinkerExportDto {
+  comparison!: TinkerComparisonDto;
+  @ApiProperty({ type: 'string', enum: ['A'] }) label!: 'A';
+}
+
+/** A line of `verifiers`: a trace of that library, version 1, with other members of its schema. */
+export class VerifiersExportDto {
+  version!: number;
+  id!: string;
+  @ApiProperty({ type: 'object', ...OBJECT }) task!: object;
+  @ApiProperty({ type: 'array', items: { type: 'object', ...OBJECT } }) nodes!: object[];
+  @ApiProperty({ type: 'object', ...OBJECT }) rewards!: object;
 }
 
 /** A line of `prompts`. */

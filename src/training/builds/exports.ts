@@ -1,220 +1,234 @@
 import { skipValue } from '../../platform/json/json-grammar.js';
 import { Turn } from '../../platform/time/turn.js';
-import type { Json } from './llm-calls.js';
-import { isObject } from '../../platform/json/is-object.js';
-import { parsedText, sortedJson } from './turns.js';
+import {
+  type Exported,
+  type ExportedRollout,
+  type Form,
+  messageKeys,
+  messageText,
+  rolloutIn,
+  type Told,
+} from './exported-turns.js';
+import type { LintCode } from './recipe.dto.js';
+import { traceText } from './verifiers-traces.js';
 
 export const FORMATS = [
   'art',
   'openai-sft',
   'openai-dpo',
+  'openai-rft',
   'trl-sft',
   'trl-dpo',
   'trl-kto',
+  'tinker-preference',
+  'verifiers',
   'prompts',
 ] as const;
 export type Format = (typeof FORMATS)[number];
+/** What a build is converted into. For ART groups stay as they are. */
+export type Converted = Exclude<Format, 'art'>;
 
 export interface ExportOptions {
   minReward: number | null;
   minMargin: number;
+  /** Takes what is left out, or lost, and the call that it is about. */
+  note?: (code: LintCode, call: string) => void;
+  /** Takes the label of each row for KTO. */
+  label?: (isGood: boolean) => void;
 }
 
-/** A message, and whether it is a choice to train. */
-interface Told {
-  message: Json;
-  isTrained: boolean;
+interface Group {
+  rollouts: ExportedRollout[];
+  /** JSON text. */
+  key: string;
 }
 
-/** A history as it is exported. */
-interface Exported {
-  told: Told[];
-  tools: unknown[] | null;
-  reward: number;
-}
-
-/** Converts groups into JSON texts, one at a time. For ART they stay as they are. */
+/** Converts groups into JSON texts, one at a time. */
 export async function* exportRows(
-  format: Exclude<Format, 'art'>,
+  format: Converted,
   groups: AsyncIterable<Buffer>,
   options: ExportOptions,
 ): AsyncGenerator<Buffer> {
   const turn = new Turn();
-  for await (const group of groups) {
-    const { groupKey, rollouts } = await groupOf(group.toString('utf8'));
-    for (const row of WRITERS[format](rollouts, options, groupKey)) {
+  for await (const line of groups) {
+    const group = await groupIn(line.toString('utf8'));
+    for (const row of WRITERS[format](group, options)) {
       if (turn.isOver) await turn.next();
-      yield Buffer.from(JSON.stringify(row));
+      yield Buffer.from(row);
     }
   }
 }
 
-type Writer = (rollouts: Exported[][], options: ExportOptions, groupKey: unknown) => object[];
+type Writer = (group: Group, options: ExportOptions) => Iterable<string>;
 
-const WRITERS: Record<Exclude<Format, 'art'>, Writer> = {
-  'openai-sft': (rollouts, options) =>
-    good(rollouts, options).map(({ told, tools }) => ({
-      messages: told.map(({ message, isTrained }) => ({
-        ...message,
-        ...(message['role'] === 'assistant' && !isTrained && { weight: 0 }),
-      })),
-      ...withTools(tools),
-    })),
-  'openai-dpo': (rollouts, options) =>
-    pairsOf(rollouts, options).flatMap(({ prompt, chosen, rejected, tools }) => ({
-      input: { messages: prompt, ...withTools(tools), ...(tools && { parallel_tool_calls: true }) },
-      preferred_output: [chosen[0]],
-      non_preferred_output: [rejected[0]],
-    })),
-  'trl-sft': (rollouts, options) =>
-    good(rollouts, options).map(({ told, tools }) => ({
-      messages: asObjects(told.map(({ message }) => message)),
-      ...withTools(tools),
-    })),
-  'trl-dpo': (rollouts, options) =>
-    pairsOf(rollouts, options).map(({ prompt, chosen, rejected, tools }) => ({
-      prompt: asObjects(prompt),
-      chosen: asObjects(chosen),
-      rejected: asObjects(rejected),
-      ...withTools(tools),
-    })),
-  'trl-kto': (rollouts, { minReward }) => {
-    const limit = minReward ?? meanReward(rollouts);
-    return firsts(rollouts).flatMap(({ told, tools, reward }) => {
-      const at = told.findIndex(({ isTrained }) => isTrained);
-      if (at < 1) return [];
-      const messages = told.map(({ message }) => message);
-      return {
-        prompt: asObjects(messages.slice(0, at)),
-        completion: asObjects(messages.slice(at)),
-        label: reward >= limit,
-        ...withTools(tools),
-      };
-    });
+const OPENAI: Form = { args: 'text', reasoning: null };
+const TRL: Form = { args: 'object', reasoning: 'reasoning_content' };
+const TINKER: Form = { args: 'text', reasoning: 'part' };
+
+const WRITERS: Record<Converted, Writer> = {
+  *'openai-sft'({ rollouts }, options) {
+    for (const [{ told, tools }, rollout] of good(rollouts, options)) {
+      noteReasoning(told, rollout, options);
+      const messages = told.map((one) =>
+        messageText(one, OPENAI, one.role === 'assistant' && !one.isTrained ? ',"weight":0' : ''),
+      );
+      yield `{"messages":[${messages.join(',')}]${withTools(tools)}}`;
+    }
   },
-  prompts: (rollouts, _, groupKey) =>
-    firsts(rollouts)
-      .slice(0, 1)
-      .map(({ told, tools }) => {
-        const at = told.findIndex(({ message }) => message['role'] === 'assistant');
-        const messages = told.slice(0, at).map(({ message }) => message);
-        return { prompt: asObjects(messages), group_key: groupKey, ...withTools(tools) };
-      }),
+  *'openai-dpo'({ rollouts }, options) {
+    for (const { prompt, chosen, rejected, tools, best } of makePairs(rollouts, options)) {
+      noteReasoning([chosen, rejected], best, options);
+      const parallel = tools === null ? '' : `${withTools(tools)},"parallel_tool_calls":true`;
+      yield `{"input":{"messages":${listText(prompt, OPENAI)}${parallel}},"preferred_output":${listText([chosen], OPENAI)},"non_preferred_output":${listText([rejected], OPENAI)}}`;
+    }
+  },
+  /** A prompt, and what the best answer to it was, for a grader. */
+  *'openai-rft'({ rollouts, key }, { minReward }) {
+    const [best] = rollouts.toSorted((a, b) => b.reward - a.reward);
+    const { told, tools } = best!.histories[0]!;
+    const prompt = readPrompt(told);
+    if (prompt.at(-1)?.role !== 'user') return;
+    const isGood = minReward === null ? best!.reward > 0 : best!.reward >= minReward;
+    const answer = isGood ? told.findLast(({ isTrained }) => isTrained)?.content : null;
+    yield `{"messages":${listText(prompt, OPENAI)}${withTools(tools)},"group_key":${key},"reference_answer":${answer ?? 'null'},"reference_reward":${best!.reward}}`;
+  },
+  /** A completion is one turn of the assistant: TRL trains everything in it. */
+  *'trl-sft'({ rollouts }, options) {
+    for (const [{ told, tools }] of good(rollouts, options))
+      for (const [prompt, turn] of trainedTurns(told))
+        yield `{"prompt":${prompt(TRL)},"completion":${listText([turn], TRL)}${withTools(tools)}}`;
+  },
+  *'trl-dpo'({ rollouts }, options) {
+    for (const { prompt, chosen, rejected, tools } of makePairs(rollouts, options))
+      yield `{"prompt":${listText(prompt, TRL)},"chosen":${listText([chosen], TRL)},"rejected":${listText([rejected], TRL)}${withTools(tools)}}`;
+  },
+  *'trl-kto'({ rollouts }, options) {
+    for (const { histories, reward, callId } of rollouts) {
+      const label = ktoLabel(reward, rollouts.length, options);
+      if (label === null) options.note?.('kto_unsigned', callId);
+      else
+        for (const { told, tools } of histories)
+          for (const [prompt, turn] of trainedTurns(told)) {
+            options.label?.(label);
+            yield `{"prompt":${prompt(TRL)},"completion":${listText([turn], TRL)},"label":${label}${withTools(tools)}}`;
+          }
+    }
+  },
+  *'tinker-preference'({ rollouts }, options) {
+    for (const { prompt, chosen, rejected } of makePairs(rollouts, options))
+      yield `{"comparison":{"prompt_conversation":${listText(prompt, TINKER)},"completion_A":${listText([chosen], TINKER)},"completion_B":${listText([rejected], TINKER)}},"label":"A"}`;
+  },
+  *verifiers({ rollouts, key }, { note }) {
+    for (const rollout of rollouts) {
+      const { text, isExact } = traceText(rollout, key);
+      if (!isExact) note?.('token_inexact', rollout.callId);
+      yield text;
+    }
+  },
+  *prompts({ rollouts, key }) {
+    const { told, tools } = rollouts[0]!.histories[0]!;
+    yield `{"prompt":${listText(readPrompt(told), TRL)},"group_key":${key}${withTools(tools)}}`;
+  },
 };
 
-const withTools = (tools: unknown[] | null) => (tools && tools.length > 0 ? { tools } : {});
+const listText = (told: readonly Told[], form: Form): string =>
+  `[${told.map((one) => messageText(one, form)).join(',')}]`;
 
-/** The main histories: what is compared begins with the same prompt. */
-const firsts = (rollouts: Exported[][]) => rollouts.map((histories) => histories[0]!);
+const withTools = (tools: string | null) => (tools === null ? '' : `,"tools":${tools}`);
 
-const meanReward = (rollouts: Exported[][]) =>
-  firsts(rollouts).reduce((sum, { reward }) => sum + reward, 0) / rollouts.length;
+function noteReasoning(
+  told: readonly Told[],
+  { callId }: ExportedRollout,
+  { note }: ExportOptions,
+): void {
+  if (told.some(({ isTrained, reasoning }) => isTrained && reasoning !== null))
+    note?.('reasoning_lost', callId);
+}
+
+/** What the model was asked before its first answer. */
+function readPrompt(told: Told[]): Told[] {
+  const end = told.findIndex(({ role }) => role === 'assistant');
+  return end < 0 ? told : told.slice(0, end);
+}
 
 /** Histories with something to learn, up to the last thing the assistant says. */
-function good(rollouts: Exported[][], { minReward }: ExportOptions): Exported[] {
+function good(
+  rollouts: ExportedRollout[],
+  { minReward }: ExportOptions,
+): [Exported, ExportedRollout][] {
   return rollouts
-    .flat()
     .filter(({ reward }) => minReward === null || reward >= minReward)
-    .map((history) => {
-      const end = history.told.findLastIndex(({ message }) => message['role'] === 'assistant');
-      return { ...history, told: history.told.slice(0, end + 1) };
-    })
-    .filter(({ told }) => told.some(({ isTrained }) => isTrained));
+    .flatMap((rollout) =>
+      rollout.histories.map((history): [Exported, ExportedRollout] => {
+        const end = history.told.findLastIndex(({ role }) => role === 'assistant');
+        return [{ ...history, told: history.told.slice(0, end + 1) }, rollout];
+      }),
+    )
+    .filter(([{ told }]) => told.some(({ isTrained }) => isTrained));
+}
+
+/** Each choice to train, with what came before it: as long together as the recorded requests. */
+function* trainedTurns(told: Told[]): Generator<[prompt: (form: Form) => string, turn: Told]> {
+  let text = '';
+  let form: Form | undefined;
+  let until = 0;
+  const promptUpTo = (end: number) => (wanted: Form) => {
+    if (form !== wanted) [text, form, until] = ['', wanted, 0];
+    for (; until < end; until++)
+      text += `${until > 0 ? ',' : ''}${messageText(told[until]!, wanted)}`;
+    return `[${text}]`;
+  };
+  for (const [i, turn] of told.entries()) if (turn.isTrained && i > 0) yield [promptUpTo(i), turn];
+}
+
+/** Null where nothing says what the reward means: a 0 with no other rewards beside it. */
+function ktoLabel(reward: number, members: number, { minReward }: ExportOptions): boolean | null {
+  if (minReward !== null) return reward >= minReward;
+  return reward === 0 && members === 1 ? null : reward > 0;
 }
 
 interface Pair {
-  prompt: Json[];
-  chosen: Json[];
-  rejected: Json[];
-  tools: unknown[] | null;
+  prompt: Told[];
+  chosen: Told;
+  rejected: Told;
+  tools: string | null;
+  best: ExportedRollout;
 }
 
-/** The best rollout against the worst, from where they begin to differ, if that is where the model speaks. */
-function pairsOf(rollouts: Exported[][], { minMargin }: ExportOptions): Pair[] {
-  const sorted = firsts(rollouts).toSorted((a, b) => b.reward - a.reward);
+/** The best rollout against the worst, where they begin to differ, if that is where the model speaks. */
+function makePairs(rollouts: ExportedRollout[], { minMargin, note }: ExportOptions): Pair[] {
+  const sorted = rollouts.toSorted((a, b) => b.reward - a.reward);
   const [best, worst] = [sorted[0]!, sorted.at(-1)!];
-  if (best.reward === worst.reward || best.reward - worst.reward < minMargin) return [];
-  const shared = best.told.findIndex(
-    ({ message }, i) => !worst.told[i] || sortedJson(message) !== sortedJson(worst.told[i].message),
-  );
-  if (shared < 1 || !best.told[shared]?.isTrained || !worst.told[shared]?.isTrained) return [];
-  const messages = ({ told }: Exported) => told.map(({ message }) => message);
-  return [
-    {
-      prompt: messages(best).slice(0, shared),
-      chosen: uptoAssistant(messages(best).slice(shared)),
-      rejected: uptoAssistant(messages(worst).slice(shared)),
-      tools: best.tools,
-    },
-  ];
-}
-
-const uptoAssistant = (messages: Json[]) =>
-  messages.slice(0, messages.findLastIndex(({ role }) => role === 'assistant') + 1);
-
-/** TRL wants the arguments of tool calls as objects, since it renders them itself. */
-const asObjects = (messages: Json[]): Json[] =>
-  messages.map((message) => {
-    if (!Array.isArray(message['tool_calls'])) return message;
-    const calls = message['tool_calls'].filter(isObject).map((call) => {
-      const called = isObject(call['function']) ? call['function'] : {};
-      return { ...call, function: { ...called, arguments: argumentsOf(called['arguments']) } };
-    });
-    return { ...message, tool_calls: calls };
-  });
-
-function argumentsOf(args: unknown): unknown {
-  if (typeof args !== 'string') return args ?? {};
-  const parsed = parsedText(args);
-  return isObject(parsed) ? parsed : { value: parsed === undefined ? args : parsed };
+  if (best.reward === worst.reward || best.reward - worst.reward < minMargin) {
+    note?.('dpo_tie', rollouts[0]!.callId);
+    return [];
+  }
+  const [good, bad] = [best.histories[0]!, worst.histories[0]!]; // these begin with the same prompt
+  const [said, other] = [messageKeys(good.told), messageKeys(bad.told)];
+  const shared = said.findIndex((meaning, i) => meaning !== other[i]);
+  const [chosen, rejected] = [good.told[shared], bad.told[shared]];
+  if (shared < 1 || !chosen?.isTrained || !rejected?.isTrained) {
+    note?.('dpo_same', best.callId);
+    return [];
+  }
+  return [{ prompt: good.told.slice(0, shared), chosen, rejected, tools: good.tools, best }];
 }
 
 const TRAJECTORIES = '{"trajectories":[';
 
-/** The histories of each trajectory of a group, one parsed after the other. The members stand as `groupLine` has them. */
-async function groupOf(line: string): Promise<{ groupKey: unknown; rollouts: Exported[][] }> {
+/** The trajectories of a group, one read after the other. The members stand as `groupLine` has them. */
+async function groupIn(line: string): Promise<Group> {
   const turn = new Turn();
-  const rollouts: Exported[][] = [];
+  const rollouts: ExportedRollout[] = [];
   let end = TRAJECTORIES.length - 1;
   do {
     if (turn.isOver) await turn.next();
     const start = end + 1;
     end = skipValue(line, start);
-    rollouts.push(rolloutOf(JSON.parse(line.slice(start, end))));
+    rollouts.push(rolloutIn(line.slice(start, end)));
   } while (line[end] === ',');
-  const { metadata } = JSON.parse(line.slice(end).replace('],', '{')) as { metadata: Json };
-  return { groupKey: metadata['group_key'], rollouts };
-}
-
-function rolloutOf(trajectory: Json): Exported[] {
-  const reward = trajectory['reward'] as number;
-  return [trajectory, ...(trajectory['additional_histories'] as Json[])].map((history) => ({
-    told: (history['messages_and_choices'] as Json[]).map(toldOf),
-    tools: history['tools'] as unknown[] | null,
-    reward,
-  }));
-}
-
-function toldOf(turn: Json): Told {
-  const isTrained = isObject(turn['message']);
-  return { message: chatMessage(isTrained ? (turn['message'] as Json) : turn), isTrained };
-}
-
-/** The members of a message that trainers read; answers have more, such as `refusal` and `annotations`. */
-function chatMessage(message: Json): Json {
-  const { role, content, name, tool_calls: calls, tool_call_id: id } = message;
-  return {
-    role,
-    content: content ?? (Array.isArray(calls) && calls.length > 0 ? null : ''),
-    ...(typeof name === 'string' && { name }),
-    ...(Array.isArray(calls) && calls.length > 0 && { tool_calls: calls.map(openAiCall) }),
-    ...(typeof id === 'string' && { tool_call_id: id }),
+  const { metadata } = JSON.parse(line.slice(end).replace('],', '{')) as {
+    metadata: { group_key: string };
   };
-}
-
-function openAiCall(call: unknown): unknown {
-  if (!isObject(call) || !isObject(call['function'])) return call;
-  const { name, arguments: args } = call['function'];
-  const text = typeof args === 'string' ? args : JSON.stringify(args ?? {});
-  return { id: call['id'], type: 'function', function: { name, arguments: text } };
+  return { rollouts, key: JSON.stringify(metadata.group_key) };
 }

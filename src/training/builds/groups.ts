@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto';
 import type { History } from './histories.js';
-import type { RecipeSplitDto } from './recipe.dto.js';
 import type { Reward } from './rewards.js';
 import type { Rollout } from './rollout.js';
-import type { Unit } from './units.service.js';
+import type { Unit } from './unit-calls.js';
 
 /** A trajectory as it goes into a group. */
 export interface Trajectory {
   unit: Unit;
   /** Of the choices of one call: which. */
   choice: number;
+  /** With credit by turn: the call whose score it has. */
+  scored: string | null;
   histories: History[];
   rollout: Rollout;
   reward: Reward & { total: number };
@@ -18,12 +18,6 @@ export interface Trajectory {
 }
 
 export type Split = 'train' | 'eval';
-
-/** By the hash of salt and key, so that a group never stands on both sides. */
-export function splitOf(key: string, { salt, eval_percent }: RecipeSplitDto): Split {
-  const hash = createHash('sha256').update(`${salt}\0${key}`).digest();
-  return hash.readUInt32BE(0) < (eval_percent / 100) * 2 ** 32 ? 'eval' : 'train';
-}
 
 /** Parts of nearly equal size, none larger than `max`. */
 export function dividedInto<T>(list: readonly T[], max: number): T[][] {
@@ -60,6 +54,7 @@ function* historyJson({ turns, tools }: History): Generator<string> {
 function* trajectoryJson({
   unit,
   choice,
+  scored,
   histories,
   rollout,
   reward,
@@ -76,6 +71,7 @@ function* trajectoryJson({
     trace_id: unit.root.trace_id,
     ...(unit.root.thread_id && { thread_id: unit.root.thread_id }),
     ...(choice > 0 && { choice }),
+    ...(scored !== null && { scored_call_id: scored }),
   };
   yield* historyJson(first);
   yield ',"additional_histories":[';

@@ -1,5 +1,6 @@
-import type { Choice, LlmCall } from './llm-calls.js';
-import { hashOf, type Turn } from './turns.js';
+import { textsIn } from '../../platform/json/json-text.js';
+import type { Choice, LlmCall, PromptIds } from './llm-calls.js';
+import { hashParts, type Turn } from './turns.js';
 
 /** A conversation as a model saw it: messages, and the choices to train. */
 export interface History {
@@ -10,11 +11,32 @@ export interface History {
   state: string;
   /** Of the last call, with what it sampled; null when it is not known. */
   tokens: number | null;
-  /** Choices to train, and the tokens sampled in them. */
-  choices: number;
-  sampled: number;
+  /** The choices to train, in their order. */
+  trained: Trained[];
   /** Ids of the calls in it. */
   calls: string[];
+}
+
+/** A choice to train. */
+interface Trained {
+  /** Its place in the turns. */
+  at: number;
+  call: string;
+  /** Its message, as JSON text. */
+  message: string;
+  /** Sampled tokens. */
+  sampled: number;
+}
+
+/** The history up to the last of the choices of some calls, in which only these are trained; null when it has none. */
+export function creditedPart(history: History, calls: ReadonlySet<string>): History | null {
+  const trained = history.trained.filter(({ call }) => calls.has(call));
+  const last = trained.at(-1);
+  if (!last) return null;
+  const turns = history.turns.slice(0, last.at + 1);
+  for (const { at, call, message } of history.trained)
+    if (at < last.at && !calls.has(call)) turns[at] = message;
+  return { ...history, turns, trained };
 }
 
 /** The problems found while joining calls, and at which call. */
@@ -46,8 +68,8 @@ export class Histories {
 
   /** `isTrained` says whether the choices are to be trained; else they are messages like others. */
   add(call: LlmCall, isTrained: boolean): void {
-    const states = statesOf(call);
-    const { head, from } = this.headOf(call, states);
+    const states = hashStates(call);
+    const { head, from } = this.findHead(call, states);
     if (head) this.heads.delete(states[from]!);
     const before = states.at(-1)!;
     const [first, ...others] = call.choices as [Choice, ...Choice[]];
@@ -67,11 +89,11 @@ export class Histories {
   }
 
   /** The longest history that the call goes on from, and how many messages of the call are in it. */
-  private headOf(call: LlmCall, states: string[]): { head: Head | null; from: number } {
+  private findHead(call: LlmCall, states: string[]): { head: Head | null; from: number } {
     for (let from = states.length - 1; from > 0; from--) {
       const head = this.heads.get(states[from]!);
       if (!head) continue;
-      if (isPrefix(head.tokenIds, call.promptTokenIds)) {
+      if (isPrefix(head.tokenIds, call.promptTokenIds?.ids ?? null)) {
         this.compareArguments(head, call, from);
         return { head, from };
       }
@@ -105,20 +127,30 @@ export class Histories {
     { choice, isTrained, before }: { choice: Choice; isTrained: boolean; before: string },
   ): void {
     const { history } = head;
-    history.turns.push(isTrained ? choice.text : choice.turn.text);
-    if (isTrained) {
-      history.choices++;
-      history.sampled += choice.logprobs?.length ?? choice.tokenIds?.length ?? 0;
-    }
+    if (isTrained)
+      history.trained.push({
+        at: history.turns.length,
+        call: call.id,
+        message: choice.turn.text,
+        sampled: choice.logprobs?.length ?? choice.tokenIds?.length ?? 0,
+      });
+    history.turns.push(isTrained ? trainable(choice, call.promptTokenIds) : choice.turn.text);
     history.state = nextState(before, choice.turn);
-    history.tokens = tokensOf(call, choice);
+    history.tokens = countTokens(call, choice);
     for (const id of choice.turn.toolCalls) head.open.add(id);
     head.sampled = choice.turn.toolArguments;
-    const { promptTokenIds: sent } = call;
+    const sent = call.promptTokenIds?.ids;
     // the choices of a call share what was sent, which may be millions of tokens
-    head.tokenIds = sent && choice.tokenIds && { sent, sampled: choice.tokenIds };
+    head.tokenIds = sent && choice.tokenIds ? { sent, sampled: choice.tokenIds } : null;
     this.heads.set(history.state, head);
   }
+}
+
+/** A choice with the tokens that were sent for it, without which ART does not train it. */
+function trainable({ text, tokenIds }: Choice, prompt: PromptIds | null): string {
+  if (!prompt || !tokenIds || textsIn(text, { prompt_token_ids: true })?.prompt_token_ids)
+    return text;
+  return `${text.slice(0, -1)},"prompt_token_ids":${prompt.text}}`;
 }
 
 /** Takes what a message answers from the open tool calls. True when it answers none, or leaves one unanswered. */
@@ -131,17 +163,17 @@ function answer(open: Set<string>, turn: Turn): boolean {
 }
 
 const opened = ({ tools }: LlmCall): Head => ({
-  history: { tools, turns: [], state: '', tokens: null, choices: 0, sampled: 0, calls: [] },
+  history: { tools, turns: [], state: '', tokens: null, trained: [], calls: [] },
   tokenIds: null,
   open: new Set(),
   sampled: [],
 });
 
-const nextState = (state: string, turn: Turn) => hashOf([state, turn.canonical]);
+const nextState = (state: string, turn: Turn) => hashParts([state, turn.canonical]);
 
 /** The state before the messages of a call, and behind each of them. */
-function statesOf({ toolsKey, messages }: LlmCall): string[] {
-  const states = [hashOf([toolsKey])];
+function hashStates({ toolsKey, messages }: LlmCall): string[] {
+  const states = [hashParts([toolsKey])];
   for (const turn of messages) states.push(nextState(states.at(-1)!, turn));
   return states;
 }
@@ -156,8 +188,8 @@ function isPrefix(head: Head['tokenIds'], prompt: number[] | null): boolean {
   );
 }
 
-function tokensOf(call: LlmCall, choice: Choice): number | null {
-  const prompt = call.promptTokenIds?.length ?? call.promptTokens;
+function countTokens(call: LlmCall, choice: Choice): number | null {
+  const prompt = call.promptTokenIds?.ids.length ?? call.promptTokens;
   const sampled = choice.tokenIds?.length ?? choice.logprobs?.length ?? call.completionTokens;
   return prompt === null ? null : prompt + (sampled ?? 0);
 }

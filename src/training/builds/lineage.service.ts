@@ -32,10 +32,10 @@ export class LineageService {
   /** Everything on the way from calls to checkpoints, and the calls that these made, around what is asked for. */
   query(query: LineageQueryDto): Promise<LineageAnswerDto> {
     assertOneWay(query);
-    return this.database.long(() => this.edgesOf(query));
+    return this.database.long(() => this.findEdges(query));
   }
 
-  private async edgesOf(query: LineageQueryDto): Promise<LineageAnswerDto> {
+  private async findEdges(query: LineageQueryDto): Promise<LineageAnswerDto> {
     const { project_id: projectId, call_ids: calls, feedback_ids: feedback } = query;
     const edges = new Edges();
     const ids = calls ?? feedback;

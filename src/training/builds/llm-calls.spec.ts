@@ -1,5 +1,5 @@
-import { callOf } from '../../doors/otel/span-call.js';
-import { type CallTexts, type LlmCall, llmCallOf } from './llm-calls.js';
+import { toCall } from '../../doors/otel/span-call.js';
+import { type CallTexts, type LlmCall, readLlmCall } from './llm-calls.js';
 
 const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
 
@@ -17,7 +17,7 @@ const texts = (call: {
 });
 
 /** The call of a model that a call is. */
-const read = (call: Parameters<typeof texts>[0]) => llmCallOf(texts(call)) as LlmCall;
+const read = (call: Parameters<typeof texts>[0]) => readLlmCall(texts(call)) as LlmCall;
 
 /** What a span becomes in the service. */
 function ofSpan(attributes: Record<string, string | number>) {
@@ -33,9 +33,9 @@ function ofSpan(attributes: Record<string, string | number>) {
     })),
   };
   const origin = { resource: {}, scope: {} };
-  const { summary, ...documents } = callOf(span, origin, 'a/b').documents;
+  const { summary, ...documents } = toCall(span, origin, 'a/b').documents;
   const usage = json(JSON.parse(summary!).usage);
-  return llmCallOf({ id: 'c', output: null, ...documents, usage }) as LlmCall;
+  return readLlmCall({ id: 'c', output: null, ...documents, usage }) as LlmCall;
 }
 
 const LOGPROB = { token: 'yes', logprob: -0.1, bytes: [121, 101, 115] };
@@ -71,7 +71,7 @@ describe('a call of a model', () => {
       dialect: 'openai',
       models: ['tiny:step3'],
       tools: JSON.stringify([TOOL]),
-      promptTokenIds: [1, 2],
+      promptTokenIds: { ids: [1, 2], text: '[1,2]' },
       completionTokens: 1,
       sampling: { temperature: 1, topP: null, topK: 5 },
       isReserialised: false,
@@ -224,7 +224,87 @@ describe('a call of a model', () => {
     ],
     ['choices', { messages: [{ role: 'user' }] }, { choices: Array(129).fill({ message: {} }) }],
   ])('is too long with too many %s', (_, inputs, output) => {
-    expect(llmCallOf(texts({ inputs, output }))).toBe('too_long');
+    expect(readLlmCall(texts({ inputs, output }))).toBe('too_long');
+  });
+
+  it.each([
+    [
+      'messages that are texts',
+      { inputs: { messages: ['hi'] }, output: { choices: [{ message: {} }] } },
+    ],
+    [
+      'an answer in a form of its own',
+      { inputs: { model: 'm', messages: [{ role: 'user', content: 'hi' }] }, output: 'yes' },
+    ],
+    ['a request in a form of its own', { inputs: { model: 'm', input: 'hi' }, output: {} }],
+  ])('is not understood with %s', (_, call) => {
+    expect(readLlmCall(texts(call))).toBe('unread');
+  });
+
+  describe('that was recorded as a stream', () => {
+    const inputs = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+    const delta = (index: number, given: object, more: object = {}) => ({
+      index,
+      delta: given,
+      ...more,
+    });
+    const called = (i: number, given: object) => ({ tool_calls: [{ index: i, ...given }] });
+
+    it('is put together from its chunks', () => {
+      const output = [
+        {
+          model: 'm',
+          prompt_token_ids: [1, 2],
+          choices: [delta(0, { role: 'assistant', content: '' })],
+        },
+        { choices: [delta(0, { reasoning_content: 'so' })] },
+        {
+          choices: [
+            delta(0, { content: 'y' }, { token_ids: [7], logprobs: { content: [LOGPROB] } }),
+          ],
+        },
+        { choices: [delta(0, { content: 'es' }, { token_ids: [8], finish_reason: 'stop' })] },
+        { choices: [], usage: { prompt_tokens: 2, completion_tokens: 2 } },
+      ];
+      const call = read({ inputs, output });
+      expect(JSON.parse(call.choices[0]!.text)).toEqual({
+        index: 0,
+        finish_reason: 'stop',
+        message: { role: 'assistant', content: 'yes', reasoning_content: 'so' },
+        logprobs: { content: [LOGPROB] },
+        token_ids: [7, 8],
+      });
+      expect(call).toMatchObject({ promptTokenIds: { ids: [1, 2] }, completionTokens: 2 });
+    });
+
+    it('has its tool calls whole, of each choice', () => {
+      const output = {
+        choices: [
+          delta(1, { content: 'no' }, { finish_reason: 'stop' }),
+          delta(0, called(0, { id: 'c', function: { name: 'f', arguments: '{"a"' } })),
+          delta(0, called(1, { id: 'd', function: { name: 'g', arguments: '{}' } })),
+          delta(0, called(0, { function: { arguments: ': 1}' } }), { finish_reason: 'tool_calls' }),
+        ],
+      };
+      const { choices } = read({ inputs, output });
+      const turns = choices.map(({ turn }) => [turn.toolCalls, turn.toolArguments]);
+      expect(turns).toEqual([
+        [
+          ['c', 'd'],
+          ['{"a": 1}', '{}'],
+        ],
+        [[], []],
+      ]);
+    });
+
+    it('keeps the spelling of numbers', () => {
+      const chunk = `{"index":0,"delta":{"content":"y"},"logprobs":{"content":[{"token":"y","logprob":-0.10}]}}`;
+      const call = readLlmCall({
+        ...texts({ inputs }),
+        output: `[{"choices":[${chunk}]}]`,
+      }) as LlmCall;
+      expect(call.choices[0]!.text).toContain('"logprob":-0.10}');
+    });
   });
 
   it.each([
@@ -235,14 +315,10 @@ describe('a call of a model', () => {
     ],
     ['a request without an answer', { inputs: { messages: [{ role: 'user' }] } }],
     [
-      'messages that are texts',
-      { inputs: { messages: ['hi'] }, output: { choices: [{ message: {} }] } },
-    ],
-    [
       'an answer without a choice',
       { inputs: { messages: [{ role: 'user' }] }, output: { choices: [] } },
     ],
   ])('is not %s', (_, call) => {
-    expect(llmCallOf(texts(call))).toBeNull();
+    expect(readLlmCall(texts(call))).toBeNull();
   });
 });

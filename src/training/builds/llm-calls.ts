@@ -1,4 +1,4 @@
-import { textsIn } from '../../platform/json/json-text.js';
+import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import {
   genAiChoices,
@@ -9,8 +9,9 @@ import {
   vercelTools,
 } from './dialects.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { cleaned, sortedJson, type Turn, turnOf } from './turns.js';
+import { cleaned, sortedJson, type Turn, readTurn } from './turns.js';
 import { countsGross, inputTokens, readUsage } from '../../tracing/usage.js';
+import { assembled } from './streams.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {
@@ -24,12 +25,18 @@ export interface LlmCall {
   /** Equal for tools that say the same. */
   toolsKey: string;
   choices: Choice[];
-  promptTokenIds: number[] | null;
+  promptTokenIds: PromptIds | null;
   promptTokens: number | null;
   completionTokens: number | null;
   sampling: Sampling;
   /** The arguments of tool calls are not the text that was sampled. */
   isReserialised: boolean;
+}
+
+/** The ids of all tokens that were sent, and the JSON text of their list. */
+export interface PromptIds {
+  ids: number[];
+  text: string;
 }
 
 type Dialect = 'openai' | 'gen_ai' | 'vercel';
@@ -81,14 +88,25 @@ export interface Recorded {
 const MAX_MESSAGES = 10_000;
 const MAX_CHOICES = 128;
 
-/** Reads a recorded call as a call of a model; null when it is not one, or failed without an answer. */
-export function llmCallOf(texts: CallTexts): LlmCall | 'too_long' | null {
+/**
+ * Reads a recorded call as a call of a model. Null when it is not one, or failed without an answer; `unread` when it is
+ * one by its model or its choices, but not in a form that is known.
+ */
+export function readLlmCall(texts: CallTexts): LlmCall | 'too_long' | 'unread' | null {
   const recorded = parsedCall(texts);
-  if (!recorded || !Array.isArray(recorded.inputs['messages'])) return null;
+  if (!recorded) return null;
+  const unread = isOfModel(recorded) ? 'unread' : null;
+  if (!Array.isArray(recorded.inputs['messages'])) return unread;
   if (isTooLong(recorded)) return 'too_long';
   const read = openAi(recorded) ?? vercel(recorded) ?? genAi(recorded);
-  return read && read.choices.length > 0 && read.messages.length > 0 ? read : null;
+  return read && read.choices.length > 0 && read.messages.length > 0 ? read : unread;
 }
+
+/** Whatever asks a model names it, and says what is to be answered; what answers like one has choices. */
+const isOfModel = (recorded: Recorded): boolean => {
+  const choices = recorded.output['choices'];
+  return readModels(recorded).length > 0 || (Array.isArray(choices) && choices.length > 0);
+};
 
 function isTooLong({ inputs, output }: Recorded): boolean {
   const isLonger = (list: unknown, max: number) => Array.isArray(list) && list.length > max;
@@ -99,10 +117,18 @@ function isTooLong({ inputs, output }: Recorded): boolean {
   );
 }
 
-function parsedCall(texts: CallTexts): Recorded | null {
-  const [inputs, output, attributes] = [texts.inputs, texts.output, texts.attributes].map(parsed);
-  if (!isObject(inputs) || !isObject(output)) return null;
-  return { inputs, output, attributes: isObject(attributes) ? attributes : {}, texts };
+function parsedCall(given: CallTexts): Recorded | null {
+  const [inputs, answer, attributes] = [given.inputs, given.output, given.attributes].map(parsed);
+  if (!isObject(inputs) || answer === null) return null;
+  const whole = assembled(answer, given.output!);
+  const [output, texts] =
+    whole === null ? [answer, given] : [parsed(whole), { ...given, output: whole }];
+  return {
+    inputs,
+    output: isObject(output) ? output : {},
+    attributes: isObject(attributes) ? attributes : {},
+    texts,
+  };
 }
 
 /** Null for what would take far more memory than its text. */
@@ -120,25 +146,41 @@ function openAi(recorded: Recorded): LlmCall | null {
   const { inputs, output, texts } = recorded;
   if (!Array.isArray(output['choices'])) return null;
   const found = textsIn(texts.inputs!, { messages: [true], tools: true });
-  const answered = textsIn(texts.output!, { choices: [true] });
-  const messages = turnsOf(inputs['messages'] as unknown[], found?.messages as string[]);
+  const answered = textsIn(texts.output!, { choices: [true], prompt_token_ids: true });
+  const messages = readTurns(inputs['messages'] as unknown[], found?.messages as string[]);
   const choices = openAiChoices(output['choices'], answered?.choices as string[]);
   if (!messages || !choices) return null;
   const tools = Array.isArray(inputs['tools']) && inputs['tools'].length > 0;
   return {
     ...common(recorded, 'openai'),
     messages,
-    ...toolsOf(tools ? cleaned(found!.tools!) : null),
+    ...readTools(tools ? cleaned(found!.tools!) : null),
     choices,
-    promptTokenIds: numbers(output['prompt_token_ids']),
+    promptTokenIds:
+      promptIds(output['prompt_token_ids'], answered?.prompt_token_ids) ??
+      ofChoice(output['choices'][0], choices[0]),
     isReserialised: false,
   };
 }
 
-function turnsOf(messages: unknown[], texts: string[]): Turn[] | null {
+const promptIds = (value: unknown, text: string | undefined): PromptIds | null => {
+  const ids = numbers(value);
+  return ids && text !== undefined ? { ids, text: cleaned(text) } : null;
+};
+
+/** Some clients attach them to the choice. */
+const ofChoice = (choice: unknown, read: Choice | undefined): PromptIds | null =>
+  isObject(choice) && read
+    ? promptIds(
+        choice['prompt_token_ids'],
+        textsIn(read.text, { prompt_token_ids: true })?.prompt_token_ids,
+      )
+    : null;
+
+function readTurns(messages: unknown[], texts: string[]): Turn[] | null {
   if (!messages.every((message) => isObject(message) && typeof message['role'] === 'string'))
     return null;
-  return messages.map((message, i) => turnOf(message as Json, cleaned(texts[i]!)));
+  return messages.map((message, i) => readTurn(message as Json, cleaned(texts[i]!)));
 }
 
 function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
@@ -147,12 +189,12 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
     if (!isObject(choice) || !isObject(choice['message'])) return null;
     const { message } = choice;
     const json = cleaned(texts[i]!);
-    const turn = turnOf(message, textsIn(json, { message: true })!.message!);
+    const turn = readTurn(message, textsIn(json, { message: true })!.message!);
     choices.push({
       text: json,
       turn,
-      finishReason: nameOf(choice['finish_reason']),
-      logprobs: logprobsOf(choice['logprobs']),
+      finishReason: readName(choice['finish_reason']),
+      logprobs: readLogprobs(choice['logprobs']),
       tokenIds: numbers(choice['token_ids']),
       content: onlyContent(message, turn),
     });
@@ -160,17 +202,30 @@ function openAiChoices(list: unknown[], texts: string[]): Choice[] | null {
   return choices;
 }
 
+/** The choice with another message, as JSON text. */
+export function withMessage(choice: Choice, message: string): Choice {
+  return {
+    ...choice,
+    text: withMember(choice.text, 'message', message),
+    turn: readTurn(JSON.parse(message) as Json, message),
+  };
+}
+
+/** An object's text with another value of a member; the others keep their texts. */
+export const withMember = (object: string, name: string, value: string): string =>
+  objectText(memberTexts(object).set(name, value));
+
 /** Tool calls and reasoning are sampled too, in a spelling of the model's own. */
 function onlyContent(message: Json, { toolCalls }: Turn): string | null {
   const hasMore = toolCalls.length > 0 || message['reasoning_content'] || message['reasoning'];
-  return hasMore ? null : textOf(message['content']);
+  return hasMore ? null : textOrNull(message['content']);
 }
 
-function logprobsOf(logprobs: unknown): Logprob[] | null {
+function readLogprobs(logprobs: unknown): Logprob[] | null {
   const content = isObject(logprobs) ? logprobs['content'] : null;
   if (!Array.isArray(content) || content.length === 0) return null;
   return content.filter(isObject).map(({ token, bytes }) => ({
-    token: textOf(token) ?? '',
+    token: textOrNull(token) ?? '',
     bytes: Array.isArray(bytes) ? (bytes as number[]) : null,
   }));
 }
@@ -178,15 +233,14 @@ function logprobsOf(logprobs: unknown): Logprob[] | null {
 /** The conventions of OpenTelemetry, as OpenLLMetry and others write them. */
 function genAi(recorded: Recorded): LlmCall | null {
   const { inputs, output } = recorded;
-  const isOfModel = modelsOf(recorded).length > 0;
-  if (!isOfModel || !Array.isArray(output['messages'])) return null;
+  if (readModels(recorded).length === 0 || !Array.isArray(output['messages'])) return null;
   const messages = genAiMessages(inputs);
   const choices = genAiChoices(output['messages']);
   if (!messages || !choices) return null;
   return {
     ...common(recorded, 'gen_ai'),
     messages,
-    ...toolsOf(genAiTools(inputs['tools'])),
+    ...readTools(genAiTools(inputs['tools'])),
     choices,
     promptTokenIds: null,
     isReserialised: choices.some(({ turn }) => turn.toolCalls.length > 0),
@@ -195,7 +249,7 @@ function genAi(recorded: Recorded): LlmCall | null {
 
 function vercel(recorded: Recorded): LlmCall | null {
   const { inputs, attributes } = recorded;
-  const operation = textOf(attributes['ai.operationId']) ?? '';
+  const operation = textOrNull(attributes['ai.operationId']) ?? '';
   if (!/[.]do(?:Generate|Stream)$/.test(operation)) return null;
   const messages = vercelMessages(inputs['messages'] as unknown[]);
   const choices = vercelChoices(recorded);
@@ -203,7 +257,7 @@ function vercel(recorded: Recorded): LlmCall | null {
   return {
     ...common(recorded, 'vercel'),
     messages,
-    ...toolsOf(vercelTools(inputs['tools'])),
+    ...readTools(vercelTools(inputs['tools'])),
     choices,
     promptTokenIds: null,
     isReserialised: choices.some(({ turn }) => turn.toolArguments.includes(null)),
@@ -213,18 +267,18 @@ function vercel(recorded: Recorded): LlmCall | null {
 /** What is read alike in all dialects. */
 function common(recorded: Recorded, dialect: Dialect) {
   const { texts, inputs, output, attributes } = recorded;
-  const usage = isObject(output['usage']) ? output['usage'] : usageOf(texts.usage);
+  const usage = isObject(output['usage']) ? output['usage'] : parseUsage(texts.usage);
   const { tokens, unknown } = readUsage(usage, countsGross(attributes['weave']));
   const extra = isObject(inputs['extra_body']) ? inputs['extra_body'] : {};
-  const parameters = parametersOf(attributes);
+  const parameters = readParameters(attributes);
   const setting = (name: string) =>
-    numberOf(
+    numberOrNull(
       inputs[name] ?? extra[name] ?? attributes[`gen_ai.request.${name}`] ?? parameters[name],
     );
   return {
     id: texts.id,
     dialect,
-    models: modelsOf(recorded),
+    models: readModels(recorded),
     promptTokens: unknown.has('prompt_tokens') ? null : inputTokens(tokens),
     completionTokens: unknown.has('completion_tokens') ? null : tokens.completion_tokens,
     sampling: {
@@ -236,13 +290,13 @@ function common(recorded: Recorded, dialect: Dialect) {
 }
 
 /** Of one model: a call has one. */
-function usageOf(json: string | null): Json {
+function parseUsage(json: string | null): Json {
   const usage = parsed(json);
   const [first] = isObject(usage) ? Object.values(usage) : [];
   return isObject(first) ? first : {};
 }
 
-function parametersOf(attributes: Json): Json {
+function readParameters(attributes: Json): Json {
   const given = attributes['llm.invocation_parameters'];
   const parameters = typeof given === 'string' ? parsed(given) : given;
   return isObject(parameters) ? parameters : {};
@@ -256,10 +310,10 @@ const MODELS = [
   'ai.response.model',
 ];
 
-const modelsOf = ({ inputs, output, attributes }: Recorded): string[] => [
+const readModels = ({ inputs, output, attributes }: Recorded): string[] => [
   ...new Set(
     [inputs['model'], output['model'], ...MODELS.map((name) => attributes[name])].flatMap(
-      (model) => nameOf(model) || [],
+      (model) => readName(model) || [],
     ),
   ),
 ];
@@ -267,19 +321,19 @@ const modelsOf = ({ inputs, output, attributes }: Recorded): string[] => [
 /** Longer ones are no names: they are kept for the whole of a build. */
 const MAX_NAME = 1024;
 
-function nameOf(value: unknown): string | null {
-  const name = textOf(value);
+function readName(value: unknown): string | null {
+  const name = textOrNull(value);
   return name !== null && name.length > MAX_NAME ? null : name;
 }
 
-const toolsOf = (tools: string | null) => ({
+const readTools = (tools: string | null) => ({
   tools,
   toolsKey: tools === null ? '' : sortedJson(JSON.parse(tools)),
 });
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-const numberOf = (value: unknown): number | null =>
+const numberOrNull = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
 function numbers(value: unknown): number[] | null {

@@ -4,6 +4,7 @@ import {
   ArrayMaxSize,
   ArrayNotEmpty,
   IsArray,
+  IsBoolean,
   IsIn,
   IsInt,
   IsNumber,
@@ -104,8 +105,17 @@ export class RecipeLintDto {
   @IsDoes() reward_nan: LintDoes = 'error';
   @IsDoes() tool_call_orphan: LintDoes = 'warn';
   @IsDoes() tool_args_reserialised: LintDoes = 'warn';
+  @IsDoes() tool_args_healed: LintDoes = 'warn';
+  /** Only where `build.token_exact` is set. Such units are always left out. */
+  @IsDoes() token_inexact: LintDoes = 'error';
+  @IsDoes() call_unread: LintDoes = 'warn';
+  /** Such units are always left out. */
+  @IsDoes() scored_call_unread: LintDoes = 'warn';
   @IsDoes() kto_imbalance: LintDoes = 'warn';
+  @IsDoes() kto_unsigned: LintDoes = 'warn';
   @IsDoes() dpo_tie: LintDoes = 'warn';
+  @IsDoes() dpo_same: LintDoes = 'warn';
+  @IsDoes() reasoning_lost: LintDoes = 'warn';
 }
 
 export type LintCode = keyof RecipeLintDto;
@@ -113,6 +123,9 @@ export const LINT_CODES = Object.keys(new RecipeLintDto()) as LintCode[];
 
 /** The group key that is a hash of what the model was first asked. */
 export const PROMPT = 'prompt';
+
+const PURPOSES = ['rl', 'sft', 'kto', 'dpo'] as const;
+export type Purpose = (typeof PURPOSES)[number];
 
 export const UNITS = ['trace', 'turn', 'thread', 'call'] as const;
 
@@ -147,9 +160,14 @@ export class RecipeBuildDto {
   @IsOptional() @IsIn(['prefix']) merge = 'prefix' as const;
   /** Tokens of one history, its prompt included; the lint `too_long` judges by it. */
   @IsOptional() @IsInt() @Min(1) @Max(10_000_000) max_tokens: number = 32_768;
+  /** Only units whose tokens were all recorded; the lint `token_inexact` names the others. */
+  @IsOptional() @IsBoolean() token_exact: boolean = false;
 }
 
-/** One term of the reward: the latest feedback of a type on any call of the unit. */
+/** Which of several values of a term counts: the latest one, or what they make together. */
+export const TAKES = ['last', 'sum', 'mean', 'max'] as const;
+
+/** One term of the reward: feedback of a type on any call of the unit. */
 export class RecipeTermDto {
   @IsText(255, { min: 1 }) feedback!: string;
   /** Into the payload. */
@@ -159,6 +177,8 @@ export class RecipeTermDto {
   /** `[from_low, from_high, to_low, to_high]`. */
   @IsOptional() @IsScale() scale: [number, number, number, number] | null = null;
   @IsOptional() @IsNumber() weight: number = 1;
+  /** Of several values: the latest, their sum, their mean, or the highest. */
+  @IsOptional() @IsIn(TAKES) take: (typeof TAKES)[number] = 'last';
   /** Null: as the reward says. */
   @IsNumberOrSkip() missing: NumberOrSkip | null = null;
 }
@@ -174,6 +194,18 @@ export class RecipeRewardDto {
   @IsNumberOrSkip() missing: NumberOrSkip = 'skip';
   /** The reward of a unit that failed. */
   @IsNumberOrSkip() exception: NumberOrSkip = 'skip';
+  /**
+   * `turn`: a score on a call rewards what was sampled in that call and below it, not the whole unit. A unit becomes a
+   * trajectory for each score, which trains these turns only.
+   */
+  @IsOptional() @IsIn(['unit', 'turn']) credit: 'unit' | 'turn' = 'unit';
+  /**
+   * Of units `call`: a call without a score of its own has that of the nearest call above it (`turn`), and where that has
+   * none, that of the turns of its thread (`thread`).
+   */
+  @IsOptional() @IsIn(['turn', 'thread']) inherit: 'turn' | 'thread' | null = null;
+  /** A reward from here on is good: SFT takes only such ones, and KTO labels them true. */
+  @IsOptional() @IsNumber() threshold: number | null = null;
 }
 
 export class RecipeGroupDto {
@@ -188,6 +220,11 @@ export class RecipeGroupDto {
 
 export class RecipeSplitDto {
   @IsOptional() @IsText(256) salt: string = '';
+  /**
+   * What stands on one side as a whole: groups, or groups and `thread` or `user` or the value at a path into the root
+   * call, such as `attributes.user_id`. Groups that share one of these stand on the same side.
+   */
+  @IsOptional() @IsText(1000, { min: 1 }) by: string = 'group';
   @IsOptional() @IsNumber() @Min(0) @Max(100) eval_percent: number = 0;
 }
 
@@ -199,6 +236,8 @@ export class RecipeTrainDto {
 /** A recipe as it is sent. A member that is absent or null has the default of its class. Which recorded calls become which trajectories, with which rewards, in which groups. */
 export class RecipeDto {
   @IsIn([1]) version!: 1;
+  /** What the build is for. It sets defaults: SFT and KTO need no groups, and only RL needs logprobs. */
+  @IsOptional() @IsIn(PURPOSES) purpose?: Purpose | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeSelectDto) select?: RecipeSelectDto | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeLlmDto) llm?: RecipeLlmDto | null;
   @IsOptional() @ValidateNested() @Type(() => RecipeBuildDto) build?: RecipeBuildDto | null;

@@ -3,6 +3,7 @@ import { assertValid } from '../../platform/http/validation.js';
 import { isObject } from '../../platform/json/is-object.js';
 import type { LintRules } from './lints.js';
 import {
+  type Purpose,
   RecipeBuildDto,
   RecipeDto,
   RecipeGroupDto,
@@ -26,7 +27,10 @@ export interface Recipe {
   select: RecipeSelectDto;
   llm: RecipeLlmDto;
   build: RecipeBuildDto;
-  reward: { terms: Term[]; exception: number | 'skip' };
+  purpose: Purpose;
+  reward: Pick<RecipeRewardDto, 'exception' | 'credit' | 'inherit' | 'threshold'> & {
+    terms: Term[];
+  };
   group: RecipeGroupDto;
   split: RecipeSplitDto;
   lints: LintRules;
@@ -40,27 +44,51 @@ const OF_OBJECTS = /^_|^(name|description|ref)$/;
 
 const STALE_AFTER_STEPS = 4;
 
+/** What a purpose other than RL does without: groups, and what the sampling was like. */
+const UNGROUPED: Partial<RecipeGroupDto> = { min: 1 };
+const UNSAMPLED: Partial<RecipeLintDto> = {
+  logprobs_missing: 'ignore',
+  logprobs_incomplete: 'ignore',
+  sampling_not_policy: 'ignore',
+  stale_policy: 'ignore',
+  mixed_policy: 'ignore',
+};
+const DEFAULTS: Record<Purpose, { group: Partial<RecipeGroupDto>; lint: Partial<RecipeLintDto> }> =
+  {
+    rl: { group: {}, lint: {} },
+    dpo: { group: {}, lint: UNSAMPLED },
+    kto: { group: UNGROUPED, lint: { ...UNSAMPLED, zero_variance: 'ignore' } },
+    sft: { group: UNGROUPED, lint: { ...UNSAMPLED, zero_variance: 'ignore' } },
+  };
+
 /**
  * `path` is where the recipe stands in the request. A name that is mistyped must not be taken for one that is absent.
  * @throws ApiError `invalid_request`
  */
-export function recipeOf(value: unknown, path: string): Recipe {
+export function readRecipe(value: unknown, path: string): Recipe {
   const given = isObject(value) ? ownMembers(value) : value;
   assertValid(RecipeDto, given, path, { isStrict: true });
   const recipe = given as RecipeDto;
   const reward = filled(RecipeRewardDto, recipe.reward);
-  const group = filled(RecipeGroupDto, recipe.group);
+  const purpose = recipe.purpose ?? 'rl';
+  const group = { ...filled(RecipeGroupDto, DEFAULTS[purpose].group), ...givenIn(recipe.group) };
   if (group.min > 1 && group.min * 2 - 1 > group.max) {
     const message = 'must be at least twice min, less one, so that a large group can be divided';
     throw invalidRequest([{ path: `${path}.group.max`, message }]);
   }
-  const lint = filled(RecipeLintDto, recipe.lint);
+  const select = filled(RecipeSelectDto, recipe.select);
+  if (reward.inherit && select.unit !== 'call') {
+    const message = 'is for select.unit "call": other units have the scores of all their calls';
+    throw invalidRequest([{ path: `${path}.reward.inherit`, message }]);
+  }
+  const lint = { ...filled(RecipeLintDto, DEFAULTS[purpose].lint), ...givenIn(recipe.lint) };
   const { stale_policy: stale } = lint;
   return {
-    select: filled(RecipeSelectDto, recipe.select),
+    purpose,
+    select,
     llm: filled(RecipeLlmDto, recipe.llm),
     build: filled(RecipeBuildDto, recipe.build),
-    reward: { terms: termsOf(reward), exception: reward.exception },
+    reward: { ...reward, terms: readTerms(reward) },
     group,
     split: filled(RecipeSplitDto, recipe.split),
     lints: { ...lint, stale_policy: typeof stale === 'string' ? stale : stale.do },
@@ -77,12 +105,17 @@ function filled<T extends object>(
   Part: new () => T,
   given: Partial<T> | null | undefined,
 ): Pick<T, keyof T> {
-  const members = Object.entries(given ?? {}).filter(([, value]) => value !== null);
-  return { ...new Part(), ...Object.fromEntries(members) };
+  return { ...new Part(), ...givenIn(given) };
 }
 
+/** The members that are given; null means absent. */
+const givenIn = <T extends object>(given: T | null | undefined): Partial<T> =>
+  Object.fromEntries(
+    Object.entries(given ?? {}).filter(([, value]) => value !== null),
+  ) as Partial<T>;
+
 /** Two terms that read the same type are told apart by their paths. */
-function termsOf({ sum, missing }: RecipeRewardDto): Term[] {
+function readTerms({ sum, missing }: RecipeRewardDto): Term[] {
   return sum.map((given, i) => {
     const term = filled(RecipeTermDto, given);
     const { feedback, path } = term;

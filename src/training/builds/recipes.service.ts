@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
-import { type Recipe, recipeOf } from './recipe.js';
+import { type Recipe, readRecipe } from './recipe.js';
 
 const MAX_RECIPE_BYTES = 256 * 1024;
 
@@ -31,7 +31,7 @@ export class RecipesService {
       throw new ApiError('invalid_request', 'exactly one of recipe and recipe_ref is required');
     if (recipe)
       return {
-        recipe: recipeOf(recipe, 'recipe'),
+        recipe: readRecipe(recipe, 'recipe'),
         text: '',
         name: null,
         digest: null,
@@ -51,6 +51,6 @@ export class RecipesService {
       throw new ApiError('too_large', `the recipe is over the limit of ${MAX_RECIPE_BYTES} bytes`);
     const metadata = await this.objects.read({ ...version, metadata_only: true });
     const { digest } = JSON.parse(metadata) as { digest: string };
-    return { recipe: recipeOf(JSON.parse(val!), path), text: val!, name: ref.name, digest, path };
+    return { recipe: readRecipe(JSON.parse(val!), path), text: val!, name: ref.name, digest, path };
   }
 }

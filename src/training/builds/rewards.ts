@@ -3,6 +3,8 @@ import type { Recipe, Term } from './recipe.js';
 /** One piece of feedback on a unit: what stands at the path of each term of its type, as JSON text. */
 export interface Said {
   id: string;
+  /** The call that it is on. */
+  call: string;
   /** SHA-256 of what was said, in hex. */
   sha256: string;
   /** In the order of the terms; null where the term is of another type, or there is no value. */
@@ -31,22 +33,24 @@ export interface Reward {
 }
 
 /**
- * The reward of a choice of a unit: the weighted sum of the terms, each worth what the latest feedback that it
- * understands says. `said` has the latest first. A list at a path has a value for each choice of the call.
+ * The reward of a choice of a unit: the weighted sum of the terms, each worth what the feedback that it understands
+ * says. `said` has the latest first. A list at a path has a value for each choice of the call.
  */
-export function rewardOf(
-  { terms, exception }: Recipe['reward'],
+export function computeReward(
+  { terms, exception }: Pick<Recipe['reward'], 'terms' | 'exception'>,
   said: readonly ReadSaid[],
   { hasFailed, choice }: { hasFailed: boolean; choice: number },
 ): Reward {
   const reward: Reward = { total: 0, metrics: {}, isInConflict: false, used: [] };
   const used = new Map<string, Pick<Said, 'id' | 'sha256'>>();
   for (const [i, term] of terms.entries()) {
-    const known = valuesOf(term, i, said, choice);
-    const [latest] = known;
-    if (latest) used.set(latest.said.id, { id: latest.said.id, sha256: latest.said.sha256 });
-    reward.isInConflict ||= known.some(({ value }) => !Object.is(value, latest!.value));
-    const value = latest ? latest.value : term.missing;
+    const known = termValues(term, i, said, choice);
+    const counted = term.take === 'last' ? known.slice(0, 1) : known;
+    for (const { said: one } of counted) used.set(one.id, { id: one.id, sha256: one.sha256 });
+    const values = known.map((one) => one.value);
+    if (term.take === 'last')
+      reward.isInConflict ||= values.some((value) => !Object.is(value, values[0]));
+    const value = values.length > 0 ? TAKEN[term.take](values) : term.missing;
     if (value === 'skip') reward.total = null;
     else {
       reward.metrics[term.metric] = value;
@@ -58,8 +62,18 @@ export function rewardOf(
   return reward;
 }
 
+const sumValues = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
+
+/** What values make together; the latest comes first. */
+const TAKEN: Record<Term['take'], (values: readonly number[]) => number> = {
+  last: ([latest]) => latest!,
+  sum: sumValues,
+  mean: (values) => sumValues(values) / values.length,
+  max: (values) => Math.max(...values),
+};
+
 /** The values of feedback that the term understands, the latest first. */
-function valuesOf(term: Term, index: number, said: readonly ReadSaid[], choice: number) {
+function termValues(term: Term, index: number, said: readonly ReadSaid[], choice: number) {
   return said.flatMap((one) => {
     const value = worth(term, one.values[index], choice);
     return value === null ? [] : [{ said: one, value }];

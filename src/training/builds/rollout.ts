@@ -1,9 +1,10 @@
 import { inTurns } from '../../platform/time/turn.js';
+import { healArguments } from './healing.js';
 import { Histories, type History } from './histories.js';
 import type { LintCode, RecipeBuildDto } from './recipe.dto.js';
 import type { Choice, LlmCall } from './llm-calls.js';
 import { policyStep, type Recipe } from './recipe.js';
-import { hashOf } from './turns.js';
+import { hashParts } from './turns.js';
 
 /** A finding in one rollout, and the call that it is about. */
 interface Finding {
@@ -30,12 +31,13 @@ export interface Rollout {
 }
 
 /** Joins the calls of a model, which are in order. Null when none of them is to be trained. */
-export async function rolloutOf(
+export async function makeRollout(
   calls: readonly LlmCall[],
   recipe: Recipe,
 ): Promise<Rollout | null> {
   const histories = new Histories();
-  const facts = new Facts();
+  const facts = new Facts(recipe.build);
+  const healed = healArguments(calls);
   await inTurns(calls, (call) => {
     const policy = policyStep(recipe.llm.policy, call.models);
     histories.add(call, policy !== null);
@@ -47,10 +49,11 @@ export async function rolloutOf(
     histories: histories.list,
     findings: [
       ...facts.findings,
+      ...Array.from(healed, (call) => ({ code: 'tool_args_healed' as const, call })),
       ...histories.oddities,
       ...lengthFindings(histories, recipe.build),
     ],
-    ...promptOf(calls[0]!),
+    ...readPrompt(calls[0]!),
     models: sorted(models),
     steps: [...steps].toSorted((a, b) => a - b),
     dialects: sorted(dialects),
@@ -62,12 +65,12 @@ export async function rolloutOf(
 const sorted = (texts: Set<string>) => [...texts].toSorted((a, b) => (a < b ? -1 : 1));
 
 /** The prompt of a model before its first answer. */
-export function promptOf({ messages, toolsKey }: LlmCall) {
+export function readPrompt({ messages, toolsKey }: LlmCall) {
   const end = messages.findIndex(({ role }) => role === 'assistant');
   const asked = end < 0 ? messages : messages.slice(0, end);
-  const messagesKey = hashOf(asked.map(({ canonical }) => canonical));
-  const key = hashOf([toolsKey]);
-  return { messagesKey, toolsKey: key, promptKey: hashOf([messagesKey, key]) };
+  const messagesKey = hashParts(asked.map(({ canonical }) => canonical));
+  const key = hashParts([toolsKey]);
+  return { messagesKey, toolsKey: key, promptKey: hashParts([messagesKey, key]) };
 }
 
 /** What the trained calls of a rollout have in common, and what is wrong with them. */
@@ -78,6 +81,8 @@ class Facts {
   readonly dialects = new Set<string>();
   readonly finishReasons: string[] = [];
 
+  constructor(private readonly rules: RecipeBuildDto) {}
+
   add(call: LlmCall, step: number | null): void {
     const model = call.models.find((name) => /:step\d+$/.test(name)) ?? call.models[0];
     if (model !== undefined) this.models.add(model);
@@ -87,6 +92,7 @@ class Facts {
     for (const choice of call.choices) {
       this.finishReasons.push(choice.finishReason ?? 'unknown');
       for (const code of choiceCodes(choice, call)) codes.add(code);
+      if (this.rules.token_exact && !isTokenExact(choice, call)) codes.add('token_inexact');
     }
     if (isOffPolicy(call)) codes.add('sampling_not_policy');
     if (call.isReserialised) codes.add('tool_args_reserialised');
@@ -99,6 +105,10 @@ function* choiceCodes(choice: Choice, call: LlmCall): Generator<LintCode> {
   if (!choice.logprobs) yield 'logprobs_missing';
   else if (!isComplete(choice, call)) yield 'logprobs_incomplete';
 }
+
+/** Whether a trainer has nothing to tokenise. */
+const isTokenExact = ({ tokenIds, logprobs }: Choice, { promptTokenIds }: LlmCall): boolean =>
+  promptTokenIds !== null && tokenIds !== null && logprobs?.length === tokenIds.length;
 
 /** Rewards follow from what the policy does at temperature 1; what is not said is the default of the APIs. */
 const isOffPolicy = ({ sampling: { temperature, topP, topK } }: LlmCall): boolean =>

@@ -26,9 +26,9 @@ type Json = Record<string, unknown>;
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null);
 
-/** A message in OpenAI's form; `text` is its JSON text. */
-export function turnOf(message: Json, json: string): Turn {
-  const calls = toolCallsOf(message);
+/** A message in OpenAI's form; `json` is its JSON text. `idKey` says by what ids of tool calls are compared. */
+export function readTurn(message: Json, json: string, idKey = (id: string) => id): Turn {
+  const calls = readToolCalls(message);
   const role = text(message['role']) ?? '';
   return {
     text: json,
@@ -37,8 +37,8 @@ export function turnOf(message: Json, json: string): Turn {
       role,
       text(message['name']) ?? '',
       contentKey(message['content']),
-      calls.map(({ id, name, args }) => [id, name, argumentsKey(args)]),
-      text(message['tool_call_id']) ?? '',
+      calls.map(({ id, name, args }) => [idKey(id), name, argumentsKey(args)]),
+      typeof message['tool_call_id'] === 'string' ? idKey(message['tool_call_id']) : '',
     ]),
     toolCalls: calls.map(({ id }) => id),
     answers: role === 'tool' ? (text(message['tool_call_id']) ?? '') : null,
@@ -46,7 +46,7 @@ export function turnOf(message: Json, json: string): Turn {
   };
 }
 
-function toolCallsOf({ tool_calls }: Json): { id: string; name: string; args: unknown }[] {
+function readToolCalls({ tool_calls }: Json): { id: string; name: string; args: unknown }[] {
   if (!Array.isArray(tool_calls)) return [];
   return tool_calls.filter(isObject).map((call) => {
     const called = isObject(call['function']) ? call['function'] : call;
@@ -101,7 +101,7 @@ export function sortedJson(value: unknown): string {
   );
 }
 
-export const hashOf = (parts: Iterable<string>): string => {
+export const hashParts = (parts: Iterable<string>): string => {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return hash.digest('base64');

@@ -1,16 +1,16 @@
 // SQL: calls and feedback are selected, ranked and measured where they lie.
-import { refsOf } from '../../platform/http/refs.js';
+import { spellRefs } from '../../platform/http/refs.js';
 import {
   column,
   jsonAt,
   jsonValueAt,
   nameBytes,
-  stepsOf,
+  pathSteps,
   wireTime,
 } from '../../platform/query/columns.js';
 import { allOf, isListed, join, sql, type Sql } from '../../platform/query/sql.js';
 import { isTurn, visibleIn } from '../../tracing/visible-calls.js';
-import type { Recipe, Term } from './recipe.js';
+import type { Recipe } from './recipe.js';
 import { lookedUp } from '../../platform/query/plans.js';
 
 /** A unit with more calls is left out. */
@@ -18,8 +18,9 @@ export const MAX_UNIT_CALLS = 5000;
 /** Texts of one call that are read, and of a unit; what holds more is left out. */
 const MAX_CALL_BYTES = 8 * 1024 * 1024;
 export const MAX_UNIT_BYTES = 48 * 1024 * 1024;
-/** Feedback of a unit that is looked at, the latest first. */
+/** Feedback of a call that is looked at, and of a unit whose turns are rewarded one by one; the latest comes first. */
 const MAX_FEEDBACK = 100;
+const MAX_TURN_FEEDBACK = 1000;
 /** A longer value is ignored: a list has a number or a word for each choice. */
 const MAX_VALUE_BYTES = 2048;
 
@@ -103,6 +104,9 @@ export function keysQuery(
     WHERE c.project_id = ${projectId} AND ${isListed(sql`c.id`, ids)}`;
 }
 
+/** The first value that is there. */
+export const firstPresent = (values: Sql[]): Sql => sql`coalesce(${join(values)})`;
+
 /** The turns of threads, in their order. */
 export const turnsQuery = (projectId: string, threads: string[]) => sql<{
   thread_id: string;
@@ -120,6 +124,7 @@ export interface MemberRow {
   trace_id: string;
   id: string;
   parent_id: string | null;
+  thread_id: string | null;
   op_name: string;
   started_at: string;
   is_running: boolean;
@@ -128,7 +133,9 @@ export interface MemberRow {
   is_young: boolean;
   /** It judges others. */
   is_scorer: boolean;
-  /** Bytes as they are stored; null where no call of a model can be. */
+  /** It cannot be read, but its instrumentation says that it is a call of a model. */
+  is_model: boolean;
+  /** Bytes as they are stored; null where no call of a model can be read. */
   size: number | null;
 }
 
@@ -139,6 +146,11 @@ const kindAt = (...path: string[]) => jsonAt(ATTRIBUTES, path).sql;
 const IS_SCORER = sql`(c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
   OR coalesce(${kindAt('weave', 'kind')} = 'scorer', false)
   OR coalesce(${kindAt('openinference.span.kind')} = 'EVALUATOR', false))`;
+
+const MODEL_OPERATIONS = ['chat', 'text_completion', 'generate_content'];
+const IS_MODEL = sql`(coalesce(${kindAt('weave', 'kind')} = 'llm', false)
+  OR coalesce(${kindAt('openinference.span.kind')} = 'LLM', false)
+  OR coalesce(${kindAt('gen_ai.operation.name')} = ANY(${MODEL_OPERATIONS}::text[]), false))`;
 
 /** How many calls traces have, but no more than can be in a unit, and one. */
 export const sizesQuery = (projectId: string, traces: string[]) => sql<{
@@ -155,10 +167,10 @@ export const membersQuery = (
   traces: string[],
   settleSeconds: number,
 ) => sql<MemberRow>`
-  SELECT c.trace_id, c.id, c.parent_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
+  SELECT c.trace_id, c.id, c.parent_id, c.thread_id, c.op_name, ${wireTime(sql`c.started_at`)} AS started_at,
     c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
     coalesce(c.ended_at, c.started_at) > now() - make_interval(secs => ${settleSeconds}) AS is_young,
-    ${IS_SCORER} AS is_scorer,
+    ${IS_SCORER} AS is_scorer, CASE WHEN c.output IS NULL OR strpos(c.inputs::text, '"messages"') > 0 THEN false ELSE ${IS_MODEL} END AS is_model,
     CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
       THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
   FROM unnest(${traces}::text[]) t (trace_id)
@@ -210,8 +222,9 @@ export const textsSha256 = (): Sql => {
 /** Feedback of the types of the terms on the calls of units, the latest of each unit first. */
 export interface FeedbackRow {
   id: string;
-  /** Which of the units. */
+  /** Which of the units, and of its calls. */
   unit: number;
+  call: string;
   sha256: string;
   values: (string | null)[];
 }
@@ -222,26 +235,30 @@ const PAYLOAD = column.json(sql`f.payload`, sql`f.is_opaque`);
 export function feedbackQuery(
   projectId: string,
   units: readonly (readonly string[])[],
-  terms: readonly Term[],
+  { terms, credit }: Pick<Recipe['reward'], 'terms' | 'credit'>,
 ): Sql<FeedbackRow> {
   const values = terms.map(({ feedback, path }) => {
-    const value = jsonValueAt(PAYLOAD, stepsOf(path, 'reward.sum.path', nameBytes()));
+    const value = jsonValueAt(PAYLOAD, pathSteps(path, 'reward.sum.path', nameBytes()));
     return sql`CASE WHEN f.feedback_type = ${feedback} AND octet_length(${value}::text) <= ${MAX_VALUE_BYTES}::int
       THEN ${value}::text END`;
   });
   const types = [...new Set(terms.map(({ feedback }) => feedback))];
   const on = units.flatMap((calls, unit) =>
-    refsOf(projectId, ['call'], calls).map((ref) => ({ unit, ref })),
+    calls.flatMap((call) =>
+      spellRefs(projectId, ['call'], [call]).map((ref) => ({ unit, call, ref })),
+    ),
   );
+  const most = credit === 'turn' ? MAX_TURN_FEEDBACK : MAX_FEEDBACK;
   return sql`
-    SELECT f.id, f.unit, ARRAY[${join(values)}]::text[] AS values,
+    SELECT f.id, f.unit, f.call, ARRAY[${join(values)}]::text[] AS values,
       encode(sha256(convert_to(f.feedback_type || E'\\n' || f.ref || E'\\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
-    FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
-      FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[]) r (ref, unit)
+    FROM (SELECT r.unit, r.call, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
+      FROM unnest(${on.map(({ ref }) => ref)}::text[], ${on.map(({ unit }) => unit)}::int[],
+        ${on.map(({ call }) => call)}::text[]) r (ref, unit, call)
       CROSS JOIN LATERAL (SELECT f.* FROM feedback f
         WHERE f.project_id = ${projectId} AND f.ref = r.ref AND f.feedback_type = ANY(${types}::text[])
         ORDER BY f.created_at DESC, f.id DESC LIMIT ${MAX_FEEDBACK}::bigint) f) f
-    WHERE f.place <= ${MAX_FEEDBACK}::bigint
+    WHERE f.place <= ${most}::bigint
     ORDER BY f.unit, f.place`;
 }
 

@@ -1,19 +1,27 @@
+import { WIRE } from '../../platform/http/wire.js';
 import { groupedBy } from '../../platform/query/grouped-by.js';
-import { createHash } from 'node:crypto';
+import type { Sql } from '../../platform/query/sql.js';
 import { Injectable } from '@nestjs/common';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { inTurns } from '../../platform/time/turn.js';
 import { Database } from '../../platform/database/database.js';
-import { type LlmCall, llmCallOf } from './llm-calls.js';
-import { PROMPT, type RecipeLlmDto } from './recipe.dto.js';
+import { PROMPT } from './recipe.dto.js';
 import type { Recipe } from './recipe.js';
 import type { Said } from './rewards.js';
 import {
+  type Member,
+  readMembers,
+  TOO_MANY,
+  type Unit,
+  unitCalls,
+  type UnitCalls,
+} from './unit-calls.js';
+import {
   feedbackQuery,
+  firstPresent,
   keysQuery,
   MAX_UNIT_BYTES,
   MAX_UNIT_CALLS,
-  type MemberRow,
   membersQuery,
   type RootRow,
   type Selection,
@@ -24,50 +32,8 @@ import {
   unitsQuery,
 } from './units.query.js';
 
-/** A unit, before its calls are read. */
-export interface Unit {
-  /** Of the root call, or of the thread. */
-  id: string;
-  root: RootRow;
-  /** Its roots: the turns of a thread, else one. */
-  roots: string[];
-  traces: string[];
-}
-
-/** What is known of the calls of a unit without their documents. */
-interface Members {
-  hasTooMany: boolean;
-  isWaiting: boolean;
-  hasFailed: boolean;
-  ids: string[];
-  /** Calls that may be calls of a model, in their order. */
-  candidates: MemberRow[];
-  /** The parent of each call. */
-  parents: Map<string, string | null>;
-}
-
-/** A unit with what is known of its calls. */
-export interface Member {
-  unit: Unit;
-  members: Members;
-}
-
-const TOO_MANY: Members = {
-  hasTooMany: true,
-  isWaiting: false,
-  hasFailed: false,
-  ids: [],
-  candidates: [],
-  parents: new Map(),
-};
-
-/** The calls of a model in a unit; `isTooLarge` when they were not read. */
-export interface UnitCalls {
-  calls: LlmCall[];
-  /** The calls whose texts went in, and the SHA-256 over these. */
-  texts: { id: string; sha256: string }[];
-  isTooLarge: boolean;
-}
+/** The user of an application, as attributes name it, else the one whose key recorded the call. */
+const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
 
 /** Stored bytes of documents that are read at once; they are compressed by up to some hundred times. */
 const BATCH_BYTES = 256 * 1024;
@@ -98,8 +64,17 @@ export class UnitsService {
       name,
       value: name === PROMPT ? null : this.calls.field(projectId, name, `${path}.group.by[${i}]`),
     }));
-    feedbackQuery(projectId, [], recipe.reward.terms);
+    feedbackQuery(projectId, [], recipe.reward);
+    this.sideValue(projectId, recipe, path);
     return { condition, keys };
+  }
+
+  /** What the recipe splits by beside groups, where that is read with the group keys: behind them. */
+  private sideValue(projectId: string, { split: { by } }: Recipe, path: string): Sql | null {
+    if (by === 'group' || by === 'thread') return null;
+    const names = by === 'user' ? USER : [by];
+    const fields = names.map((name) => this.calls.field(projectId, name, `${path}.split.by`));
+    return firstPresent(fields);
   }
 
   async select(selection: Selection): Promise<RootRow[]> {
@@ -107,12 +82,13 @@ export class UnitsService {
   }
 
   /** The units of roots, with the values of their group keys. */
-  async unitsOf(
+  async findUnits(
     { projectId, recipe }: Selection,
     roots: RootRow[],
     keys: KeyPath[],
   ): Promise<Unit[]> {
-    const values = keys.flatMap(({ value }) => value ?? []);
+    const side = this.sideValue(projectId, recipe, 'recipe');
+    const values = [...keys.flatMap(({ value }) => value ?? []), ...(side ? [side] : [])];
     const found = new Map<string, (string | null)[]>();
     if (values.length > 0)
       for (const row of await this.database.query(
@@ -123,7 +99,7 @@ export class UnitsService {
         ),
       ))
         found.set(row.id, row.keys);
-    const turns = recipe.select.unit === 'thread' ? await this.turnsOf(projectId, roots) : null;
+    const turns = recipe.select.unit === 'thread' ? await this.findTurns(projectId, roots) : null;
     return roots.map((row) => {
       const root = { ...row, keys: found.get(row.id) ?? [] };
       const own = turns?.get(row.thread_id!) ?? [{ id: row.id, trace_id: row.trace_id }];
@@ -136,7 +112,7 @@ export class UnitsService {
     });
   }
 
-  private async turnsOf(projectId: string, roots: RootRow[]) {
+  private async findTurns(projectId: string, roots: RootRow[]) {
     const rows = await this.database.query(
       turnsQuery(
         projectId,
@@ -147,14 +123,14 @@ export class UnitsService {
   }
 
   /** Units, in their order, with what is known of their calls: some at a time, so that memory is bounded. */
-  async *partsOf(projectId: string, units: Unit[], recipe: Recipe): AsyncGenerator<Member[]> {
-    const sizes = await this.sizesOf(projectId, units);
+  async *readParts(projectId: string, units: Unit[], recipe: Recipe): AsyncGenerator<Member[]> {
+    const sizes = await this.findSizes(projectId, units);
     let part: Unit[] = [];
     let calls = 0;
     for (const [i, unit] of units.entries()) {
       const size = sizes[i]!;
       if (part.length === UNITS_AT_ONCE || (part.length > 0 && calls + size > MAX_UNIT_CALLS)) {
-        yield await this.membersOf(projectId, part, recipe);
+        yield await this.readMembers(projectId, part, recipe);
         [part, calls] = [[], 0];
       }
       if (size > MAX_UNIT_CALLS) yield [{ unit, members: TOO_MANY }];
@@ -163,40 +139,47 @@ export class UnitsService {
         calls += size;
       }
     }
-    if (part.length > 0) yield await this.membersOf(projectId, part, recipe);
+    if (part.length > 0) yield await this.readMembers(projectId, part, recipe);
   }
 
   /** How many calls the traces of each unit have. */
-  private async sizesOf(projectId: string, units: Unit[]): Promise<number[]> {
+  private async findSizes(projectId: string, units: Unit[]): Promise<number[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query(sizesQuery(projectId, traces));
     const sizes = new Map(rows.map(({ trace_id, calls }) => [trace_id, calls]));
     return units.map((unit) => unit.traces.reduce((sum, trace) => sum + sizes.get(trace)!, 0));
   }
 
-  private async membersOf(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
+  private async readMembers(projectId: string, units: Unit[], recipe: Recipe): Promise<Member[]> {
     const traces = [...new Set(units.flatMap((unit) => unit.traces))];
     const rows = await this.database.query(membersQuery(projectId, traces, recipe.select.settle_s));
     const byTrace = groupedBy(rows, ({ trace_id }) => trace_id);
-    return inTurns(units, (unit) => ({ unit, members: membersOf(unit, byTrace, recipe) }));
+    return inTurns(units, (unit) => ({ unit, members: readMembers(unit, byTrace, recipe) }));
   }
 
-  /** What feedback says on each unit, the latest first. */
-  async saidOf(projectId: string, all: Member[], recipe: Recipe): Promise<Said[][]> {
-    const said: Said[][] = all.map(() => []);
-    const rows = await this.database.query(
-      feedbackQuery(
-        projectId,
-        all.map(({ members }) => members.ids),
-        recipe.reward.terms,
-      ),
-    );
-    for (const { unit, id, sha256, values } of rows) said[unit]!.push({ id, sha256, values });
-    return said;
+  /** What feedback says on each unit, the latest first; behind it, what is said on the turns of its thread. */
+  async readSaid(projectId: string, all: Member[], recipe: Recipe): Promise<Said[][]> {
+    const own = all.map(({ members }) => [...members.ids, ...members.above]);
+    const threads = [...new Set(all.flatMap(({ members }) => members.thread ?? []))];
+    const turns =
+      threads.length === 0
+        ? new Map<string, { id: string }[]>()
+        : groupedBy(
+            await this.database.query(turnsQuery(projectId, threads)),
+            ({ thread_id }) => thread_id,
+          );
+    const inThreads = threads.map((thread) => (turns.get(thread) ?? []).map(({ id }) => id));
+    const said: Said[][] = [...own, ...inThreads].map(() => []);
+    const query = feedbackQuery(projectId, [...own, ...inThreads], recipe.reward);
+    for (const { unit, ...one } of await this.database.query(query)) said[unit]!.push(one);
+    return all.map(({ members: { parents, thread } }, i) => {
+      const inherited = thread === null ? [] : said[all.length + threads.indexOf(thread)]!;
+      return [...said[i]!, ...inherited.filter(({ call }) => !parents.has(call))];
+    });
   }
 
   /** The calls of a model in units, one unit after the other; texts are read for several at once. */
-  async *callsOf(
+  async *readCalls(
     { projectId, recipe }: Pick<Selection, 'projectId' | 'recipe'>,
     all: Member[],
   ): AsyncGenerator<UnitCalls> {
@@ -262,114 +245,4 @@ class TextsReader {
     }
     this.batch = new Map((await this.query(ids)).map((row) => [row.id, row]));
   }
-}
-
-function membersOf(unit: Unit, byTrace: Map<string, MemberRow[]>, recipe: Recipe): Members {
-  const rows = unit.traces.flatMap((trace) => byTrace.get(trace) ?? []);
-  const parents = new Map(rows.map(({ id, parent_id }) => [id, parent_id]));
-  const scorers = new Set(rows.filter((row) => row.is_scorer).map(({ id }) => id));
-  const places = placesOf(unit, parents, scorers);
-  const own = rows.filter(({ id }) => places.get(id) !== OUTSIDE);
-  const isJudging = isBelow(unit.root.id, parents, scorers);
-  const roots = own.filter(({ id }) => unit.roots.includes(id));
-  return {
-    hasTooMany: false,
-    isWaiting: roots.some((row) => row.is_running) || own.some((row) => row.is_young),
-    hasFailed: roots.some((row) => row.has_failed),
-    ids: own.map(({ id }) => id),
-    candidates: own.filter(
-      ({ id, size, op_name }) =>
-        size !== null && !isJudging && places.get(id) === INSIDE && isNamed(op_name, recipe.llm),
-    ),
-    parents,
-  };
-}
-
-const [OUTSIDE, BELOW_SCORER, INSIDE] = [0, 1, 2];
-
-/** Whether a call, or one above it, is one of these. */
-function isBelow(id: string, parents: Members['parents'], these: Set<string>): boolean {
-  const seen = new Set<string>();
-  for (let at: string | null | undefined = id; at && !seen.has(at); at = parents.get(at)) {
-    if (these.has(at)) return true;
-    seen.add(at);
-  }
-  return false;
-}
-
-/** Where each call of the traces of a unit stands. Each is looked at once, however deep the tree is. */
-function placesOf(
-  unit: Unit,
-  parents: Members['parents'],
-  scorers: Set<string>,
-): Map<string, number> {
-  const places = new Map<string, number>(unit.roots.map((id) => [id, INSIDE]));
-  for (const id of parents.keys()) {
-    const climbed: string[] = [];
-    let at: string | null | undefined = id;
-    while (at !== null && at !== undefined && !places.has(at)) {
-      places.set(at, OUTSIDE); // found again, should the parents go round in a circle
-      climbed.push(at);
-      at = parents.get(at);
-    }
-    let place = at === null || at === undefined ? OUTSIDE : places.get(at)!;
-    for (const below of climbed.toReversed()) {
-      if (place === INSIDE && scorers.has(below)) place = BELOW_SCORER;
-      places.set(below, place);
-    }
-  }
-  return places;
-}
-
-function isNamed(opName: string, { op_names, exclude_op_names }: RecipeLlmDto): boolean {
-  const isOneOf = (names: string[]) =>
-    names.some((name) =>
-      name.endsWith(':*') ? opName.startsWith(name.slice(0, -1)) : opName === name,
-    );
-  return (op_names.length === 0 || isOneOf(op_names)) && !isOneOf(exclude_op_names);
-}
-
-async function unitCalls(
-  unit: Unit,
-  members: Members,
-  rows: Map<string, TextsRow | null>,
-  isOneCall: boolean,
-): Promise<UnitCalls> {
-  const wrappers = new Set<string>();
-  const isUnread = members.candidates.some(({ id }) => !rows.get(id)?.inputs);
-  const read = await inTurns(members.candidates, ({ id, has_failed }) =>
-    isUnread || has_failed ? null : llmCallOf(rows.get(id)!),
-  );
-  const found = read.filter((call) => call !== null && call !== 'too_long');
-  // an instrumentation around another one records the same call again: the innermost counts
-  const isFound = new Set(found.map(({ id }) => id));
-  for (const { id } of found) {
-    for (let at = members.parents.get(id); at && !wrappers.has(at); at = members.parents.get(at))
-      if (isFound.has(at)) wrappers.add(at);
-      else if (unit.roots.includes(at)) break;
-  }
-  const calls = found.filter(({ id }) => !wrappers.has(id) && (!isOneCall || id === unit.id));
-  const length = calls.reduce((sum, call) => sum + lengthOf(call), 0);
-  const used = [...new Set([unit.root.id, ...calls.map(({ id }) => id)])];
-  return {
-    calls,
-    texts: await inTurns(
-      used.filter((id) => rows.get(id)),
-      (id) => ({ id, sha256: sha256Of(rows.get(id)!) }),
-    ),
-    isTooLarge: isUnread || read.includes('too_long') || length > MAX_UNIT_BYTES,
-  };
-}
-
-/** Each choice becomes a history, with the tools and the messages before it. */
-const lengthOf = ({ choices, messages, tools }: LlmCall): number =>
-  choices.length * messages.reduce((sum, { text }) => sum + text.length, tools?.length ?? 0);
-
-/** Over everything of a call that goes into a build. */
-function sha256Of(row: TextsRow): string {
-  const { id, op_name, started_at, exception, attributes, inputs, output, usage } = row;
-  const hash = createHash('sha256');
-  for (const text of [id, op_name, started_at, exception, attributes, inputs, output, usage])
-    hash.update(text === null ? '-' : `${Buffer.byteLength(text)}:`).update(text ?? '');
-  return hash.digest('hex');
 }

@@ -2,6 +2,8 @@ import type { Caller } from '../../platform/auth/caller.js';
 import type { Config } from '../../platform/config/config.js';
 import { wireTime } from '../../platform/query/columns.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
+import type { ManifestFileDto } from '../manifest.dto.js';
+import type { EventType } from './training-job-event.entity.js';
 import type { Status } from './training-job.entity.js';
 import { isReached } from '../preview.query.js';
 
@@ -26,6 +28,7 @@ export interface JobRow {
   batch_id: string;
   status: Status;
   attempt: number;
+  parent_step: number | null;
   step: number | null;
   error_message: string | null;
   lease_expires_at: string | null;
@@ -37,7 +40,7 @@ export interface FoundJob extends JobRow {
   at: string;
 }
 
-const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
 const AT = sql`${wireTime(sql`now()`)} AS at`;
 
@@ -62,12 +65,12 @@ const isJob = ({ project_id, id }: Pick<JobRow, 'project_id' | 'id'>) =>
   sql`j.project_id = ${project_id} AND j.id = ${id}`;
 
 /** The job that this token was given for. */
-const isOf = ({ job, tokenHash }: Lease) =>
+const hasLeaseToken = ({ job, tokenHash }: Lease) =>
   sql`${isJob(job)} AND j.lease_token_hash = ${tokenHash}`;
 
 /** A lease that has run out is lost, whether or not somebody has noticed yet. */
 const isHeldBy = (lease: Lease) =>
-  sql`${isOf(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
+  sql`${hasLeaseToken(lease)} AND ${IS_HELD} AND j.lease_expires_at > now()`;
 
 export const jobOfProject = (projectId: string, id: string) =>
   sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE ${isJob({ project_id: projectId, id })}`;
@@ -76,8 +79,8 @@ export const jobById = (id: string, caller: Caller) =>
   sql<FoundJob>`SELECT ${ROW}, ${AT} FROM training_jobs j WHERE j.id = ${id} AND ${isReached(sql`j.project_id`, caller)}`;
 
 /** The job that this token was given for, whatever became of it. */
-export const jobOf = (lease: Lease) =>
-  sql<JobRow>`SELECT ${ROW} FROM training_jobs j WHERE ${isOf(lease)}`;
+export const leasedJob = (lease: Lease) =>
+  sql<JobRow>`SELECT ${ROW} FROM training_jobs j WHERE ${hasLeaseToken(lease)}`;
 
 /** The job, and the size of its payload. */
 export const heldPayload = (lease: Lease) => sql<JobRow & { bytes: number }>`
@@ -114,6 +117,8 @@ export interface ClaimedRow {
   parent_step: number;
   attempt: number;
   config: string | null;
+  /** JSON text. */
+  state: string | null;
   lease_expires_at: string;
   bytes: number;
   sha256: string;
@@ -147,8 +152,17 @@ export const claim = (
     AND m.project_id = ${project} AND m.id = j.model_id
     AND b.project_id = ${project} AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-    j.experimental_config::text AS config, skein_wire_time(j.lease_expires_at) AS lease_expires_at,
+    j.experimental_config::text AS config, j.state::text AS state,
+    skein_wire_time(j.lease_expires_at) AS lease_expires_at,
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
+
+/** The checkpoint to start from, as JSON text. */
+export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) => sql<{
+  json: string;
+}>`
+  SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
+    'files', coalesce(c.files, '[]'))::text AS json
+  FROM checkpoints c WHERE c.project_id = ${project_id} AND c.model_id = ${model_id} AND c.step = ${parent_step}`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
 export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
@@ -159,27 +173,44 @@ export const start = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
   WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${ROW}`;
 
-/** running → succeeded. */
-export const succeed = (lease: Lease) => sql<JobRow>`
-  UPDATE training_jobs j
-  SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
-    step = 1 + (SELECT max(c.step) FROM checkpoints c
-      WHERE c.project_id = ${lease.job.project_id} AND c.model_id = j.model_id)
-  WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
+/** running → succeeded; with a reason, without a new step. */
+export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
+  const { project_id: project } = lease.job;
+  const next = sql`1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)`;
+  return sql`
+    UPDATE training_jobs j
+    SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = ${reason}::text,
+      step = ${reason === null ? next : sql`NULL`}
+    WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
+}
 
 export interface NewCheckpoint {
   id: string;
-  uri: string;
+  uri: string | null;
   sha256: string | null;
   sizeBytes: number | null;
+  /** JSON texts. */
+  files: string | null;
+  config: string | null;
   /** JSON text. */
   metrics: string;
 }
 
 export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint) => sql`
-  INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes)
+  INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config)
   VALUES (${job.project_id}, ${job.model_id}, ${job.step}, ${checkpoint.id}, ${checkpoint.metrics}::jsonb,
-    ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes})`;
+    ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes}, ${job.id}, ${checkpoint.files}::json,
+    ${checkpoint.config}::json)`;
+
+/** The manifest that the lease lets its holder read: of the parent's checkpoint, or of what an earlier attempt left. */
+export const manifestQuery = (lease: Lease, of: 'parent' | 'state') => sql<{
+  job_id: string | null;
+  files: ManifestFileDto[] | null;
+}>`
+  SELECT ${of === 'state' ? sql`j.id AS job_id, j.state AS files` : sql`c.job_id, c.files`}
+  FROM training_jobs j
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
+  WHERE ${isHeldBy(lease)}`;
 
 /** How an attempt failed, and whether the job is tried again. */
 interface Failure {
@@ -203,6 +234,7 @@ function endAttempt(
     UPDATE training_jobs j
     SET status = CASE WHEN ${isCancelled} THEN 'cancelled' WHEN ${isRetried} THEN 'queued' ELSE 'failed' END,
       error_message = CASE WHEN ${isCancelled} THEN ${CANCELLED} WHEN ${isRetried} THEN NULL ELSE ${message}::text END,
+      state = CASE WHEN ${isRetried} THEN j.state END,
       finished_at = CASE WHEN ${isRetried} THEN NULL ELSE ${at}::timestamptz END,
       queued_at = CASE WHEN ${isRetried} THEN ${at}::timestamptz ELSE j.queued_at END,
       lease_token_hash = CASE WHEN ${isRetried} THEN NULL ELSE j.lease_token_hash END,
@@ -239,7 +271,7 @@ export function overdueKinds(config: Config): Overdue[] {
       // queued → failed: no trainer came
       condition: sql`j.status = 'queued' AND ${isBefore(sql`j.queued_at`)}`,
       end: (guard) => sql`
-        UPDATE training_jobs j SET status = 'failed', finished_at = now(),
+        UPDATE training_jobs j SET status = 'failed', finished_at = now(), state = NULL,
           error_message = ${`no trainer took the job within ${trainingLimitSeconds} s`}
         WHERE ${guard} RETURNING ${ROW}`,
     },
@@ -260,20 +292,22 @@ export const overdueEnd = (
 export const cancel = (job: FoundJob) => sql<JobRow>`
   UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
+    state = CASE WHEN j.status <> 'queued' THEN j.state END,
     finished_at = CASE WHEN j.status = 'queued' THEN ${job.at}::timestamptz END,
     error_message = CASE WHEN j.status = 'queued' THEN ${CANCELLED} END,
     cancel_requested_at = coalesce(j.cancel_requested_at, ${job.at}::timestamptz)
   WHERE ${isJob(job)} AND ${IS_OPEN} RETURNING ${ROW}`;
 
 /** Every job of a model that has not ended → cancelled. */
-export const cancelAllOf = (project: string, model: string) => sql<JobRow>`
+export const cancelModelJobs = (project: string, model: string) => sql<JobRow>`
   UPDATE training_jobs j
-  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL
+  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
+    state = NULL
   WHERE j.project_id = ${project} AND j.model_id = ${model} AND ${IS_OPEN} RETURNING ${ROW}`;
 
 export interface NewEvent {
   id: string;
-  type: 'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
+  type: EventType;
   /** JSON text. */
   data: string;
   /** The trainer's number of it; null for an event that is not a trainer's. */

@@ -1,10 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
-import { ApiError, assertNone, invalidRequest, type Violation } from '../../platform/errors.js';
+import { ApiError, assertNone, type Violation } from '../../platform/errors.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
@@ -13,10 +12,10 @@ import { Schedule } from '../../platform/database/schedule.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
 import { assertFewMetrics } from '../metrics-limit.js';
-import { idOf, noSuch } from '../pages.js';
+import { checkedId, noSuch } from '../pages.js';
 import {
   cancel,
-  cancelAllOf,
+  cancelModelJobs,
   checkpointAdd,
   type Claim,
   claim,
@@ -26,10 +25,9 @@ import {
   eventsKnown,
   fail,
   type FoundJob,
-  heldPayload,
   type Holder,
   jobById,
-  jobOf,
+  leasedJob,
   jobOfProject,
   JOBS_CHANNEL,
   type JobRow,
@@ -40,20 +38,28 @@ import {
   overdueKinds,
   overdueEnd,
   overdueJobs,
+  parentQuery,
   renewLease,
   start,
   succeed,
 } from './queue.query.js';
 import type {
+  CheckpointDto,
   ClaimDto,
   ClaimedDto,
   CompletedDto,
   CompleteDto,
   FailDto,
   HeartbeatAnswerDto,
+  EventsAddedDto,
   TrainerEventDto,
 } from './trainer.dto.js';
-import { UploadsService } from '../trajectories/uploads.service.js';
+import {
+  CheckpointFilesService,
+  manifestSha256,
+  type Verified,
+} from '../checkpoints/checkpoint-files.service.js';
+import { eventViolations, newEvents, numbersViolations, storableKeys } from './trainer-events.js';
 import { modelLock } from '../preview.query.js';
 import { JOBS } from './training-job.entity.js';
 import { MODELS } from '../models/model.entity.js';
@@ -63,6 +69,8 @@ const WATCHDOG = oneLock(495_555_340_655);
 
 /** A claim that met others at every job it saw looks again. */
 const CLAIM_TRIES = 10;
+/** Of what a trainer says of its checkpoint. */
+export const MAX_CONFIG_BYTES = 65_536;
 /** Of an error message: what is beyond is cut off. */
 const MAX_MESSAGE = 10_000;
 
@@ -77,7 +85,7 @@ export class QueueService implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly notices: Notices,
-    private readonly uploads: UploadsService,
+    private readonly files: CheckpointFilesService,
     private readonly schedule: Schedule,
   ) {}
 
@@ -127,8 +135,8 @@ export class QueueService implements OnModuleInit {
       const next = await this.database.query(nextJobs(caller, base_models ?? []));
       if (next.length === 0) return null;
       for (const job of next) {
-        const claimed = await this.claimOne(job, { workerId, tokenHash: hashOf(token) });
-        if (claimed) return claimedJson(claimed, token, this.config.trainerHeartbeatSeconds);
+        const claimed = await this.claimOne(job, { workerId, tokenHash: hashToken(token) });
+        if (claimed) return this.claimedJson(claimed, token);
       }
     }
     return null;
@@ -146,8 +154,26 @@ export class QueueService implements OnModuleInit {
     }
   }
 
+  private async claimedJson(row: ClaimedRow, token: string): Promise<string> {
+    const [parent] = await this.database.query(parentQuery(row));
+    const { name, config, state, bytes, sha256, ...rest } = row;
+    const answer: Omit<ClaimedDto, 'experimental_config' | 'parent' | 'state'> = {
+      ...rest,
+      model: name,
+      lease_token: token,
+      heartbeat_seconds: this.config.trainerHeartbeatSeconds,
+      payload: {
+        url: `/v1/preview/trainer/jobs/${row.job_id}/payload`,
+        bytes,
+        sha256,
+        encoding: 'gzip',
+      },
+    };
+    return `${JSON.stringify(answer).slice(0, -1)},"parent":${parent?.json ?? 'null'},"state":${state},"experimental_config":${config}}`;
+  }
+
   async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {
-    const lease = await this.leaseOf(holder, caller);
+    const lease = await this.findLease(holder, caller);
     const [job] = await this.database.query(renewLease(lease, this.config));
     if (!job) throw leaseLost();
     return {
@@ -156,26 +182,19 @@ export class QueueService implements OnModuleInit {
     };
   }
 
-  /** The groups as gzip JSONL, read piece by piece: a slow trainer holds no connection. */
-  async payload(holder: Holder, caller: Caller): Promise<{ stream: Readable; bytes: number }> {
-    const lease = await this.leaseOf(holder, caller);
-    const [job] = await this.database.query(heldPayload(lease));
-    if (!job) throw leaseLost();
-    const chunks = this.uploads.payloadOf(job.project_id, job.batch_id, caller);
-    return { stream: Readable.from(chunks, { objectMode: false }), bytes: job.bytes };
-  }
-
   /** Adds events of an attempt. Those that came before change nothing, and training starts once in the life of a job. */
-  async addEvents(holder: Holder, given: TrainerEventDto[], caller: Caller): Promise<void> {
+  async addEvents(
+    holder: Holder,
+    given: TrainerEventDto[],
+    caller: Caller,
+  ): Promise<EventsAddedDto> {
     const events = given.toSorted((a, b) => a.seq - b.seq);
-    const violations = given.flatMap(({ type, data }, i) =>
-      dataViolation(type, data, `events[${i}].data`),
-    );
-    assertNone(violations);
-    const lease = await this.leaseOf(holder, caller);
-    await this.database.transaction(async () => {
+    assertNone(given.flatMap((event, i) => eventViolations(event, `events[${i}].data`)));
+    const lease = await this.findLease(holder, caller);
+    return this.database.transaction(async () => {
       const [job] = await this.database.query(renewLease(lease, this.config));
       if (!job) throw leaseLost();
+      const answer = { cancel_requested: job.is_cancel_requested };
       if (job.status === 'leased' && events.length > 0) {
         if (events[0]!.type !== 'training_started')
           throw refused('the first event of an attempt must be training_started');
@@ -188,39 +207,53 @@ export class QueueService implements OnModuleInit {
         ),
       );
       const fresh = newEvents(events, known);
-      if (fresh.length === 0) return;
+      if (fresh.length === 0) return answer;
       await this.database.query(eventsInsert(job, fresh));
       this.database.note(job.project_id, JOBS);
+      return answer;
     });
   }
 
-  /** The new checkpoint, `training_ended` and the state of the job are committed together. */
+  /**
+   * The new checkpoint with its files, `training_ended` and the state of the job are committed together. The files are
+   * compared with their digests first, which takes as long as reading them.
+   */
   async complete(holder: Holder, body: CompleteDto, caller: Caller): Promise<CompletedDto> {
-    const violation = numbersViolation(body.metrics, 'metrics');
-    if (violation) throw invalidRequest([violation]);
+    assertNone([...numbersViolations(body.metrics, 'metrics'), ...outcomeViolations(body)]);
     const metrics = JSON.stringify(storableKeys(body.metrics));
     assertFewMetrics(Object.keys(body.metrics).length, Buffer.byteLength(metrics));
-    const lease = await this.leaseOf(holder, caller);
-    const { project_id, model_id } = lease.job;
+    const config = configText(body.checkpoint?.config);
+    const lease = await this.findLease(holder, caller);
+    const { project_id, model_id, id: jobId, status } = lease.job;
+    const owner = { projectId: project_id, jobId };
+    const files = body.checkpoint?.files;
+    const verified =
+      files && status === 'running'
+        ? await this.files.verified(owner, { files, path: 'checkpoint.files' }, caller)
+        : undefined;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
-      const [job] = await this.database.query(succeed(lease));
-      if (!job) return { step: await this.stepOfEnded(lease) };
-      const { uri, sha256 = null, size_bytes: sizeBytes = null } = body.checkpoint;
-      await this.database.query(
-        checkpointAdd(job, { id: uuidv7(), uri, sha256, sizeBytes, metrics }),
-      );
-      await this.end(job, 'training_ended', {});
+      const reason = body.made_step === false ? storable(body.reason!) : null;
+      const [job] = await this.database.query(succeed(lease, reason));
+      if (!job) return this.outcomeOfEnded(lease);
+      if (verified) await this.files.assertUnchanged(owner, verified);
+      await this.files.dropAllBut(project_id, [jobId], files ?? []);
+      if (reason === null) {
+        const made = newCheckpoint(body.checkpoint!, verified);
+        await this.database.query(checkpointAdd(job, { ...made, config, metrics }));
+        this.database.note(project_id, MODELS);
+        await this.end(job, 'training_ended', {});
+      } else
+        await this.end(job, 'training_ended', { made_step: false, reason, metrics: body.metrics });
       this.database.note(project_id, JOBS);
-      this.database.note(project_id, MODELS);
-      return { step: job.step! };
+      return jobOutcome(job);
     });
   }
 
   /** A report that is resent, because its answer was lost, is answered as the first time. */
-  private async stepOfEnded(lease: Lease): Promise<number> {
-    const [job] = await this.database.query(jobOf(lease));
-    if (job?.status === 'succeeded') return job.step!;
+  private async outcomeOfEnded(lease: Lease): Promise<CompletedDto> {
+    const [job] = await this.database.query(leasedJob(lease));
+    if (job?.status === 'succeeded') return jobOutcome(job);
     if (job?.status === 'leased')
       throw refused('the job has not started: the event training_started comes first');
     throw leaseLost();
@@ -232,14 +265,14 @@ export class QueueService implements OnModuleInit {
     { error_message, retryable }: FailDto,
     caller: Caller,
   ): Promise<{ status: string }> {
-    const lease = await this.leaseOf(holder, caller);
+    const lease = await this.findLease(holder, caller);
     const message = storable(error_message.slice(0, MAX_MESSAGE));
     return this.database.transaction(async () => {
       const [job] = await this.settle(
         fail(lease, { isRetryable: retryable, message }, this.config),
       );
       if (job) return { status: job.status };
-      const [ended] = await this.database.query(jobOf(lease));
+      const [ended] = await this.database.query(leasedJob(lease));
       if (ended?.status === 'failed' || ended?.status === 'cancelled')
         return { status: ended.status };
       throw leaseLost();
@@ -265,8 +298,8 @@ export class QueueService implements OnModuleInit {
   }
 
   /** Ends every job of a model that is deleted. In the transaction of the caller. */
-  async cancelAllOf(projectId: string, modelId: string): Promise<void> {
-    await this.settle(cancelAllOf(projectId, modelId));
+  async cancelModelJobs(projectId: string, modelId: string): Promise<void> {
+    await this.settle(cancelModelJobs(projectId, modelId));
   }
 
   /**
@@ -291,8 +324,10 @@ export class QueueService implements OnModuleInit {
       if (job.status === 'queued') {
         await this.database.query(eventsHide(job));
         await this.database.query(notifyQueue());
-      } else if (job.status === 'failed' || job.status === 'cancelled')
+      } else if (job.status === 'failed' || job.status === 'cancelled') {
+        await this.files.dropAllBut(job.project_id, [job.id]);
         await this.end(job, 'training_failed', { error_message: job.error_message });
+      }
     }
     return jobs;
   }
@@ -304,85 +339,77 @@ export class QueueService implements OnModuleInit {
     await this.database.query(notifyQueue());
   }
 
-  private async leaseOf({ jobId, tokenHash }: Holder, caller: Caller): Promise<Lease> {
+  /** Not yet known to be held: the statements that take it see to that. */
+  async findLease({ jobId, tokenHash }: Holder, caller: Caller): Promise<Lease> {
     return { job: await this.find(jobId, caller), tokenHash };
   }
 
   /** @throws ApiError `not_found` for an unknown job and for one that the key does not reach. */
   async find(id: string, caller: Caller): Promise<FoundJob> {
-    const [job] = await this.database.query(jobById(idOf(id, 'training job'), caller));
+    const [job] = await this.database.query(jobById(checkedId(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
     return job;
   }
 }
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest();
+const hashToken = (token: string) => createHash('sha256').update(token).digest();
 
 /** Who speaks for a job. */
-export function holderOf(jobId: string, token: string | undefined): Holder {
+export function readHolder(jobId: string, token: string | undefined): Holder {
   if (!token) throw new ApiError('invalid_request', 'the header x-lease-token is missing');
-  return { jobId, tokenHash: hashOf(token) };
+  return { jobId, tokenHash: hashToken(token) };
 }
 
 /** Trainers must not try such a request again; generated clients would, at a 409. */
 const refused = (message: string) =>
   new ApiError('conflict', message, { headers: { 'x-should-retry': 'false' } });
 
-const leaseLost = () => refused('the lease of the job is lost: stop working on it');
+export const leaseLost = () => refused('the lease of the job is lost: stop working on it');
 
-function claimedJson(row: ClaimedRow, token: string, heartbeatSeconds: number): string {
-  const { name, config: experimentalConfig, bytes, sha256, ...rest } = row;
-  const answer: Omit<ClaimedDto, 'experimental_config'> = {
-    ...rest,
-    model: name,
-    lease_token: token,
-    heartbeat_seconds: heartbeatSeconds,
-    payload: {
-      url: `/v1/preview/trainer/jobs/${row.job_id}/payload`,
-      bytes,
-      sha256,
-      encoding: 'gzip',
-    },
-  };
-  return `${JSON.stringify(answer).slice(0, -1)},"experimental_config":${experimentalConfig ?? 'null'}}`;
-}
-
-function dataViolation(type: string, data: Record<string, unknown>, path: string): Violation[] {
-  if (type === 'training_started') {
-    const isCount =
-      Number.isSafeInteger(data['num_sequences']) && Number(data['num_sequences']) >= 0;
-    return isCount
+/** Whether the report has a checkpoint, or says why there is none. */
+function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Violation[] {
+  const refuse = (path: string, message: string) => [{ path, message }];
+  if (made_step === false) {
+    if (checkpoint) return refuse('checkpoint', 'must be absent where made_step is false');
+    return reason ? [] : refuse('reason', 'is required where made_step is false');
+  }
+  if (reason) return refuse('reason', 'must be absent where a step was made');
+  if (!checkpoint) return refuse('checkpoint', 'is required');
+  const { uri, files, sha256, size_bytes } = checkpoint;
+  if (!files) return uri ? [] : refuse('checkpoint.uri', 'is required where there are no files');
+  if (files.length === 0) return refuse('checkpoint.files', 'must name a file');
+  return [
+    ...(sha256 ? refuse('checkpoint.sha256', 'must be absent: it is computed of the files') : []),
+    ...(size_bytes === undefined || size_bytes === null
       ? []
-      : [{ path: `${path}.num_sequences`, message: 'must be a whole number from 0' }];
-  }
-  const violation = numbersViolation(data, path);
-  return violation ? [violation] : [];
+      : refuse('checkpoint.size_bytes', 'must be absent: it is computed of the files')),
+  ];
 }
 
-function numbersViolation(values: Record<string, unknown>, path: string): Violation | undefined {
-  const name = Object.keys(values).find((key) => !Number.isFinite(values[key]));
-  return name === undefined
-    ? undefined
-    : { path: `${path}.${name}`, message: 'must be a finite number' };
+function configText(config: object | null | undefined): string | null {
+  if (!config) return null;
+  const text = JSON.stringify(config);
+  if (Buffer.byteLength(text) <= MAX_CONFIG_BYTES) return text;
+  throw new ApiError(
+    'too_large',
+    `checkpoint.config is over the limit of ${MAX_CONFIG_BYTES} bytes`,
+  );
 }
 
-const storableKeys = (values: Record<string, unknown>) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [storable(name), value]));
-
-/** Events that are not there yet, in the order of their numbers. */
-function newEvents(
-  events: TrainerEventDto[],
-  known: { seq: number | null; type: string }[],
-): NewEvent[] {
-  const seqs = new Set(known.map(({ seq }) => seq));
-  let hasStarted = known.some(({ type }) => type === 'training_started');
-  const fresh: NewEvent[] = [];
-  for (const { seq, type, data } of events) {
-    const isKnown = seqs.has(seq) || (type === 'training_started' && hasStarted);
-    seqs.add(seq);
-    if (isKnown) continue;
-    hasStarted ||= type === 'training_started';
-    fresh.push({ id: uuidv7(), type, data: JSON.stringify(data), trainerSeq: seq });
-  }
-  return fresh;
+function newCheckpoint({ uri, sha256, size_bytes }: CheckpointDto, verified: Verified | undefined) {
+  const given = { id: uuidv7(), uri: uri ?? null };
+  if (!verified)
+    return { ...given, sha256: sha256 ?? null, sizeBytes: size_bytes ?? null, files: null };
+  const { files } = verified;
+  return {
+    ...given,
+    sha256: manifestSha256(files),
+    sizeBytes: files.reduce((sum, file) => sum + file.size_bytes, 0),
+    files: JSON.stringify(files),
+  };
 }
+
+const jobOutcome = ({ step, parent_step }: JobRow): CompletedDto => ({
+  step: step ?? parent_step!,
+  made_step: step !== null,
+});

@@ -1,5 +1,21 @@
-import { Body, Get, Headers, HttpStatus, Param, Post, Res, StreamableFile } from '@nestjs/common';
-import { ApiHeader, ApiNoContentResponse, ApiOkResponse } from '@nestjs/swagger';
+import {
+  Body,
+  Get,
+  Headers,
+  HttpStatus,
+  Param,
+  Post,
+  Query,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import {
+  ApiBody,
+  ApiConsumes,
+  ApiHeader,
+  ApiNoContentResponse,
+  ApiOkResponse,
+} from '@nestjs/swagger';
 import type { Response } from 'express';
 import {
   Allow,
@@ -10,26 +26,40 @@ import {
 } from '../../platform/auth/access.js';
 import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import { holderOf, QueueService } from './queue.service.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
+import { rangedAnswer } from '../byte-range.js';
+import { TrainerFilesService } from './trainer-files.service.js';
+import { readHolder, QueueService } from './queue.service.js';
 import {
   ClaimDto,
   ClaimedDto,
   CompletedDto,
   CompleteDto,
   FailDto,
+  EventsAddedDto,
   FailedDto,
   HeartbeatAnswerDto,
+  JobFileQueryDto,
+  PartQueryDto,
+  PartsDto,
+  PartStoredDto,
+  PayloadQueryDto,
+  StateDto,
   TrainerEventsDto,
 } from './trainer.dto.js';
 
 const LEASE_TOKEN = 'x-lease-token';
 const GZIP = 'application/gzip';
+const BYTES = 'application/octet-stream';
 
 /** What a trainer speaks. Every 409 means: stop working on the job. */
 @NoProjectField('a job belongs to one, which QueueService checks')
 @Resource('preview: trainers', BearerAuth(), 'v1/preview/trainer')
 export class TrainerController {
-  constructor(private readonly queue: QueueService) {}
+  constructor(
+    private readonly queue: QueueService,
+    private readonly files: TrainerFilesService,
+  ) {}
 
   /** Leases the oldest training job that can run, waiting for one if asked to; 204 when there is none. */
   @Post('claims')
@@ -46,7 +76,10 @@ export class TrainerController {
     else response.status(HttpStatus.OK).type('json').send(claimed);
   }
 
-  /** The trajectory groups of the job as gzip JSONL, one group per line. */
+  /**
+   * The trajectory groups of the job as gzip JSONL, one group per line: all, a range of its bytes (`Range`), or the groups asked
+   * for.
+   */
   @Get('jobs/:id/payload')
   @Allow('trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
@@ -54,10 +87,67 @@ export class TrainerController {
   async payload(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
-    @Ctx() { caller }: Context,
+    @Query(QueryPipe) query: PayloadQueryDto,
+    @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    const { stream, bytes } = await this.queue.payload(holderOf(id, token), caller);
-    return new StreamableFile(stream, { type: GZIP, length: bytes });
+    const answer = await this.files.payload(readHolder(id, token), query, context);
+    if ('range' in answer) return rangedAnswer(context, answer, GZIP);
+    return new StreamableFile(answer, { type: GZIP });
+  }
+
+  /** A file of the checkpoint to start from, or of what an earlier attempt left; with the header `Range`, a part of it. */
+  @Get('jobs/:id/file')
+  @Allow('trainer')
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  @ApiOkResponse({ content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } })
+  async file(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Query(QueryPipe) query: JobFileQueryDto,
+    @Ctx() context: Context,
+  ): Promise<StreamableFile> {
+    const answer = await this.files.file(readHolder(id, token), query, context);
+    return rangedAnswer(context, answer, BYTES);
+  }
+
+  /** The parts of files that are here, also those of earlier attempts. */
+  @Get('jobs/:id/parts')
+  @Allow('trainer')
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  parts(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Ctx() { caller }: Context,
+  ): Promise<PartsDto> {
+    return this.files.parts(readHolder(id, token), caller);
+  }
+
+  /** Stores the body, of up to 100 MiB, as a part of a file. A part that is here already stays as it is. Keeps the lease. */
+  @Operation('jobs/:id/parts', 'trainer')
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  @ApiConsumes(BYTES)
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  addPart(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Query(QueryPipe) query: PartQueryDto,
+    @Ctx() context: Context,
+  ): Promise<PartStoredDto> {
+    return this.files.addPart(readHolder(id, token), query, context);
+  }
+
+  /** Names the files that the next attempt finds if this one fails, instead of those before. Keeps the lease. */
+  @Operation('jobs/:id/state', 'trainer')
+  @ApiHeader({ name: LEASE_TOKEN, required: true })
+  @ApiEmptyResponse()
+  async setState(
+    @Param('id') id: string,
+    @Headers(LEASE_TOKEN) token: string | undefined,
+    @Body() { files }: StateDto,
+    @Ctx() { caller }: Context,
+  ): Promise<object> {
+    await this.files.setState(readHolder(id, token), files, caller);
+    return {};
   }
 
   /** Keeps the lease. */
@@ -68,24 +158,22 @@ export class TrainerController {
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Ctx() { caller }: Context,
   ): Promise<HeartbeatAnswerDto> {
-    return this.queue.heartbeat(holderOf(id, token), caller);
+    return this.queue.heartbeat(readHolder(id, token), caller);
   }
 
   /** Reports how training goes; the first event is `training_started`. Keeps the lease. */
   @Operation('jobs/:id/events', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
-  @ApiEmptyResponse()
-  async addEvents(
+  addEvents(
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Body() { events }: TrainerEventsDto,
     @Ctx() { caller }: Context,
-  ): Promise<object> {
-    await this.queue.addEvents(holderOf(id, token), events, caller);
-    return {};
+  ): Promise<EventsAddedDto> {
+    return this.queue.addEvents(readHolder(id, token), events, caller);
   }
 
-  /** Ends the job with a new checkpoint. */
+  /** Ends the job with a new checkpoint, or without one where there was nothing to learn. */
   @Operation('jobs/:id/complete', 'trainer')
   @ApiHeader({ name: LEASE_TOKEN, required: true })
   complete(
@@ -94,7 +182,7 @@ export class TrainerController {
     @Body() body: CompleteDto,
     @Ctx() { caller }: Context,
   ): Promise<CompletedDto> {
-    return this.queue.complete(holderOf(id, token), body, caller);
+    return this.queue.complete(readHolder(id, token), body, caller);
   }
 
   /** Ends the attempt. The job is tried again if that may help and attempts are left. */
@@ -106,6 +194,6 @@ export class TrainerController {
     @Body() body: FailDto,
     @Ctx() { caller }: Context,
   ): Promise<FailedDto> {
-    return this.queue.fail(holderOf(id, token), body, caller);
+    return this.queue.fail(readHolder(id, token), body, caller);
   }
 }

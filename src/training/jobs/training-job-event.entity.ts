@@ -1,6 +1,16 @@
 import { Check, Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 
+export const EVENT_TYPES = [
+  'training_started',
+  'gradient_step',
+  'training_ended',
+  'training_failed',
+  'note',
+  'evaluation',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
 /** What a client learns of a training job. */
 @ProjectTable('training_job_events', { rows: 'data', counted: null })
 @Index('training_job_events_trainer_seq_idx', ['projectId', 'jobId', 'attempt', 'trainerSeq'], {
@@ -8,11 +18,11 @@ import { ProjectTable } from '../../platform/database/project-table.js';
 })
 @Index('training_job_events_once_idx', ['projectId', 'jobId', 'type'], {
   unique: true,
-  where: `type <> 'gradient_step'`,
+  where: `type IN ('training_started', 'training_ended', 'training_failed')`,
 })
 @Check(
   'training_job_events_type_check',
-  `type IN ('training_started', 'gradient_step', 'training_ended', 'training_failed')`,
+  `type IN (${EVENT_TYPES.map((type) => `'${type}'`).join(', ')})`,
 )
 export class TrainingJobEvent {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
@@ -20,8 +30,7 @@ export class TrainingJobEvent {
   /** Order within the job. */
   @PrimaryColumn('int') seq!: number;
   @Column('uuid') id!: string;
-  @Column({ type: 'text', collation: 'C' }) type!:
-    'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
+  @Column({ type: 'text', collation: 'C' }) type!: EventType;
   @Column('json') data!: object;
   @Column('int') attempt!: number;
   /** The trainer's own number of the event within the attempt; null for those that are not a trainer's. */

@@ -1,5 +1,6 @@
 import { Check, Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
+import type { ManifestFile } from '../models/checkpoint.entity.js';
 import { changeKind } from '../../platform/database/changes.js';
 
 export const JOBS = changeKind('jobs');
@@ -53,5 +54,10 @@ export class TrainingJob {
   cancelRequestedAt!: Date | null;
   @Column({ type: 'text', collation: 'C', name: 'error_message', nullable: true }) errorMessage!:
     string | null;
+  /** The manifest of what an attempt left for the next one. */
+  @Column('json', { nullable: true }) state!: ManifestFile[] | null;
+  /** Why a job that succeeded made no step. */
+  @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
+  noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
 }

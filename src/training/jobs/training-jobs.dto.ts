@@ -3,6 +3,7 @@ import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-valida
 import { MAX_INT, PageDto, SortBy } from '../../platform/http/dto.js';
 import type { Sort } from '../../platform/query/columns.js';
 import { type Status, STATUSES } from './training-job.entity.js';
+import { EVENT_TYPES, type EventType } from './training-job-event.entity.js';
 import { ProjectPageQueryDto } from '../preview.dto.js';
 import { SPLIT } from '../trajectory-rules.js';
 
@@ -43,14 +44,18 @@ export class TrainingJobDto {
   /** Free-form, as it was sent. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
+  /** Null until it has succeeded; false when there was nothing to learn. */
+  @ApiProperty({ type: 'boolean', nullable: true }) made_step!: boolean | null;
+  /** Why it made no step. */
+  @ApiProperty({ type: 'string', nullable: true }) no_step_reason!: string | null;
   /** The checkpoint that it made. */
   checkpoint!: JobCheckpointDto | null;
 }
 
 export class TrainingJobEventDto {
   id!: string;
-  type!: 'training_started' | 'gradient_step' | 'training_ended' | 'training_failed';
-  /** Free-form, by type; of a `gradient_step` a flat map of numbers. */
+  @ApiProperty({ enum: EVENT_TYPES }) type!: EventType;
+  /** By type; of a `gradient_step` a flat map of numbers, of a `note` `{level, text}`, of an `evaluation` `{name, metrics}`. */
   @ApiProperty({ type: 'object', additionalProperties: true }) data!: object;
   @ApiProperty({ type: 'string', format: 'date-time' }) created_at!: string;
 }

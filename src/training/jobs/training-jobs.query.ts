@@ -34,7 +34,7 @@ export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => 
  * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
  * batches of the model for each job.
  */
-export const openJobOf = (
+export const findOpenJob = (
   { projectId, id }: ModelKey,
   bodySha256: Buffer,
 ) => sql<TrainingJobCreatedDto>`
@@ -49,7 +49,7 @@ const asJson = (condition: Sql, order = sql``) => sql<Item>`
     SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
       j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-      j.experimental_config,
+      j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
       CASE WHEN c.step IS NOT NULL THEN
         json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
     FROM training_jobs j

@@ -8,7 +8,7 @@ import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { groupsMissing, ModelsService } from '../models/models.service.js';
-import { idOf, noSuch, page } from '../pages.js';
+import { checkedId, noSuch, page } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
 import type {
@@ -21,10 +21,10 @@ import {
   jobInsert,
   jobJson,
   jobsPage,
-  openJobOf,
+  findOpenJob,
   trajectoriesQuery,
 } from './training-jobs.query.js';
-import { violationOf } from '../trajectory-rules.js';
+import { findViolation } from '../trajectory-rules.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { type PageQueryDto } from '../preview.dto.js';
 import { latestStep, type ModelKey } from '../preview.query.js';
@@ -60,12 +60,12 @@ export class TrainingJobsService {
     const { caller } = context;
     let model: Model | null = null;
     /** The last `model_id` counts; one that is not found ends the upload at once. */
-    const projectOf = async ({ members }: Upload['reader']) => {
+    const modelProject = async ({ members }: Upload['reader']) => {
       const id = members.get('model_id')?.value;
       if (id !== undefined && id !== model?.id) model = await this.models.find(id, caller);
       return model?.projectId ?? null;
     };
-    return this.uploads.receive(context, projectOf, async (upload) => {
+    return this.uploads.receive(context, modelProject, async (upload) => {
       const config = checkedConfig(upload.reader.members.get('experimental_config'));
       if (!model) throw invalidRequest([{ path: 'model_id', message: 'is required' }]);
       if (!upload.reader.hasGroups) throw groupsMissing();
@@ -122,7 +122,7 @@ export class TrainingJobsService {
     model: ModelKey,
     upload: Upload,
   ): Promise<TrainingJobCreatedDto | undefined> {
-    const [job] = await this.database.query(openJobOf(model, upload.bodySha256));
+    const [job] = await this.database.query(findOpenJob(model, upload.bodySha256));
     return job;
   }
 
@@ -145,7 +145,7 @@ export class TrainingJobsService {
   }
 
   async read(id: string, caller: Caller): Promise<string> {
-    const [job] = await this.database.query(jobJson(idOf(id, 'training job'), caller));
+    const [job] = await this.database.query(jobJson(checkedId(id, 'training job'), caller));
     if (!job) throw noSuch('training job');
     return job.json;
   }
@@ -181,7 +181,7 @@ export class TrainingJobsService {
 /** The text as it was sent; null when there is none. */
 function checkedConfig(member: { value: unknown; text: string } | undefined): string | null {
   if (!member) return null;
-  const violation = violationOf('ExperimentalConfigDto', member.value, 'experimental_config');
+  const violation = findViolation('ExperimentalConfigDto', member.value, 'experimental_config');
   if (violation) throw invalidRequest([violation]);
   return member.value === null ? null : member.text;
 }

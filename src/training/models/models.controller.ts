@@ -1,5 +1,5 @@
-import { Body, Delete, Get, Param, Query } from '@nestjs/common';
-import { ApiBody } from '@nestjs/swagger';
+import { Body, Delete, Get, Param, Query, type StreamableFile } from '@nestjs/common';
+import { ApiBody, ApiOkResponse } from '@nestjs/swagger';
 import {
   Allow,
   BearerAuth,
@@ -9,9 +9,11 @@ import {
 } from '../../platform/auth/access.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
+  CheckpointFileQueryDto,
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
   CheckpointsQueryDto,
+  CheckpointWithFilesDto,
   ModelCheckpointDto,
   ModelCreateDto,
   ModelDeletedDto,
@@ -19,12 +21,15 @@ import {
   ModelsQueryDto,
 } from './models.dto.js';
 import { Model } from './model.entity.js';
-import { ModelsService, projectOf } from './models.service.js';
+import { ModelsService, namedProject } from './models.service.js';
 import { ApiPage } from '../pages.js';
 import { refTo } from '../trajectory-rules.js';
-import { ApiEmptyResponse } from '../../platform/http/api-answers.js';
+import { rangedAnswer } from '../byte-range.js';
+import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
+
+const BYTES = 'application/octet-stream';
 
 @NoProjectField('a model belongs to one, which ModelsService checks')
 @Resource('preview: models', BearerAuth(), 'v1/preview/models')
@@ -35,7 +40,7 @@ export class ModelsController {
   @Operation('', 'writer')
   @Idempotent({
     unless: ({ return_existing }: ModelCreateDto) => return_existing === true,
-    project: projectOf,
+    project: namedProject,
   })
   create(@Body() body: ModelCreateDto, @Ctx() { caller }: Context): Promise<ModelDto> {
     return this.models.create(body, caller);
@@ -67,6 +72,31 @@ export class ModelsController {
     @Ctx() { caller }: Context,
   ): Promise<string> {
     return this.models.checkpoints(id, query, caller);
+  }
+
+  /** A checkpoint, with its files. */
+  @Get(':id/checkpoints/:step')
+  @Allow('reader')
+  @ApiJsonResponse({ type: CheckpointWithFilesDto })
+  checkpoint(
+    @Param('id') id: string,
+    @Param('step') step: string,
+    @Ctx() { caller }: Context,
+  ): Promise<string> {
+    return this.models.checkpoint(id, step, caller);
+  }
+
+  /** A file of a checkpoint; with the header `Range`, a part of it. */
+  @Get(':id/checkpoints/:step/file')
+  @Allow('reader')
+  @ApiOkResponse({ content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } })
+  async checkpointFile(
+    @Param('id') id: string,
+    @Param('step') step: string,
+    @Query(QueryPipe) { name }: CheckpointFileQueryDto,
+    @Ctx() context: Context,
+  ): Promise<StreamableFile> {
+    return rangedAnswer(context, await this.models.checkpointFile(id, step, name, context), BYTES);
   }
 
   /** Deletes checkpoints of the steps named; the latest one stays. */

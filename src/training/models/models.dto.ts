@@ -10,6 +10,7 @@ import {
   Min,
 } from 'class-validator';
 import { IsId, MAX_INT } from '../../platform/http/dto.js';
+import { IsFileName, ManifestFileDto } from '../manifest.dto.js';
 import { IsProjectPart, PageQueryDto, ProjectPageQueryDto } from '../preview.dto.js';
 
 export class ModelCreateDto {
@@ -48,6 +49,27 @@ export class ModelCheckpointDto {
   /** What the trainer and `log` reported, by name; null stands for NaN. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
   metrics!: Record<string, number | null>;
+}
+
+/** A checkpoint with what is known of its files. */
+export class CheckpointWithFilesDto extends ModelCheckpointDto {
+  created_at!: string;
+  /** The job that made it. */
+  @ApiProperty({ type: 'string', nullable: true }) job_id!: string | null;
+  /** Where its trainer put it. */
+  @ApiProperty({ type: 'string', nullable: true }) uri!: string | null;
+  /** Of its manifest, when its files are here. */
+  @ApiProperty({ type: 'string', nullable: true }) sha256!: string | null;
+  @ApiProperty({ type: 'number', nullable: true }) size_bytes!: number | null;
+  /** What its trainer said of it: free-form. */
+  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
+  config!: object | null;
+  /** Those that are here. */
+  files!: ManifestFileDto[];
+}
+
+export class CheckpointFileQueryDto {
+  @IsFileName() name!: string;
 }
 
 export class ModelDeletedDto {

@@ -1,5 +1,6 @@
 // SQL: a list by the scopes of a key, metrics that PostgreSQL prints, and changes that are guarded or answer which rows they changed.
 import type { Caller } from '../../platform/auth/caller.js';
+import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import type { Model } from './model.entity.js';
 import type { CheckpointsQueryDto, ModelsQueryDto } from './models.dto.js';
@@ -63,10 +64,25 @@ export const metricsMerge = (project: string, model: string, metrics: string) =>
 /** All of the steps but the latest one of the model. */
 export const checkpointsDelete = (project: string, model: string, steps: number[]) => sql<{
   step: number;
+  job_id: string | null;
 }>`
   DELETE FROM checkpoints
   WHERE ${OF_MODEL(project, model)} AND step = ANY(${steps}::int[]) AND step < (${latestStep(project, model)})
-  RETURNING step`;
+  RETURNING step, job_id`;
+
+export const checkpointsDeleteAll = (
+  project: string,
+  model: string,
+): Sql<{ job_id: string | null }> =>
+  sql`DELETE FROM checkpoints WHERE ${OF_MODEL(project, model)} RETURNING job_id`;
+
+export const checkpointJson = ({ projectId, id }: ModelKey, step: number) => sql<{
+  json: string;
+}>`
+  SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', ${wireTime(sql`created_at`)},
+    'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
+    'files', coalesce(files, '[]'))::text AS json
+  FROM checkpoints WHERE ${OF_MODEL(projectId, id)} AND step = ${step}`;
 
 export const batchesDelete = (project: string, model: string): Sql<{ id: string }> =>
   sql`DELETE FROM trajectory_batches WHERE ${OF_MODEL(project, model)} RETURNING id`;

@@ -6,6 +6,7 @@ import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
+import { MAX_INT } from '../../platform/http/dto.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { Checkpoint } from './checkpoint.entity.js';
 import type {
@@ -18,7 +19,9 @@ import type {
 } from './models.dto.js';
 import {
   batchesDelete,
+  checkpointJson,
   checkpointsDelete,
+  checkpointsDeleteAll,
   metricsMerge,
   checkpointsPage,
   type FoundModel,
@@ -26,7 +29,9 @@ import {
   modelsPage,
 } from './models.query.js';
 import { assertFewMetrics } from '../metrics-limit.js';
-import { idOf, noSuch, page } from '../pages.js';
+import { checkedId, noSuch, page } from '../pages.js';
+import { type Ranged } from '../byte-range.js';
+import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelKey } from '../preview.query.js';
@@ -43,11 +48,12 @@ export class ModelsService {
     private readonly database: Database,
     private readonly uploads: UploadsService,
     private readonly queue: QueueService,
+    private readonly files: CheckpointFilesService,
   ) {}
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
     const { name, base_model, return_existing } = body;
-    const projectId = projectOf(body, caller);
+    const projectId = namedProject(body, caller);
     caller.assertReaches(projectId);
     const model = { projectId, id: uuidv7(), name, baseModel: base_model };
     return this.database.transaction(async () => {
@@ -80,7 +86,7 @@ export class ModelsService {
 
   /** @throws ApiError `not_found` for an unknown model and for one that the key does not reach. */
   async find(id: unknown, caller: Caller): Promise<Model> {
-    const live = { id: idOf(id, 'model'), deletedAt: IsNull() };
+    const live = { id: checkedId(id, 'model'), deletedAt: IsNull() };
     const model = await this.database.repository(Model).findOneBy(live);
     if (!model || !caller.reaches(model.projectId)) throw noSuch('model');
     return model;
@@ -91,11 +97,11 @@ export class ModelsService {
     const { projectId } = await this.find(id, caller);
     return this.database.long(async () => {
       await this.lock(projectId, id);
-      await this.queue.cancelAllOf(projectId, id);
+      await this.queue.cancelModelJobs(projectId, id);
       await this.database.repository(Model).update({ projectId, id }, { deletedAt: () => 'now()' });
-      const checkpoints = this.database.repository(Checkpoint);
-      const { affected } = await checkpoints.delete({ projectId, modelId: id });
-      const num_checkpoints = affected ?? 0;
+      const deleted = await this.database.query(checkpointsDeleteAll(projectId, id));
+      await this.files.dropAllBut(projectId, jobIds(deleted));
+      const num_checkpoints = deleted.length;
       const batches = await this.database.query(batchesDelete(projectId, id));
       const ids = batches.map((batch) => batch.id);
       await this.uploads.forget(projectId, ids);
@@ -121,6 +127,24 @@ export class ModelsService {
     return page(rows, query.limit, rows[0]?.found);
   }
 
+  /** One checkpoint as JSON text, with its files. */
+  async checkpoint(id: string, step: string, caller: Caller): Promise<string> {
+    const model = await this.find(id, caller);
+    const [row] = await this.database.query(checkpointJson(model, parseStep(step)));
+    if (!row) throw noSuch('checkpoint');
+    return row.json;
+  }
+
+  /** A file of a checkpoint, or a range of it. */
+  async checkpointFile(id: string, step: string, name: string, context: Context): Promise<Ranged> {
+    const { projectId } = await this.find(id, context.caller);
+    const where = { projectId, modelId: id, step: parseStep(step) };
+    const checkpoint = await this.database.repository(Checkpoint).findOneBy(where);
+    const file = checkpoint?.files?.find((one) => one.name === name);
+    if (!checkpoint?.jobId || !file) throw noSuch('file');
+    return this.files.read({ projectId, jobId: checkpoint.jobId }, file, context);
+  }
+
   async deleteCheckpoints(
     id: string,
     steps: number[],
@@ -131,6 +155,7 @@ export class ModelsService {
       const deleted = await this.database.query(checkpointsDelete(projectId, id, steps));
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {
+        await this.files.dropAllBut(projectId, jobIds(deleted));
         this.database.note(projectId, MODELS);
         await addEvent(this.database, {
           action: CHECKPOINTS_DELETE,
@@ -197,6 +222,15 @@ export class ModelsService {
   }
 }
 
+const jobIds = (checkpoints: { job_id: string | null }[]) =>
+  checkpoints.flatMap(({ job_id }) => job_id ?? []);
+
+/** @throws ApiError `not_found` when it is not the number of a step. */
+function parseStep(text: string): number {
+  if (/^\d{1,10}$/.test(text) && Number(text) <= MAX_INT) return Number(text);
+  throw noSuch('checkpoint');
+}
+
 export const groupsMissing = () =>
   invalidRequest([{ path: 'trajectory_groups', message: 'is required' }]);
 
@@ -208,11 +242,11 @@ function checkedSplit(value: unknown): string {
 }
 
 /** The project that a new model is for. */
-export const projectOf = ({ entity, project }: ModelCreateDto, caller: Caller): string =>
-  `${entity ?? entityOf(caller)}/${project}`;
+export const namedProject = ({ entity, project }: ModelCreateDto, caller: Caller): string =>
+  `${entity ?? namedEntity(caller)}/${project}`;
 
 /** The one entity that the scopes of a key name. */
-function entityOf({ ownEntity }: Caller): string {
+function namedEntity({ ownEntity }: Caller): string {
   if (ownEntity !== null) return ownEntity;
   const message = 'is required, since neither the scopes of the key nor its user name one';
   throw invalidRequest([{ path: 'entity', message }]);

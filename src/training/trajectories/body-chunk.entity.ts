@@ -9,4 +9,6 @@ export class BodyChunk {
   @PrimaryColumn('int') seq!: number;
   /** A gzip member: the payload is those of all its chunks, one after the other. */
   @Column('bytea') text!: Buffer;
+  /** Lines of the payload that end before it; null for those from before it was noted. */
+  @Column('int', { name: 'groups_before', nullable: true }) groupsBefore!: number | null;
 }

@@ -20,24 +20,31 @@ const INSIDE = {
   'turn.logprobs': 'logprobs',
   'logprobs.content': 'tokens',
 } as const;
-const KINDS = new Map<string, Kind>(Object.entries(INSIDE));
-export type Kind = 'body' | (typeof INSIDE)[keyof typeof INSIDE];
+const KINDS = new Map<string, ContainerKind>(Object.entries(INSIDE));
+export type ContainerKind = 'body' | (typeof INSIDE)[keyof typeof INSIDE];
 
-const LISTS = new Set<Kind>(['groups', 'trajectories', 'histories', 'chats', 'turns', 'tokens']);
+const LISTS = new Set<ContainerKind>([
+  'groups',
+  'trajectories',
+  'histories',
+  'chats',
+  'turns',
+  'tokens',
+]);
 /** These are refused at once when they are of another type; the others are judged when their text is parsed. */
-const TYPED = new Set<Kind>(['body', 'groups', 'group', 'trajectory']);
+const TYPED = new Set<ContainerKind>(['body', 'groups', 'group', 'trajectory']);
 
 const { OPEN_BRACE, OPEN_BRACKET } = CODES;
 
 /** Where in a body with trajectory groups its reader is. */
 export class DocumentOutline {
   /** The innermost container, undefined outside of the body. */
-  inner: Kind | undefined;
+  inner: ContainerKind | undefined;
   /** The last key. */
   key = '';
   groupIndex = -1;
   trajectoryIndex = -1;
-  private readonly path: Kind[] = [];
+  private readonly path: ContainerKind[] = [];
 
   get depth(): number {
     return this.path.length;
@@ -47,7 +54,7 @@ export class DocumentOutline {
    * A value begins. The container that is entered with it; undefined for any other value.
    * @throws ApiError `invalid_request` for a value that is not the container its place takes
    */
-  enter(firstByte: number): Kind | undefined {
+  enter(firstByte: number): ContainerKind | undefined {
     const parent = this.inner;
     const kind = parent ? KINDS.get(`${parent}.${LISTS.has(parent) ? '*' : this.key}`) : 'body';
     if (!kind) return undefined;
@@ -62,18 +69,18 @@ export class DocumentOutline {
     }
     if (!TYPED.has(kind)) return undefined;
     const message = isList ? 'must be an array' : 'must be an object';
-    throw invalidRequest([{ path: this.placeOf(kind), message }]);
+    throw invalidRequest([{ path: this.printPlace(kind), message }]);
   }
 
   /** The innermost container ends. */
-  leave(): Kind {
+  leave(): ContainerKind {
     const kind = this.path.pop()!;
     this.inner = this.path.at(-1);
     return kind;
   }
 
   /** The place of the group or the trajectory under way, as errors name it. */
-  placeOf(kind: Kind): string {
+  printPlace(kind: ContainerKind): string {
     if (kind === 'body') return '';
     if (kind === 'groups') return 'trajectory_groups';
     const group = `trajectory_groups[${this.groupIndex}]`;

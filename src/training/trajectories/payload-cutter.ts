@@ -7,12 +7,20 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const BLANK = 0x20;
 
+/** A piece of a payload, and how many groups end before it. */
+export interface PayloadChunk {
+  text: Buffer;
+  groupsBefore: number;
+}
+
 /**
  * Makes the payload of a body as it comes, in chunks: what a trainer reads is JSONL, the groups as they were sent, each
  * on a line of its own. Memory is one chunk and what was not taken yet.
  */
 export class PayloadCutter {
-  chunks: Buffer[] = [];
+  chunks: PayloadChunk[] = [];
+  private groups = 0;
+  private groupsBefore = 0;
   private readonly text = new ByteBuffer();
 
   /** Bytes of a group. */
@@ -28,17 +36,21 @@ export class PayloadCutter {
   /** After the last byte of a group. */
   endLine(): void {
     this.text.append(Uint8Array.of(LINE_FEED));
+    this.groups++;
   }
 
   /** What is left becomes a chunk. */
   cut(): void {
-    if (this.text.length > 0) this.chunks.push(this.text.take());
+    if (this.text.length > 0)
+      this.chunks.push({ text: this.text.take(), groupsBefore: this.groupsBefore });
+    this.groupsBefore = this.groups;
   }
 
   /** The groups so far do not count. Chunks that were taken already are the taker's to delete. */
   repeal(): void {
     this.text.clear();
     this.chunks = [];
+    this.groups = this.groupsBefore = 0;
   }
 
   /** In a group a raw line break stands between tokens only, where a blank says the same. */

@@ -18,7 +18,10 @@ function read(body: string | Uint8Array, lengths = [64 * 1024]) {
   return {
     reader,
     rows,
-    lines: Buffer.concat(chunks).toString().split('\n').slice(0, -1),
+    lines: Buffer.concat(chunks.map(({ text }) => text))
+      .toString()
+      .split('\n')
+      .slice(0, -1),
   };
 }
 
@@ -89,6 +92,8 @@ describe('TrajectoryReader', () => {
     ['{"message":M , "logprobs" : L , "index":0}', '{"message":M  , "index":0}'],
     ['{"logprobs":L,"logprobs":L,"message":M}', '{ "message":M}'],
     ['{"logprobs":null,"message":M,"logpro\\u0062s":L}', '{ "message":M}'],
+    ['{"prompt_token_ids":[1, 2],"token_ids":[3],"logprobs":L,"message":M}', '{ "message":M}'],
+    ['{"message":M,"token_ids":[3],"prompt_token_ids":[]}', '{"message":M}'],
     [
       '{"message":{"role":"a","logprobs":[1]},"logprobs":L}',
       '{"message":{"role":"a","logprobs":[1]}}',
@@ -106,6 +111,17 @@ describe('TrajectoryReader', () => {
       );
       JSON.parse(document);
     }
+  });
+
+  it('counts no token of a prompt among the values of a trajectory', () => {
+    const ids = Array.from({ length: 150_000 }, (_, i) => i);
+    const choice = { message: { role: 'a' }, prompt_token_ids: ids, token_ids: [1] };
+    const trajectory = {
+      messages_and_choices: [choice, choice],
+      exchanges: { chat_completions: [{ response: { prompt_token_ids: ids, choices: [choice] } }] },
+    };
+    const { rows } = read(withGroups([{ trajectories: [trajectory] }]));
+    expect(rows[0]!.document).not.toContain('token_ids');
   });
 
   it('counts the sampled tokens of all histories', () => {
@@ -270,7 +286,7 @@ describe('TrajectoryReader', () => {
     let largest = 0;
     for (let i = 0; i < 1000; i++) {
       reader.write(tokens);
-      for (const { length } of reader.take().chunks) largest = Math.max(largest, length);
+      for (const { text } of reader.take().chunks) largest = Math.max(largest, text.length);
     }
     reader.write(Buffer.from(']}}]}]}]}'));
     reader.end();
@@ -287,7 +303,7 @@ describe('TrajectoryReader', () => {
       `{"trajectory_groups":[{"trajectories":[{"messages_and_choices":${turns(values, tokens)}}]}]}`;
     expect(read(body(199_000, 300_000)).rows).toHaveLength(1);
     expect(() => read(body(200_000, 0))).toThrow(
-      'trajectory_groups[0].trajectories[0] without its logprobs is over the limit of 200000 values',
+      'trajectory_groups[0].trajectories[0] without its logprobs and token ids is over the limit of 200000 values',
     );
   });
 
@@ -298,7 +314,7 @@ describe('TrajectoryReader', () => {
     expect(() => {
       for (let i = 0; i < 33; i++) reader.write(text);
     }).toThrow(
-      'trajectory_groups[0].trajectories[0] without its logprobs is over the limit of 33554432 bytes',
+      'trajectory_groups[0].trajectories[0] without its logprobs and token ids is over the limit of 33554432 bytes',
     );
   });
 });

@@ -4,9 +4,9 @@ import { JsonScanner, NotJson, type ScanListener } from '../../platform/json/jso
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Utf8Check } from '../../platform/http/utf8-check.js';
-import { DEFAULTS, type Group, type Trajectory, violationOf } from '../trajectory-rules.js';
+import { DEFAULTS, type Group, type Trajectory, findViolation } from '../trajectory-rules.js';
 import { CapturedText } from './captured-text.js';
-import { DocumentOutline, type Kind } from './document-outline.js';
+import { DocumentOutline, type ContainerKind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
 import { PayloadCutter } from './payload-cutter.js';
 
@@ -20,7 +20,7 @@ export interface TrajectoryRow {
   /** Sampled tokens: the entries of the logprobs of its choices. */
   numTokens: number;
   isOpaque: boolean;
-  /** The JSON text as it was sent, without logprobs, and with the defaults of absent fields. */
+  /** The JSON text as it was sent, without logprobs and token ids, and with the defaults of absent fields. */
   document: string;
 }
 
@@ -29,6 +29,11 @@ const MEMBERS = ['model_id', 'split', 'experimental_config'];
 /** Of such a member, and of what a group holds beside its trajectories. */
 const MEMBER_LIMITS = { bytes: 4 * 1024 * 1024, values: Infinity };
 const TRAJECTORY_LIMITS = { bytes: 32 * 1024 * 1024, values: 200_000 };
+/** What the payload alone has: there is one for each token, or for each token of each prompt. */
+const LEFT_OUT: Partial<Record<ContainerKind, readonly string[]>> = {
+  turn: ['logprobs', 'prompt_token_ids', 'token_ids'],
+  response: ['prompt_token_ids'],
+};
 /** Of the containers body, groups and group. */
 const GROUP_DEPTH = 3;
 const EMPTY_LIST = Buffer.from('[]');
@@ -36,7 +41,7 @@ const EMPTY_LIST = Buffer.from('[]');
 /**
  * Reads the body of `log` and of a training job as it comes, in one pass: makes the payload of its groups, takes out the
  * small members, and makes a row of each trajectory when it has ended. Of a repeated key the last one counts, as in
- * `JSON.parse`. Memory is one trajectory without its logprobs, and what the caller has not taken yet.
+ * `JSON.parse`. Memory is one trajectory without its logprobs and token ids, and what the caller has not taken yet.
  *
  *     state               captures     cuts    begins with                      ends with
  *     body
@@ -71,12 +76,12 @@ export class TrajectoryReader implements ScanListener {
   private readonly shell = new CapturedText(
     MEMBER_LIMITS,
     this.scanner,
-    () => `${this.outline.placeOf('group')} without its trajectories`,
+    () => `${this.outline.printPlace('group')} without its trajectories`,
   );
   private readonly trajectory = new CapturedText(
     TRAJECTORY_LIMITS,
     this.scanner,
-    () => `${this.outline.placeOf('trajectory')} without its logprobs`,
+    () => `${this.outline.printPlace('trajectory')} without its logprobs and token ids`,
   );
   private readonly captured = [this.member, this.shell, this.trajectory];
 
@@ -121,9 +126,10 @@ export class TrajectoryReader implements ScanListener {
 
   key(key: string, end: number, length: number): void {
     this.outline.key = key;
-    if (this.outline.inner !== 'turn') return;
+    const leftOut = LEFT_OUT[this.outline.inner!];
+    if (!leftOut) return;
     this.trajectory.dropComma(end);
-    if (key === 'logprobs') this.trajectory.leaveOut(end, length);
+    if (leftOut.includes(key)) this.trajectory.leaveOut(end, length);
   }
 
   valueStart(at: number, firstByte: number): void {
@@ -149,10 +155,10 @@ export class TrajectoryReader implements ScanListener {
       const text = this.member.end(end);
       this.members.set(outline.key, { text, value: parseLight(text) });
     }
-    if (outline.inner === 'turn' && !this.trajectory.isCapturing) this.trajectory.resume(end);
+    if (LEFT_OUT[outline.inner!] && !this.trajectory.isCapturing) this.trajectory.resume(end);
   }
 
-  private begin(kind: Kind, at: number): void {
+  private begin(kind: ContainerKind, at: number): void {
     if (kind === 'groups') {
       if (this.hasGroups) this.repeal(null);
       this.hasGroups = true;
@@ -170,13 +176,13 @@ export class TrajectoryReader implements ScanListener {
     }
   }
 
-  private finish(kind: Kind, end: number): void {
-    if (kind === 'turn') this.trajectory.endObject();
+  private finish(kind: ContainerKind, end: number): void {
+    if (LEFT_OUT[kind]) this.trajectory.endObject();
     else if (kind === 'trajectory') this.addRow(this.trajectory.end(end));
     else if (kind === 'trajectories') this.shell.resume(end);
     else if (kind === 'group') {
       const group = parseLight(this.shell.end(end)) as Group;
-      refuse(violationOf('TrajectoryGroupDto', group, this.outline.placeOf('group')));
+      refuse(findViolation('TrajectoryGroupDto', group, this.outline.printPlace('group')));
       this.metrics.add(group, this.groupTrajectories ?? []);
       this.cutUpTo(end, true);
       this.cutter.endLine();
@@ -186,7 +192,7 @@ export class TrajectoryReader implements ScanListener {
   private addRow(text: string): void {
     const { outline, receivedAt } = this;
     const trajectory = parseLight(text) as Trajectory;
-    refuse(violationOf('TrajectoryDto', trajectory, outline.placeOf('trajectory')));
+    refuse(findViolation('TrajectoryDto', trajectory, outline.printPlace('trajectory')));
     const { reward = 0, start_time, metrics } = trajectory;
     this.groupTrajectories!.push({ reward, metrics });
     const document = withDefaults(text, trajectory, receivedAt);

@@ -3,12 +3,11 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Caller } from '../../platform/auth/caller.js';
 import { answerOnce, idempotencyKey } from '../../platform/auth/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
 import { assertJson } from '../../platform/http/body.guard.js';
 import {
-  encodingOf,
+  contentEncoding,
   inflaterBytes,
   readInflated,
   STREAMED_RATE,
@@ -18,12 +17,12 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
+import type { PayloadChunk } from './payload-cutter.js';
 import { TrajectoryReader } from './trajectory-reader.js';
 import {
   chunkInsert,
   chunksDelete,
   groupsRepeal,
-  payloadChunks,
   trajectoriesDelete,
   trajectoriesInsert,
 } from './uploads.query.js';
@@ -54,7 +53,7 @@ export interface Upload {
 }
 
 /** The project of the model that the body is for, null as long as it has named none. */
-export type ProjectOf = (reader: TrajectoryReader) => Promise<string | null>;
+export type FindProject = (reader: TrajectoryReader) => Promise<string | null>;
 
 /** Receives bodies with trajectory groups as staged uploads, which `keep` makes batches. */
 @Injectable()
@@ -72,18 +71,18 @@ export class UploadsService {
    */
   async receive<T>(
     context: Context,
-    projectOf: ProjectOf,
+    findProject: FindProject,
     use: (upload: Upload) => Promise<T>,
   ): Promise<T> {
     const { caller, path } = context;
     const key = idempotencyKey(context);
-    const upload = await this.read(context, projectOf);
+    const upload = await this.read(context, findProject);
     let isKept = false;
     try {
       const work = () => caller.assertValid().then(() => use(upload));
       const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
       const keyed = async (name: string) => {
-        const project = (await projectOf(upload.reader)) ?? '';
+        const project = (await findProject(upload.reader)) ?? '';
         const hash = createHash('sha256').update(path).update(upload.bodySha256).digest();
         const write = { key: name, caller, project, hash };
         return answerOnce(this.database, write, work, transaction);
@@ -96,13 +95,13 @@ export class UploadsService {
     }
   }
 
-  private async read(context: Context, projectOf: ProjectOf): Promise<Upload> {
-    const staging = new Staging(this.database, this.uploads.begin(), projectOf);
+  private async read(context: Context, findProject: FindProject): Promise<Upload> {
+    const staging = new Staging(this.database, this.uploads.begin(), findProject);
     let writing = Promise.resolve();
     try {
       assertJson(context);
       const { hold, caller } = context;
-      const passing = PASSING_BYTES + inflaterBytes(encodingOf(context));
+      const passing = PASSING_BYTES + inflaterBytes(contentEncoding(context));
       await hold.set(passing);
       const takeChunk = AsyncResource.bind(async (chunk: Buffer) => {
         await caller.assertValid();
@@ -137,28 +136,6 @@ export class UploadsService {
       await staging.stop();
       await staging.upload.discard();
       throw error;
-    }
-  }
-
-  /** The payload of a batch, read piece by piece, for the key that asks now. */
-  payloadOf(projectId: string, batchId: string, caller: Caller): AsyncGenerator<Buffer> {
-    return this.chunksOf(projectId, batchId, { caller, key: this.database.key });
-  }
-
-  private async *chunksOf(
-    projectId: string,
-    batchId: string,
-    { caller, key }: { caller: Caller; key: () => string },
-  ): AsyncGenerator<Buffer> {
-    const { database } = this;
-    for (let seq = -1; ;) {
-      await caller.assertValid();
-      const query = payloadChunks(projectId, batchId, seq);
-      // They are asked for in the context of the connection.
-      const chunks = await database.runFor(key, () => database.long(() => database.query(query)));
-      if (chunks.length === 0) return;
-      for (const chunk of chunks) yield chunk.text;
-      seq = chunks.at(-1)!.seq;
     }
   }
 
@@ -204,7 +181,7 @@ class Staging {
   constructor(
     private readonly database: Database,
     readonly upload: StagedUpload,
-    private readonly projectOf: ProjectOf,
+    private readonly findProject: FindProject,
   ) {}
 
   /** Bytes of the body that are kept until the trajectory under way has ended. */
@@ -247,7 +224,7 @@ class Staging {
 
   /** The project of the model, if it is known before the first part is stored. */
   private async choosePlace(): Promise<void> {
-    const project = await this.projectOf(this.reader);
+    const project = await this.findProject(this.reader);
     if (!this.upload.isBegun && project !== null) this.upload.projectId = project;
   }
 
@@ -264,12 +241,14 @@ class Staging {
   }: ReturnType<TrajectoryReader['take']>): Promise<void> {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
-    const packed: Buffer[] = [];
-    for (const chunk of chunks) packed.push(await this.pack(chunk));
+    const packed: PayloadChunk[] = [];
+    for (const { text, groupsBefore } of chunks)
+      packed.push({ text: await this.pack(text), groupsBefore });
     await upload.store(async () => {
       const { projectId, id } = upload;
       if (repealed.length > 0) await this.repeal(repealed);
-      for (const text of packed) await database.query(chunkInsert(projectId, id, this.seq++, text));
+      for (const chunk of packed)
+        await database.query(chunkInsert(projectId, id, this.seq++, chunk));
       for (let i = 0; i < rows.length; i += MAX_ROWS)
         await database.query(trajectoriesInsert(projectId, id, rows.slice(i, i + MAX_ROWS)));
     });
@@ -298,7 +277,7 @@ class Staging {
 }
 
 /** Of a body without groups: a payload is at least one chunk. */
-const NO_PAYLOAD = Buffer.alloc(0);
+const NO_PAYLOAD: PayloadChunk = { text: Buffer.alloc(0), groupsBefore: 0 };
 
 /** Date-times in the form of the wire. */
 const microseconds = (time: Date) => time.toISOString().replace('Z', '000Z');

@@ -1,0 +1,92 @@
+import type { Recipe } from './recipe.js';
+import type { Said } from './rewards.js';
+
+/** Calls that are rewarded by the same feedback. */
+export interface Credit {
+  /** The call that the feedback is on; null where the feedback of all calls rewards all of them. */
+  scored: string | null;
+  calls: ReadonlySet<string>;
+  said: Said[];
+}
+
+/** Stands for the turns of the thread, other than those above a call. */
+const THREAD = '';
+
+/** For each term, the call whose feedback counts; null where there is none. Calls without feedback share that of their parent. */
+type Nearest = readonly (string | null)[];
+
+/**
+ * Which feedback rewards which of these calls of a model, by the recipe: that of all calls of the unit, or for each term
+ * that of the nearest call, itself or above. Each call of the tree is looked at once.
+ */
+export function readCredits(
+  calls: readonly string[],
+  { parents, said }: { parents: ReadonlyMap<string, string | null>; said: Said[] },
+  { terms, credit, inherit }: Recipe['reward'],
+): Credit[] {
+  if (credit === 'unit' && inherit === null) return [{ scored: null, calls: new Set(calls), said }];
+  const nearest = new NearestFeedback(parents, said, terms.length);
+  const credits = new Map<Nearest, { calls: Set<string> }>();
+  for (const call of calls) {
+    const found = nearest.of(call);
+    const known = credits.get(found) ?? { calls: new Set<string>() };
+    credits.set(found, known);
+    known.calls.add(call);
+  }
+  return Array.from(credits, ([found, known]) => ({
+    scored: found.find((call) => call !== null && call !== THREAD) ?? null,
+    calls: known.calls,
+    said: said.flatMap((one) => {
+      const on = parents.has(one.call) ? one.call : THREAD;
+      const values = one.values.map((value, i) => (found[i] === on ? value : null));
+      return values.some((value) => value !== null) ? [{ ...one, values }] : [];
+    }),
+  }));
+}
+
+class NearestFeedback {
+  private readonly known = new Map<string, Nearest>();
+  /** For each call with feedback, the terms that it says something of. */
+  private readonly terms = new Map<string, Set<number>>();
+  private readonly top: Nearest;
+
+  constructor(
+    private readonly parents: ReadonlyMap<string, string | null>,
+    said: readonly Said[],
+    count: number,
+  ) {
+    for (const { call, values } of said) {
+      const on = parents.has(call) ? call : THREAD;
+      const terms = this.terms.get(on) ?? new Set();
+      this.terms.set(on, terms);
+      for (const [i, value] of values.entries()) if (value !== null) terms.add(i);
+    }
+    this.top = this.below(
+      THREAD,
+      Array.from({ length: count }, () => null),
+    );
+  }
+
+  of(call: string): Nearest {
+    const climbed: string[] = [];
+    const seen = new Set<string>();
+    let at: string | null | undefined = call;
+    while (at && this.parents.has(at) && !this.known.has(at) && !seen.has(at)) {
+      seen.add(at);
+      climbed.push(at);
+      at = this.parents.get(at);
+    }
+    let nearest = (at && this.known.get(at)) || this.top;
+    for (const below of climbed.toReversed()) {
+      nearest = this.below(below, nearest);
+      this.known.set(below, nearest);
+    }
+    return nearest;
+  }
+
+  /** The same list where the call says nothing. */
+  private below(call: string, above: Nearest): Nearest {
+    const terms = this.terms.get(call);
+    return terms && terms.size > 0 ? above.map((on, i) => (terms.has(i) ? call : on)) : above;
+  }
+}

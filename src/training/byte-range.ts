@@ -1,0 +1,62 @@
+import type { Readable } from 'node:stream';
+import { StreamableFile } from '@nestjs/common';
+import { invalidRequest } from '../platform/errors.js';
+import type { Context } from '../platform/http/context.js';
+
+/** Bytes from `start` up to, but not with, `end`. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** What a stream of bytes is a part of. */
+export interface Ranged {
+  stream: Readable;
+  range: ByteRange;
+  bytes: number;
+}
+
+/**
+ * The bytes that the header `Range` asks for; all without one. A header of another form (several ranges, another unit) is
+ * ignored, as HTTP allows. @throws ApiError `invalid_request` for a range that begins behind the end
+ */
+export function readRange({ headers }: Context, bytes: number): ByteRange {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  if (first === '' && last === '') return { start: 0, end: bytes };
+  if (first === '') return { start: Math.max(0, bytes - Number(last)), end: bytes };
+  const start = Number(first);
+  const end = last === '' ? bytes : Math.min(bytes, Number(last) + 1);
+  if (start < end) return { start, end };
+  throw invalidRequest([{ path: 'Range', message: `must begin within the ${bytes} bytes` }]);
+}
+
+/** The answer: 206 with `Content-Range` for a part, 200 for all. */
+export function rangedAnswer(
+  { response }: Context,
+  { stream, range, bytes }: Ranged,
+  type: string,
+) {
+  const { start, end } = range;
+  response.setHeader('Accept-Ranges', 'bytes');
+  if (end - start < bytes) {
+    response.statusCode = 206;
+    response.setHeader('Content-Range', `bytes ${start}-${end - 1}/${bytes}`);
+  }
+  return new StreamableFile(stream, { type, length: end - start });
+}
+
+/** The bytes of a range, of pieces that begin at byte `at`. */
+export async function* cutTo(
+  pieces: AsyncIterable<Buffer>,
+  { start, end }: ByteRange,
+  at: number,
+): AsyncGenerator<Buffer> {
+  if (start >= end) return;
+  for await (const piece of pieces) {
+    const next = at + piece.length;
+    if (next > start)
+      yield piece.subarray(Math.max(0, start - at), Math.min(piece.length, end - at));
+    if (next >= end) return;
+    at = next;
+  }
+}

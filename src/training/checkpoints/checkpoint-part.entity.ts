@@ -1,0 +1,17 @@
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
+
+/**
+ * A part of a file that a trainer has sent for a job. Its bytes lie in the chunks of the upload that brought it. A file is named
+ * by the digest that its parts must have together, so that a part that comes again, also from a later attempt, is the same part.
+ */
+@ProjectTable('checkpoint_parts', { rows: 'data', counted: { bytes: 'size_bytes' } })
+export class CheckpointPart {
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'job_id' }) jobId!: string;
+  /** SHA-256 of the whole file, in hexadecimal. */
+  @PrimaryColumn('text', { collation: 'C' }) file!: string;
+  @PrimaryColumn('int') part!: number;
+  @Column('uuid', { name: 'upload_id' }) uploadId!: string;
+  @Column('int', { name: 'size_bytes' }) sizeBytes!: number;
+}

@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import type { Context } from '../../platform/http/context.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { type Ranged, readRange } from '../byte-range.js';
+import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
+import type { ManifestFileDto } from '../manifest.dto.js';
+import { noSuch } from '../pages.js';
+import { PayloadsService } from '../trajectories/payloads.service.js';
+import { heldPayload, type Holder, manifestQuery, renewLease } from './queue.query.js';
+import { leaseLost, QueueService } from './queue.service.js';
+import type {
+  JobFileQueryDto,
+  PartQueryDto,
+  PartsDto,
+  PartStoredDto,
+  PayloadQueryDto,
+} from './trainer.dto.js';
+import { TrainingJob } from './training-job.entity.js';
+
+/** What the holder of a lease reads and writes in bytes. */
+@Injectable()
+export class TrainerFilesService {
+  @Inject(CONFIG) private readonly config!: Config;
+
+  constructor(
+    private readonly database: Database,
+    private readonly queue: QueueService,
+    private readonly files: CheckpointFilesService,
+    private readonly payloads: PayloadsService,
+  ) {}
+
+  /** The groups as gzip JSONL, or a range of its bytes; the number of bytes is unknown where groups are asked for. */
+  async payload(
+    holder: Holder,
+    { from_group, num_groups }: PayloadQueryDto,
+    context: Context,
+  ): Promise<Ranged | Readable> {
+    const { caller } = context;
+    const lease = await this.queue.findLease(holder, caller);
+    const [job] = await this.database.query(heldPayload(lease));
+    if (!job) throw leaseLost();
+    const batch = { projectId: job.project_id, id: job.batch_id };
+    if (from_group !== undefined || num_groups !== undefined) {
+      const groups = { from: from_group ?? 0, count: num_groups ?? Infinity };
+      return streamed(this.payloads.groupsOf(batch, groups, caller));
+    }
+    const range = readRange(context, job.bytes);
+    const stream = streamed(this.payloads.bytesOf(batch, range, caller));
+    return { stream, range, bytes: job.bytes };
+  }
+
+  /** Stores the body as a part of a file. It may come again. */
+  async addPart(
+    holder: Holder,
+    { file, part }: PartQueryDto,
+    context: Context,
+  ): Promise<PartStoredDto> {
+    const lease = await this.queue.findLease(holder, context.caller);
+    const assertHeld = async () => {
+      const [job] = await this.database.query(renewLease(lease, this.config));
+      if (!job) throw leaseLost();
+    };
+    await assertHeld(); // before the body is read, too
+    const key = { projectId: lease.job.project_id, jobId: lease.job.id, file };
+    return this.files.receive(context, key, { part, assertHeld });
+  }
+
+  async parts(holder: Holder, caller: Caller): Promise<PartsDto> {
+    const lease = await this.queue.findLease(holder, caller);
+    const [held] = await this.database.query(manifestQuery(lease, 'state'));
+    if (!held) throw leaseLost();
+    return { data: await this.files.parts(partsOwner(lease.job)) };
+  }
+
+  /** Names the files that the next attempt finds, instead of those before. */
+  async setState(holder: Holder, files: ManifestFileDto[], caller: Caller): Promise<void> {
+    const lease = await this.queue.findLease(holder, caller);
+    const [held] = await this.database.query(manifestQuery(lease, 'state'));
+    if (!held) throw leaseLost();
+    const owner = partsOwner(lease.job);
+    const verified = await this.files.verified(owner, { files, path: 'files' }, caller);
+    await this.database.transaction(async () => {
+      const [job] = await this.database.query(renewLease(lease, this.config));
+      if (!job) throw leaseLost();
+      await this.files.assertUnchanged(owner, verified);
+      const jobs = this.database.repository(TrainingJob);
+      const where = { projectId: owner.projectId, id: owner.jobId };
+      const before = await jobs.findOne({ select: { state: true }, where });
+      await jobs.update(where, { state: files });
+      const kept = new Set(files.map(({ sha256 }) => sha256));
+      const old = (before?.state ?? []).map(({ sha256 }) => sha256);
+      await this.files.dropFiles(
+        owner,
+        old.filter((file) => !kept.has(file)),
+      );
+    });
+  }
+
+  /** A file of the parent's checkpoint, or of what an earlier attempt left. */
+  async file(holder: Holder, { of, name }: JobFileQueryDto, context: Context): Promise<Ranged> {
+    const { caller } = context;
+    const lease = await this.queue.findLease(holder, caller);
+    const [held] = await this.database.query(manifestQuery(lease, of));
+    if (!held) throw leaseLost();
+    const file = held.files?.find((one) => one.name === name);
+    if (!file || !held.job_id) throw noSuch('file');
+    const owner = { projectId: lease.job.project_id, jobId: held.job_id };
+    return this.files.read(owner, file, context);
+  }
+}
+
+const partsOwner = ({ project_id, id }: { project_id: string; id: string }) => ({
+  projectId: project_id,
+  jobId: id,
+});
+
+const streamed = (pieces: AsyncIterable<Buffer>) => Readable.from(pieces, { objectMode: false });

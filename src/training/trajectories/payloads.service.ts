@@ -1,0 +1,103 @@
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Database } from '../../platform/database/database.js';
+import { type ByteRange, cutTo } from '../byte-range.js';
+import { chunkAtByte, chunkBeforeGroup, payloadChunks } from './uploads.query.js';
+
+const gzip = promisify(zlib.gzip);
+const gunzip = promisify(zlib.gunzip);
+const LEVEL = { level: 1 };
+const LINE_FEED = 0x0a;
+
+interface Groups {
+  from: number;
+  count: number;
+}
+
+/** Hands out payloads chunk by chunk, for the key that asks now: a slow reader holds no connection. */
+@Injectable()
+export class PayloadsService {
+  constructor(private readonly database: Database) {}
+
+  /** Bytes of the payload. It is gzip in members, so that a part of it is seldom readable alone. */
+  bytesOf(
+    batch: { projectId: string; id: string },
+    range: ByteRange,
+    caller: Caller,
+  ): AsyncGenerator<Buffer> {
+    const chunks = this.reader(batch, caller);
+    const { database } = this;
+    return (async function* () {
+      let [seq, before] = [0, 0];
+      if (range.start > 0) {
+        const query = chunkAtByte(batch.projectId, batch.id, range.start);
+        const [found] = await chunks.run(() => database.query(query));
+        if (found) ({ seq, before } = found);
+      }
+      yield* cutTo(chunks.from(seq), range, before);
+    })();
+  }
+
+  /** Groups of the payload, as gzip JSONL of their own. */
+  groupsOf(
+    batch: { projectId: string; id: string },
+    { from, count }: Groups,
+    caller: Caller,
+  ): AsyncGenerator<Buffer> {
+    const chunks = this.reader(batch, caller);
+    const { database } = this;
+    return (async function* () {
+      let [seq, line] = [0, 0];
+      if (from > 0) {
+        const query = chunkBeforeGroup(batch.projectId, batch.id, from);
+        const [found] = await chunks.run(() => database.query(query));
+        if (found) [seq, line] = [found.seq, found.groups_before];
+      }
+      let isEmpty = true;
+      for await (const packed of chunks.from(seq)) {
+        if (packed.length === 0) continue;
+        const text = await gunzip(packed);
+        const cut = linesWithin(text, line, { from, count });
+        if (cut.text.length > 0) yield await gzip(cut.text, LEVEL);
+        isEmpty &&= cut.text.length === 0;
+        line = cut.line;
+        if (line >= from + count) break;
+      }
+      if (isEmpty) yield await gzip('', LEVEL);
+    })();
+  }
+
+  private reader({ projectId, id }: { projectId: string; id: string }, caller: Caller) {
+    const { database } = this;
+    const { key } = database; // chunks are asked for in the context of the connection
+    const run = async <T>(work: () => Promise<T>): Promise<T> => {
+      await caller.assertValid();
+      return database.runFor(key, () => database.long(work));
+    };
+    async function* from(first: number): AsyncGenerator<Buffer> {
+      for (let seq = first - 1; ;) {
+        const chunks = await run(() => database.query(payloadChunks(projectId, id, seq)));
+        if (chunks.length === 0) return;
+        for (const chunk of chunks) yield chunk.text;
+        seq = chunks.at(-1)!.seq;
+      }
+    }
+    return { run, from };
+  }
+}
+
+/** What of the text, which begins in the given line, belongs to the lines asked for; and the line it ends in. */
+function linesWithin(text: Buffer, line: number, { from, count }: Groups) {
+  let start = line >= from ? 0 : text.length;
+  let end = text.length;
+  for (let at = text.indexOf(LINE_FEED); at >= 0; at = text.indexOf(LINE_FEED, at + 1)) {
+    line++;
+    if (line === from) start = at + 1;
+    if (line < from + count) continue;
+    end = at + 1;
+    break;
+  }
+  return { text: text.subarray(start, end), line };
+}
