@@ -5,8 +5,8 @@ import { rmSync } from 'node:fs';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../dist/ormconfig.js';
 import { loadConfig } from '../dist/src/platform/config/config.js';
-import { callRows } from '../dist/src/tracing/calls/read/calls.query.js';
-import { CallsService } from '../dist/src/tracing/calls/calls.service.js';
+import { callRows } from '../dist/src/tracing/calls/read/call-lists.query.js';
+import { CallLists } from '../dist/src/tracing/calls/read/call-lists.service.js';
 import { Database } from '../dist/src/platform/database/database.js';
 import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
 import { migrate } from '../dist/src/platform/database/migrate.js';
@@ -49,7 +49,7 @@ await filters('with it', { byModel, byNoModel });
 await plan(byModel);
 await database.query(sql`DROP INDEX bench_model`);
 
-const calls = new CallsService(database, undefined, undefined);
+const calls = new CallLists(database);
 const streams = {};
 for (let round = 0; round < 3; round++)
   for (const extras of [{}, { include_costs: true }, { include_feedback: true }]) {

@@ -6,7 +6,7 @@
  */
 import { once } from 'node:events';
 import http from 'node:http';
-import { callRows } from '../dist/src/tracing/calls/read/calls.query.js';
+import { callRows } from '../dist/src/tracing/calls/read/call-lists.query.js';
 import { objectsQuery } from '../dist/src/tracing/objects/objects.query.js';
 import { threadsQuery } from '../dist/src/tracing/threads/threads.query.js';
 import { serviceAndDatabase } from './support.mjs';

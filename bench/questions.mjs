@@ -84,6 +84,10 @@ const one = (n) => `call-${String(n - (n % 10)).padStart(12, '0')}`;
 const lists = (size) => ({
   newest: [{}, where('TRUE')],
   'newest roots': [{ filter: { trace_roots_only: true } }, where('parent_id IS NULL')],
+  'newest roots from the 20,000th': [
+    { filter: { trace_roots_only: true }, offset: 20_000 },
+    `${where('parent_id IS NULL')} OFFSET 20000`,
+  ],
   'of status success': status('success'),
   'of status error': status('error'),
   'of status running': status('running'),

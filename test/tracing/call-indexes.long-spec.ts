@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
-import { callRows } from '../../src/tracing/calls/read/calls.query.js';
+import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { until } from '../support/until.js';

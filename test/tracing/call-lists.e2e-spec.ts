@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { CallsQueryDto } from '../../src/tracing/calls/calls.dto.js';
 import { linesOf, startApp, type TestApp } from '../support/app.js';
-import { callRows } from '../../src/tracing/calls/read/calls.query.js';
+import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 
 const PROJECT = 'acme/lists';
-/** More than are looked at in order (`NEAR` of src/tracing/calls/read/calls.query.ts). */
+/** More than are looked at in order (`NEAR` of src/tracing/calls/read/call-lists.query.ts). */
 const CALLS = 2600;
 
 interface Row {
@@ -17,6 +17,7 @@ interface Row {
   started_at: string;
   ended_at: string | null;
   exception: string | null;
+  inputs: { n: number; word: string };
   summary: { svc: { status: string; latency_ms: number | null } };
 }
 
@@ -33,7 +34,7 @@ beforeAll(async () => {
        CASE WHEN n % 4 = 0 THEN md5(n::text) END, CASE WHEN n % 800 = 3 THEN 'rarely' ELSE 'user' || n % 3 END,
        '2026-01-01'::timestamptz + n / 3 * interval '1 second',
        CASE WHEN n % 850 > 0 THEN '2026-01-01'::timestamptz + n / 3 * interval '1 second' + n * 7919 % 1000 * interval '1 ms' END,
-       CASE WHEN n % 1200 = 1 THEN 'no' END, n % 1000 = 7, '{}', '{}'
+       CASE WHEN n % 1200 = 1 THEN 'no' END, n % 1000 = 7, '{}', json_build_object('n', n % 7, 'word', CASE WHEN n % 700 = 9 THEN 'rare' ELSE 'frequent' END)
      FROM generate_series(0, $1 - 1) n, unnest(ARRAY['acme/lists', 'acme/beside']) project`,
     [CALLS],
   );
@@ -46,6 +47,11 @@ const hasStatus = (...names: string[]) => ({
     $expr: {
       $in: [{ $getField: 'summary.svc.status' }, names.map((name) => ({ $literal: name }))],
     },
+  },
+});
+const contains = (word: string) => ({
+  query: {
+    $expr: { $contains: { input: { $getField: 'inputs.word' }, substr: { $literal: word } } },
   },
 });
 const statusOf = ({ summary }: Row) => summary.svc.status;
@@ -89,6 +95,28 @@ const QUESTIONS: Record<string, [Partial<CallsQueryDto>, (row: Row) => boolean]>
       },
     },
     (row) => statusOf(row) !== 'error',
+  ],
+  'a number in a document': [
+    { query: { $expr: { $eq: [{ $getField: 'inputs.n' }, { $literal: 3 }] } } },
+    ({ inputs }) => inputs.n === 3,
+  ],
+  'a rare word in a document': [contains('rare'), ({ inputs }) => inputs.word === 'rare'],
+  'a rare word of a user': [
+    { ...contains('rare'), filter: { svc_user_ids: ['user0', 'user1'] } },
+    ({ inputs, svc_user_id }) => inputs.word === 'rare' && /[01]$/.test(svc_user_id),
+  ],
+  'a word within a time': [
+    {
+      query: {
+        $expr: {
+          $and: [
+            contains('frequent').query.$expr,
+            { $gte: [{ $getField: 'started_at' }, { $literal: '2026-01-01T00:01:00Z' }] },
+          ],
+        },
+      },
+    },
+    ({ inputs, started_at }) => inputs.word === 'frequent' && started_at >= '2026-01-01T00:01:00',
   ],
   nothing: [{ filter: { op_names: ['nothing'] } }, () => false],
 };
@@ -165,6 +193,7 @@ it.each([
       sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }],
     },
   ],
+  ['Index Only Scan using calls_roots_idx', { filter: { trace_roots_only: true }, offset: 2000 }],
 ] as [string, Partial<CallsQueryDto>][])('%s serves %j', async (index, question) => {
   const sort_by = [{ field: 'started_at', direction: 'desc' as const }];
   const { text, values } = callRows({
@@ -176,4 +205,42 @@ it.each([
   await app.query('ANALYZE calls');
   const plan = await app.query(`EXPLAIN ${text}`, values);
   expect(plan.map((line) => line['QUERY PLAN']).join('\n')).toContain(index);
+});
+
+describe('a search inside documents that takes longer than a read may', () => {
+  let hasty: TestApp;
+  beforeAll(async () => {
+    hasty = await startApp({ READ_TIMEOUT_SECONDS: '1' });
+    await hasty.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       SELECT 'acme/long', n::text, 'op', 't', '2026-01-01'::timestamptz + n * interval '1 second',
+         json_build_object('word', repeat('frequent ', 10000)) FROM generate_series(1, 9000) n`,
+    );
+  });
+  afterAll(() => hasty.close());
+
+  const search = (substr: string, more: object) =>
+    hasty.post('/calls/stream_query', {
+      project_id: 'acme/long',
+      query: {
+        $expr: {
+          $contains: { input: { $getField: 'inputs.word' }, substr: { $literal: substr }, ...more },
+        },
+      },
+      sort_by: [{ field: 'started_at', direction: 'desc' }],
+    });
+
+  it('says how far it came, and which index serves it', async () => {
+    const long = `no ${'frequent '.repeat(40)}`;
+    const { status, body } = await search(long, {});
+    expect({ status, ...body }).toMatchObject({ status: 413, code: 'too_large' });
+    expect(body.detail).toMatch(
+      /^the search read the documents of (\d+ calls, as far as those that started at 2026-01-01T0\d:\d\d:\d\d\.000000Z|fewer than 2000 calls), and took longer than it may: .*; an index of kind substring on inputs\.word \(\/index\/create\) serves it$/,
+    );
+  });
+
+  it('says when no index would help', async () => {
+    const { body } = await search(`no ${'frequent '.repeat(40)}`, { case_insensitive: true });
+    expect(body.detail).toMatch(/; no index serves this condition$/);
+  });
 });

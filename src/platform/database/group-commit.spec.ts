@@ -98,6 +98,21 @@ it('refuses the whole batch, at once, when it is no row’s fault', async () => 
   ]);
 });
 
+it('makes one error for the many rows of a request for which there is no room', async () => {
+  const { batches, ends, write } = controlled();
+  const group = new GroupCommit<number>(write, never, { maxWaitingRows: 8 });
+  const rows = Array.from({ length: 10_000 }, (_, i) => i);
+  let asked = 0;
+  const outcomes = group.addAll(rows, () => {
+    asked++;
+    return { owner: OWNER, bytes: 1 };
+  });
+  await turn();
+  ends[0]!();
+  await expect(outcomes).rejects.toThrow(Busy);
+  expect([asked, batches]).toEqual([5, [[0, 1, 2, 3]]]);
+});
+
 it('bounds what waits, in rows and in bytes, and a key to half of it', async () => {
   const { ends, write } = controlled();
   const group = new GroupCommit<number>(write, never, {

@@ -1,4 +1,4 @@
-import { allButTheLast, entityOf, Shares, twoThirdsOf } from '../process/fair-queue.js';
+import { allButTheLast, ownerEntity, Shares, twoThirdsRule } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 interface Waiting<Row> {
@@ -59,7 +59,7 @@ export class GroupCommit<Row> {
   /** The projects of each key, by entity. What has waited longest comes first. */
   private readonly turns = new Map<string, Map<string, Set<string>>>();
   /** Rows and their bytes. */
-  private readonly waitingOf: Shares;
+  private readonly waitingShares: Shares;
   /** Writes under way. */
   private readonly writesOfOwner: Shares;
   private readonly writesOfProject: Shares;
@@ -76,24 +76,49 @@ export class GroupCommit<Row> {
   ) {
     this.limits = { ...LIMITS, ...limits };
     const { maxWaitingRows, maxWaitingBytes, maxWrites } = this.limits;
-    this.waitingOf = new Shares(twoThirdsOf({ count: maxWaitingRows, weight: maxWaitingBytes }));
+    this.waitingShares = new Shares(
+      twoThirdsRule({ count: maxWaitingRows, weight: maxWaitingBytes }),
+    );
     this.writesOfOwner = new Shares(allButTheLast(maxWrites));
     this.writesOfProject = new Shares({ ...allButTheLast(maxWrites), entity: () => true });
   }
 
   get waitingRows(): number {
-    return this.waitingOf.all.count;
+    return this.waitingShares.all.count;
   }
 
   /** `bytes` is what the row weighs, for the limits; one that waits alone may weigh more. @throws Busy */
-  add(row: Row, { key, project }: Owner, bytes: number): Promise<void> {
-    if (!this.waitingOf.take(key, bytes))
-      return Promise.reject(new Busy('too many writes wait for the database'));
+  add(row: Row, owner: Owner, bytes: number): Promise<void> {
+    return this.added(row, owner, bytes) ?? Promise.reject(full());
+  }
+
+  /**
+   * The same for many, up to the first one for which there is no room: an error for each of those behind it would keep the
+   * process from others for long. Settles when all that were added have. @throws Busy
+   */
+  async addAll(
+    rows: readonly Row[],
+    of: (row: Row) => { owner: Owner; bytes: number },
+  ): Promise<PromiseSettledResult<void>[]> {
+    const added: Promise<void>[] = [];
+    for (const row of rows) {
+      const { owner, bytes } = of(row);
+      const one = this.added(row, owner, bytes);
+      if (!one) break;
+      added.push(one);
+    }
+    const outcomes = await Promise.allSettled(added);
+    if (outcomes.length < rows.length) throw full();
+    return outcomes;
+  }
+
+  private added(row: Row, { key, project }: Owner, bytes: number): Promise<void> | undefined {
+    if (!this.waitingShares.take(key, bytes)) return undefined;
     return new Promise((resolve, reject) => {
-      const keys = entryOf(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
-      entryOf(keys, key, () => []).push({ row, bytes, resolve, reject });
-      const turns = entryOf(this.turns, entityOf(key), () => new Map<string, Set<string>>());
-      entryOf(turns, key, () => new Set()).add(project);
+      const keys = entry(this.waiting, project, () => new Map<string, Waiting<Row>[]>());
+      entry(keys, key, () => []).push({ row, bytes, resolve, reject });
+      const turns = entry(this.turns, ownerEntity(key), () => new Map<string, Set<string>>());
+      entry(turns, key, () => new Set()).add(project);
       this.schedule();
     });
   }
@@ -144,7 +169,7 @@ export class GroupCommit<Row> {
 
   /** Rows of the key, then of the others, for the project. */
   private nextBatch({ key, project }: Owner): Waiting<Row>[] {
-    const turns = this.turns.get(entityOf(key))!;
+    const turns = this.turns.get(ownerEntity(key))!;
     const projects = turns.get(key)!;
     const batch: Batch<Row> = { rows: [], bytes: 0 };
     const keys = this.waiting.get(project)!;
@@ -155,7 +180,7 @@ export class GroupCommit<Row> {
     }
     if (projects.delete(project)) projects.add(project); // to the end of the line
     if (turns.delete(key)) turns.set(key, projects);
-    if (this.turns.delete(entityOf(key))) this.turns.set(entityOf(key), turns);
+    if (this.turns.delete(ownerEntity(key))) this.turns.set(ownerEntity(key), turns);
     return batch.rows;
   }
 
@@ -175,15 +200,15 @@ export class GroupCommit<Row> {
     }
     batch.rows.push(...queue.splice(0, count));
     batch.bytes += bytes;
-    this.waitingOf.give(key, bytes, count);
+    this.waitingShares.give(key, bytes, count);
     if (queue.length > 0) return;
     keys.delete(key);
     if (keys.size === 0) this.waiting.delete(project);
-    const turns = this.turns.get(entityOf(key))!;
+    const turns = this.turns.get(ownerEntity(key))!;
     const projects = turns.get(key)!;
     projects.delete(project);
     if (projects.size === 0) turns.delete(key);
-    if (turns.size === 0) this.turns.delete(entityOf(key));
+    if (turns.size === 0) this.turns.delete(ownerEntity(key));
   }
 
   private async commit(batch: Waiting<Row>[], key: string): Promise<void> {
@@ -206,7 +231,9 @@ export class GroupCommit<Row> {
   }
 }
 
-function entryOf<K, V>(map: Map<K, V>, key: K, made: () => V): V {
+const full = () => new Busy('too many writes wait for the database');
+
+function entry<K, V>(map: Map<K, V>, key: K, made: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = made()));
   return value;

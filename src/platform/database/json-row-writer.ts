@@ -55,6 +55,7 @@ const NULL = -1;
 const GROWTH = 16;
 /** Up to here a loop over the bytes is faster than the call that copies them. */
 const SHORT = 32;
+const NONE = Buffer.alloc(0);
 const FIRST_SIZE = 64 * 1024;
 
 /**
@@ -65,7 +66,9 @@ export class JsonRowWriter implements Rows<JsonRows> {
   private readonly pieces: Written[];
   /** How much a row grows at most, except by escapes in texts. */
   private readonly growth: number;
-  private out = Buffer.allocUnsafe(FIRST_SIZE);
+  private out = NONE;
+  /** What the next batch takes, as it seems; it is made when there is one. */
+  private size = FIRST_SIZE;
   private at = 0;
   /** Where each row of the batch ends. */
   private ends: number[] = [];
@@ -75,7 +78,7 @@ export class JsonRowWriter implements Rows<JsonRows> {
 
   constructor(pieces: readonly Piece[]) {
     this.pieces = written(pieces);
-    this.growth = growthOf(this.pieces);
+    this.growth = printedGrowth(this.pieces);
   }
 
   add(bytes: Buffer, start: number, end: number): void {
@@ -88,7 +91,8 @@ export class JsonRowWriter implements Rows<JsonRows> {
 
   take(): JsonRows {
     const rows = { bytes: this.out.subarray(0, this.at), ends: this.ends };
-    this.out = Buffer.allocUnsafe(Math.max(FIRST_SIZE, this.at));
+    this.size = Math.max(FIRST_SIZE, this.at);
+    this.out = NONE;
     this.at = 0;
     this.ends = [];
     return rows;
@@ -125,7 +129,7 @@ export class JsonRowWriter implements Rows<JsonRows> {
   /** Makes room for so many more bytes. */
   private reserve(bytes: number): void {
     if (this.at + bytes <= this.out.length) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * this.out.length, this.at + bytes));
+    const larger = Buffer.allocUnsafe(Math.max(this.size, 2 * this.out.length, this.at + bytes));
     this.out.copy(larger, 0, 0, this.at);
     this.out = larger;
   }
@@ -304,9 +308,9 @@ const written = (pieces: readonly Piece[]): Written[] =>
     };
   });
 
-const growthOf = (pieces: readonly Written[]): number =>
+const printedGrowth = (pieces: readonly Written[]): number =>
   pieces.reduce(
     (sum, { keyNull, member, by }) =>
-      sum + keyNull.length + member.length + GROWTH + (by ? growthOf(by) : 0),
+      sum + keyNull.length + member.length + GROWTH + (by ? printedGrowth(by) : 0),
     GROWTH,
   );

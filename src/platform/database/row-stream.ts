@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
-import { Busy } from '../refusals.js';
+import { Busy, TookTooLong } from '../refusals.js';
 import { STATEMENT_MS } from './limits.js';
 import { RowTap } from './row-tap.js';
 import type { Slot } from './slots.js';
@@ -38,6 +38,35 @@ export class TextRows implements Rows<string[]> {
     return texts;
   }
 }
+
+/** The first value of each row, a JSON text, as bytes: of a page, of whose rows a query reads one more, to tell whether there are more. */
+export class PageRows implements Rows<{ bytes: Buffer; ends: number[] }> {
+  private count = 0;
+  private parts: Buffer[] = [];
+  private ends: number[] = [];
+
+  constructor(private readonly limit: number) {}
+
+  get hasMore(): boolean {
+    return this.count > this.limit;
+  }
+
+  add(bytes: Buffer, start: number): void {
+    if (++this.count > this.limit) return;
+    const from = start + 6;
+    const text = Buffer.from(bytes.subarray(from, from + bytes.readInt32BE(start + 2)));
+    this.parts.push(text, BEHIND);
+    this.ends.push((this.ends.at(-1) ?? -1) + text.length + BEHIND.length);
+  }
+
+  take(): { bytes: Buffer; ends: number[] } {
+    const { parts, ends } = this;
+    [this.parts, this.ends] = [[], []];
+    return { bytes: Buffer.concat(parts), ends };
+  }
+}
+/** Room for a separator. */
+const BEHIND = Buffer.from(' ');
 
 interface Streaming {
   slot: Slot;
@@ -160,4 +189,4 @@ export class RowStream extends Readable {
 
 const BEGIN = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${STATEMENT_MS.stream}`;
 
-const tookTooLong = (what: string) => new Busy(`${what} took longer than it may`);
+const tookTooLong = (what: string) => new TookTooLong(`${what} took longer than it may`);

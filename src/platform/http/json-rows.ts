@@ -30,27 +30,42 @@ export function jsonLines(batches: Readable, context: Context): Promise<Streamab
   return stream(batches, context, frame, type);
 }
 
-/** Batches of JSON texts as `{"<name>":[…]}`, or with further members given as JSON text behind the array. */
+/** Batches of JSON texts as `{"<name>":[…]}`, or with further members behind the array, as JSON text that is asked for at the end. */
 export function jsonArray(
   batches: Readable,
   context: Context,
   name: string,
-  members = '',
+  members = () => '',
 ): Promise<StreamableFile> {
   let before = `{${JSON.stringify(name)}:[`;
   const frame = new Transform({
     writableObjectMode: true,
     transform(batch: Batch, _, done) {
+      const { bytes, ends } = separate(batch, COMMA);
+      if (ends.length === 0) return done();
       this.push(before);
       before = ',';
-      const { bytes, ends } = separate(batch, COMMA);
       done(null, bytes.subarray(0, ends.at(-1)));
     },
     flush(done) {
-      done(null, `${before === ',' ? '' : before}]${members && `,${members}`}}`);
+      const more = members();
+      done(null, `${before === ',' ? '' : before}]${more && `,${more}`}}`);
     },
   });
   return stream(batches, context, frame, 'application/json');
+}
+
+/** A longer text would be decoded, and encoded again, for about 1 ms for each MB. */
+const SHORT_BYTES = 64 * 1024;
+
+/** One JSON text as `{"<name>":…}`. */
+export function jsonObject(json: Buffer, context: Context, name: string): string | StreamableFile {
+  const before = `{${JSON.stringify(name)}:`;
+  if (json.length <= SHORT_BYTES) return `${before}${json.toString()}}`;
+  const bytes = Buffer.concat([Buffer.from(before), json, Buffer.from('}')]);
+  context.holdAnswer(bytes);
+  const type = 'application/json; charset=utf-8';
+  return new StreamableFile(bytes, { type, length: bytes.length });
 }
 
 /**
@@ -83,12 +98,12 @@ async function stream(
 
 /** The texts as bytes, with the separator behind each. */
 function separate(batch: Batch, separator: number): { bytes: Buffer; ends: number[] } {
-  const rows = Array.isArray(batch) ? bytesOf(batch) : batch;
+  const rows = Array.isArray(batch) ? joinRows(batch) : batch;
   for (const end of rows.ends) rows.bytes[end] = separator;
   return rows;
 }
 
-function bytesOf(texts: string[]) {
+function joinRows(texts: string[]) {
   let end = -1;
   const ends = texts.map((text) => (end += Buffer.byteLength(text) + 1));
   return { bytes: Buffer.from(`${texts.join(' ')} `), ends };

@@ -31,6 +31,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 })
 @Index('calls_running_idx', ['projectId', 'startedAt', 'id'], { where: 'ended_at IS NULL' })
 @Index('calls_root_latency_idx', { synchronize: false })
+@Index('calls_roots_idx', { synchronize: false })
 @Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })
 @Index('calls_logged_idx', ['projectId', 'loggedAt', 'id'], { where: IS_AWAITED })
 @Index('calls_startless_idx', ['loggedAt', 'projectId', 'id'], { where: 'op_name IS NULL' })

@@ -14,7 +14,7 @@ import {
   ApiJsonResponse,
 } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
-import { jsonArray, jsonLines } from '../../platform/http/json-rows.js';
+import { jsonArray, jsonLines, jsonObject } from '../../platform/http/json-rows.js';
 import { CallAnswerDto, CallDto, CallsAnswerDto } from './call.dto.js';
 import {
   CallEndBodyDto,
@@ -29,11 +29,13 @@ import {
   UpsertBatchDto,
 } from './calls.dto.js';
 import { CallsService } from './calls.service.js';
+import { CallLists } from './read/call-lists.service.js';
 
 @Resource('calls', BasicAuth())
 export class CallsController {
   constructor(
     private readonly calls: CallsService,
+    private readonly lists: CallLists,
     private readonly idempotency: Idempotency,
   ) {}
 
@@ -73,8 +75,12 @@ export class CallsController {
   /** One call by its id; `{"call": null}` when there is none. */
   @Operation('call/read', 'reader')
   @ApiJsonResponse({ type: CallAnswerDto })
-  async read(@Body() query: CallReadDto): Promise<string> {
-    return `{"call":${(await this.calls.read(query)) ?? 'null'}}`;
+  async read(
+    @Body() query: CallReadDto,
+    @Ctx() context: Context,
+  ): Promise<string | StreamableFile> {
+    const call = await this.calls.read(query);
+    return jsonObject(call ?? Buffer.from('null'), context, 'call');
   }
 
   /** Streams calls, one JSON object per line, by default the oldest first. */
@@ -84,14 +90,14 @@ export class CallsController {
     @Body() query: CallsQueryDto,
     @Ctx() context: Context,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.calls.stream(query), context);
+    return jsonLines(await this.lists.stream(query), context);
   }
 
   /** The same calls as one JSON object. */
   @Operation('calls/query', 'reader')
   @ApiOkResponse({ type: CallsAnswerDto })
   async query(@Body() query: CallsQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
-    return jsonArray(await this.calls.stream(query), context, 'calls');
+    return jsonArray(await this.lists.stream(query), context, 'calls');
   }
 
   /** Sets the display name of a call, also of one whose start is still on its way. */

@@ -10,6 +10,7 @@ import { CallsVacuum } from './erasing/calls-vacuum.js';
 import { MadeOfCalls } from './erasing/made-of-calls.service.js';
 import { CallsController } from './calls.controller.js';
 import { CallsService } from './calls.service.js';
+import { CallLists } from './read/call-lists.service.js';
 import { CallsWriter } from './ingest/calls.writer.js';
 import { CallsV2Controller } from './ingest/calls-v2.controller.js';
 import { CallSlotsRefresher } from './stats/call-slots.refresher.js';
@@ -34,6 +35,7 @@ import { UnreadUsageFiller } from './usage/unread-usage.filler.js';
   ],
   providers: [
     CallsService,
+    CallLists,
     CallsErasingService,
     MadeOfCalls,
     CallsVacuum,

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
@@ -24,7 +23,6 @@ import {
   type CallsDeleteDto,
   type CallsDeletedDto,
   CallsFilterDto,
-  type CallsQueryDto,
   CallStartDto,
   type CallStartedDto,
   type CallUpdateDto,
@@ -33,7 +31,6 @@ import {
 import {
   callRow,
   type CallRows,
-  callRows,
   callsStatsQuery,
   deleteQuery,
   fieldText,
@@ -49,7 +46,7 @@ import {
   CallsWriter,
   type CallWrite,
   joined,
-  keyOf,
+  writeKey,
   mergedByCall,
 } from './ingest/calls.writer.js';
 import {
@@ -95,7 +92,8 @@ export class CallsService {
   async endStarted(end: CallEndDto, text: string, caller: Caller): Promise<void> {
     const { project_id, id } = end;
     const filter = { call_ids: [id] };
-    const [row] = await this.database.query(callsStatsQuery({ project_id, filter }));
+    const counted = callsStatsQuery({ project_id, filter });
+    const [row] = await this.database.query(counted, caller.owner);
     if (row!.count === 0)
       throw new ApiError('not_found', 'no call with this id has started in the project');
     await this.end(end, text, caller);
@@ -148,27 +146,31 @@ export class CallsService {
   }
 
   /** The id of the root of a trace, if it is stored. */
-  async rootOf(projectId: string, traceId: string): Promise<string | undefined> {
+  async findRoot(projectId: string, traceId: string): Promise<string | undefined> {
     const [root] = await this.database.query(rootQuery(projectId, traceId));
     return root?.id;
   }
 
   /** Makes roots of traces the turns of the threads that spans below them name: `turnRootsQuery`. */
-  async makeRootsTurns(projectId: string, traceIds: readonly string[]): Promise<void> {
+  async makeRootsTurns(
+    projectId: string,
+    traceIds: readonly string[],
+    owner: string,
+  ): Promise<void> {
     if (traceIds.length === 0) return;
-    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds));
+    const rows = await this.database.query(threadedTracesQuery(projectId, traceIds), owner);
     const threaded = rows.map(({ trace_id }) => trace_id);
-    if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded));
+    if (threaded.length > 0) await this.database.query(turnRootsQuery(projectId, threaded), owner);
   }
 
   private async storeItems(items: (Item | Refusal)[], caller: Caller): Promise<ItemAnswer[]> {
-    const traces = await this.tracesOf(items);
-    const writes = await inTurns(items, (item) => writeOf(item, caller, traces));
+    const traces = await this.findTraces(items, caller.owner);
+    const writes = await inTurns(items, (item) => toWrite(item, caller, traces));
     const merged = mergedByCall(writes.filter((write) => write !== null));
     const refused = await this.writer.storeAll([...merged.values()], caller.owner);
     return items.map((item, i): ItemAnswer => {
       if ('error' in item) return item;
-      const write = merged.get(keyOf(writes[i]!))!;
+      const write = merged.get(writeKey(writes[i]!))!;
       const error = refused.get(write);
       if (error) return refusal(error);
       return item.start ? { id: write.id, trace_id: write.traceId! } : {};
@@ -176,7 +178,7 @@ export class CallsService {
   }
 
   /** Looks up what starts without a trace may inherit; SDKs always send one, and then nothing is read. */
-  private async tracesOf(items: (Item | Refusal)[]): Promise<Traces> {
+  private async findTraces(items: (Item | Refusal)[], owner: string): Promise<Traces> {
     const good = items.filter((item) => 'documents' in item);
     if (good.every(({ start }) => !start || start.trace_id)) return ({ trace_id }) => trace_id!;
     const wanted = new Map<string, Set<string>>();
@@ -187,27 +189,22 @@ export class CallsService {
       wanted.set(start.project_id, ids);
     }
     const stored = new Map<string, string>();
-    for (const [projectId, ids] of wanted)
-      for (const { id, trace_id } of await this.database.query(tracesQuery(projectId, [...ids])))
-        stored.set(callKey(projectId, id), trace_id);
+    for (const [projectId, ids] of wanted) {
+      const rows = await this.database.query(tracesQuery(projectId, [...ids]), owner);
+      for (const { id, trace_id } of rows) stored.set(callKey(projectId, id), trace_id);
+    }
     return tracesBy(good, stored);
   }
 
-  /** The call as JSON text, or null. A large one, or one that is priced, is read on a connection that may be held for long. */
-  async read(request: CallReadDto): Promise<string | null> {
+  /** The call as JSON, or null. A large one, or one that is priced, is read on a connection that may be held for long. */
+  async read(request: CallReadDto): Promise<Buffer | null> {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
-    const found = small && (await this.database.rows(small.query, writerOf(small)));
-    if (found && found.ends.length > 0) return firstOf(found);
+    const found = small && (await this.database.rows(small.query, rowWriter(small)));
+    if (found && found.ends.length > 0) return firstRow(found);
     const any = callRow(request, null);
-    const batches = await this.database.stream(any.query, { rows: writerOf(any) });
+    const batches = await this.database.stream(any.query, { rows: rowWriter(any), firstBatch: 2 });
     const [batch] = (await batches.toArray()) as JsonRows[];
-    return batch ? firstOf(batch) : null;
-  }
-
-  /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
-  async stream(request: CallsQueryDto): Promise<Readable> {
-    const rows = callRows(request);
-    return this.database.stream(rows.query, { rows: writerOf(rows) });
+    return batch ? firstRow(batch) : null;
   }
 
   /**
@@ -242,8 +239,8 @@ export class CallsService {
 
   async delete({ project_id, call_ids }: CallsDeleteDto, by: Caller): Promise<CallsDeletedDto> {
     return this.database.long(async () => {
-      const { num_deleted } = await this.made.forgetWith(project_id, async (madeOf) => {
-        const [row] = await this.database.query(deleteQuery(project_id, call_ids, madeOf));
+      const { num_deleted } = await this.made.forgetWith(project_id, async (whatIsMade) => {
+        const [row] = await this.database.query(deleteQuery(project_id, call_ids, whatIsMade));
         return row!;
       });
       this.database.note(project_id, CALLS);
@@ -255,11 +252,11 @@ export class CallsService {
   }
 }
 
-/** Documents of a call, as they are stored, that every connection may read. */
-const SMALL_BYTES = 64 * 1024;
+/** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
+const SMALL_BYTES = 1024 * 1024;
 
-const writerOf = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
-const firstOf = ({ bytes, ends }: JsonRows) => bytes.toString('utf8', 0, ends[0]);
+const rowWriter = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
+const firstRow = ({ bytes, ends }: JsonRows) => bytes.subarray(0, ends[0]);
 
 /** One item of a batch that may be stored: a start, an end, or both. */
 interface Item {
@@ -339,7 +336,7 @@ function checkedCall(
 }
 
 /** The write of an item, null for a refused one. */
-function writeOf(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
+function toWrite(item: Item | Refusal, caller: Caller, traces: Traces): CallWrite | null {
   if ('error' in item) return null;
   const { start, end, documents, responseId } = item;
   if (!start) return endWrite(end!, documents);

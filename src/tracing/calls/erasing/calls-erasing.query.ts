@@ -1,6 +1,6 @@
 // SQL: batches are bounded by their bytes, locked and erased.
 import { allOf, isListed, sql, type Sql } from '../../../platform/query/sql.js';
-import { BYTES, familyOf } from '../read/calls.query.js';
+import { BYTES, withFamily } from '../read/calls.query.js';
 
 /** Calls of one batch, and bytes of their documents as they are stored; one call is always taken. */
 export const MAX_CALLS = 500;
@@ -119,7 +119,7 @@ export const callsErase = (projectId: string, ids: readonly string[]) =>
 
 /** Calls, whether deleted or not, and all their descendants in the same trace, by id. */
 export const familyQuery = (projectId: string, ids: readonly string[]) => sql<{ id: string }>`
-  WITH ${familyOf(ids, sql`c.project_id = ${projectId}`)}
+  WITH ${withFamily(ids, sql`c.project_id = ${projectId}`)}
   SELECT id FROM family ORDER BY id`;
 
 /** The part of a summary that stays: the usage as it was sent. */

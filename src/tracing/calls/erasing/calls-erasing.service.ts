@@ -3,8 +3,8 @@ import type { Caller } from '../../../platform/auth/caller.js';
 import { ApiError } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
-import type { Counts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
-import { refsOf } from '../../../platform/http/refs.js';
+import type { RowCounts, ErasingRow } from '../../../platform/erasing/erasings.query.js';
+import { spellRefs } from '../../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../../feedback-erasing.query.js';
 import { isUnreadIn } from '../usage/unread-usage.query.js';
 import {
@@ -69,7 +69,7 @@ export class CallsErasingService {
       projectId,
       kind: KIND,
       request,
-      event: { action: CALLS_PURGE, detail: toldOf(body) },
+      event: { action: CALLS_PURGE, detail: describePurge(body) },
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.long(async () => {
@@ -86,7 +86,7 @@ export class CallsErasingService {
     projectId: string,
     before: string,
     cursor: BeforeCursor,
-  ): Promise<{ cursor: BeforeCursor | null; counts: Counts }> {
+  ): Promise<{ cursor: BeforeCursor | null; counts: RowCounts }> {
     const { after, isStarted } = cursor;
     const query = isStarted
       ? startedCalls(projectId, before, after)
@@ -94,7 +94,7 @@ export class CallsErasingService {
     const found = await this.database.query(query);
     if (found.length === 0)
       return { cursor: isStarted ? { after: null, isStarted: false } : null, counts: {} };
-    const { isWhole, counts } = await this.erase(projectId, idsOf(found));
+    const { isWhole, counts } = await this.erase(projectId, callIds(found));
     const { id, started } = found.at(-1)!;
     return { cursor: isWhole ? { after: { id, started }, isStarted } : cursor, counts };
   }
@@ -113,7 +113,7 @@ export class CallsErasingService {
     const found = await this.database.query(payloadsQuery(projectId, before, after));
     const last = found.at(-1);
     if (!last) return { after: null, payloads: 0 };
-    const ids = idsOf(found.filter(({ has_payload }) => has_payload));
+    const ids = callIds(found.filter(({ has_payload }) => has_payload));
     const next = { id: last.id, started: last.started };
     if (ids.length === 0) return { after: next, payloads: 0 };
     await this.database.query(callsLock(projectId, ids));
@@ -153,7 +153,7 @@ export class CallsErasingService {
       matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
     );
     if (found.length === 0) return { cursor: null, counts: {} };
-    const { isWhole, counts } = await this.erase(project_id, idsOf(found));
+    const { isWhole, counts } = await this.erase(project_id, callIds(found));
     return { cursor: { after: isWhole ? found.at(-1)!.id : after }, counts };
   }
 
@@ -173,11 +173,11 @@ export class CallsErasingService {
   private async erase(
     projectId: string,
     ids: string[],
-  ): Promise<{ isWhole: boolean; counts: Counts }> {
+  ): Promise<{ isWhole: boolean; counts: RowCounts }> {
     await this.database.query(callsLock(projectId, ids));
     this.database.note(projectId, CALLS);
     this.database.note(projectId, FEEDBACK);
-    const refs = refsOf(projectId, ['call'], ids);
+    const refs = spellRefs(projectId, ['call'], ids);
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;
@@ -186,7 +186,7 @@ export class CallsErasingService {
   }
 }
 
-const idsOf = (calls: Candidate[]) => calls.map(({ id }) => id);
+const callIds = (calls: Candidate[]) => calls.map(({ id }) => id);
 
 const given = (value: unknown) => value !== undefined && value !== null;
 
@@ -200,7 +200,7 @@ function assertOneWay({ call_ids, filter, query, before }: CallsPurgeDto): void 
 }
 
 /** Without the words of the filter and the query, which may be the data to forget. */
-function toldOf({ call_ids, filter, query, before }: CallsPurgeDto): object {
+function describePurge({ call_ids, filter, query, before }: CallsPurgeDto): object {
   if (call_ids) return { by: 'call_ids', call_ids };
   if (before) return { by: 'before', before };
   return { by: filter && query ? 'filter and query' : filter ? 'filter' : 'query' };

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/database.js';
 import { Schedule } from '../../../platform/database/schedule.js';
-import type { Counts } from '../../../platform/erasing/erasings.query.js';
+import type { RowCounts } from '../../../platform/erasing/erasings.query.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../../../platform/erasing/pace.js';
 import { ErasingsService } from '../../../platform/erasing/erasings.service.js';
 
@@ -45,7 +45,7 @@ export class CallsVacuum {
     schedule.every(LOOK_EVERY_MS, 'vacuum of calls', () => this.look());
   }
 
-  private noteErased(counts: Counts): void {
+  private noteErased(counts: RowCounts): void {
     this.calls += counts['calls'] ?? 0;
     for (const rows of Object.values(counts)) this.erased += rows;
   }

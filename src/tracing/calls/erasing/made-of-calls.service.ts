@@ -31,9 +31,9 @@ export class MadeOfCalls {
   /** Forgets what was made of calls, in the transaction of the caller. */
   async forget(projectId: string, calls: readonly string[]): Promise<void> {
     if (calls.length === 0) return;
-    await this.forgetWith(projectId, async (madeOf) => {
+    await this.forgetWith(projectId, async (whatIsMade) => {
       const [row] = await this.database.query(
-        sql<Made>`SELECT ${madeOf(sql`SELECT unnest(${calls}::text[])`)} AS made`,
+        sql<Made>`SELECT ${whatIsMade(sql`SELECT unnest(${calls}::text[])`)} AS made`,
       );
       return row!;
     });
@@ -45,7 +45,7 @@ export class MadeOfCalls {
    */
   async forgetWith<T extends Made>(
     projectId: string,
-    erase: (madeOf: (calls: Sql) => Sql) => Promise<T>,
+    erase: (whatIsMade: (calls: Sql) => Sql) => Promise<T>,
   ): Promise<T> {
     for (const { lock } of this.makers) await this.database.query(lock(projectId));
     const row = await erase(

@@ -72,12 +72,12 @@ export class CallIndexesKeeper {
       if (isConnectionError(error)) throw error;
       logger.warn({ project_id, field, err: error }, 'an index could not be made');
       await run(dropStatement(wanted.name));
-      await query(indexFailed(wanted, reasonOf(error, wanted)));
+      await query(indexFailed(wanted, failureReason(error, wanted)));
     }
   }
 }
 
-function reasonOf(error: unknown, { kind }: WantedIndex): string {
+function failureReason(error: unknown, { kind }: WantedIndex): string {
   const { status, message } = toApiError(error);
   if (status === 503) return message;
   const code = String((error as { code?: unknown }).code);

@@ -7,7 +7,7 @@ import {
   InvalidQuery,
   nameBytes,
   resolve,
-  stepsOf,
+  pathSteps,
   storable,
   toNumber,
   wireTime,
@@ -49,8 +49,8 @@ export interface WantedIndex {
 
 /** @throws InvalidQuery when the field is no path into a document that calls keep */
 export function wantedIndex(projectId: string, field: string, kind: IndexKind): WantedIndex {
-  keyOf(field, kind);
-  const steps = stepsOf(field, 'field', nameBytes()).map(storable);
+  indexKey(field, kind);
+  const steps = pathSteps(field, 'field', nameBytes()).map(storable);
   if (steps.length < 2 && kind !== 'substring')
     throw new InvalidQuery('field', 'must be a path into a document of calls');
   if (steps[0] === 'summary' && steps[1] === WIRE.summary)
@@ -59,7 +59,7 @@ export function wantedIndex(projectId: string, field: string, kind: IndexKind): 
   return { project_id: projectId, name: PREFIX + digest.digest('hex').slice(0, 32), field, kind };
 }
 
-function keyOf(field: string, kind: IndexKind): Sql {
+function indexKey(field: string, kind: IndexKind): Sql {
   const value = resolve(DOCUMENTS, field, 'field', nameBytes()).sql;
   if (kind === 'substring') return value;
   return kind === 'number' ? toNumber(value) : textKey(value);
@@ -72,7 +72,7 @@ export function createStatement({
   field,
   kind,
 }: WantedIndex): Sql<{ statement: string }> {
-  const key = sql`${keyOf(field, kind)}`.toQuery();
+  const key = sql`${indexKey(field, kind)}`.toQuery();
   const { name: method, operators = '' } = METHODS[kind];
   const expression = key.text
     .replaceAll('%', '%%')
@@ -103,14 +103,14 @@ export const indexesQuery = (
   FROM call_indexes w LEFT JOIN ${THERE} t ON t.name = w.name
   WHERE w.project_id = ${projectId} AND (${name}::text IS NULL OR w.name = ${name}) ORDER BY w.created_at, w.name`;
 
-export interface Counts {
+export interface IndexCounts {
   of_project: number;
   of_entity: number;
   total: number;
 }
 
 /** How many indexes the project and its entity have, and how many there are in all, except the named one. */
-export const countsQuery = ({ project_id, name }: WantedIndex) => sql<Counts>`
+export const countsQuery = ({ project_id, name }: WantedIndex) => sql<IndexCounts>`
   SELECT count(*) FILTER (WHERE project_id = ${project_id})::int AS of_project,
     count(*) FILTER (WHERE split_part(project_id, '/', 1) = split_part(${project_id}, '/', 1))::int AS of_entity, count(*)::int AS total
   FROM call_indexes WHERE (project_id, name) <> (${project_id}, ${name})`;

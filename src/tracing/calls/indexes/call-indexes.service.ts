@@ -10,7 +10,7 @@ import {
   countsQuery,
   indexesQuery,
   indexInsert,
-  type Counts,
+  type IndexCounts,
   wantedIndex,
 } from './call-indexes.query.js';
 import { CallIndex } from './call-index.entity.js';
@@ -26,7 +26,7 @@ export const MAX_OF_PROJECT = 5;
 export const MAX_INDEXES = 100;
 
 /** The projects of an entity together may have as many as stay free, so that some are left for others. @throws ApiError `too_large` */
-function assertRoom({ of_project, of_entity, total }: Counts): void {
+function assertRoom({ of_project, of_entity, total }: IndexCounts): void {
   if (of_project >= MAX_OF_PROJECT)
     throw new ApiError('too_large', `a project may have ${MAX_OF_PROJECT} indexes on fields`);
   if (total >= MAX_INDEXES)

@@ -46,7 +46,7 @@ export function startWrite(
       attributes: attributes ?? '{}',
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
-      counts_gross: String(countsGross(memberOf(start, 'attributes', attributes, 'weave'))),
+      counts_gross: String(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };
@@ -56,11 +56,11 @@ export function startWrite(
 export function endWrite(
   end: CallEndDto,
   documents: Documents | undefined,
-  responseId = responseOf(end),
+  responseId = responseModel(end),
 ): CallWrite {
   const summary = unlessNull(documents?.summary);
   const output = unlessNull(documents?.output);
-  const usage = storedUsage(memberOf(end, 'summary', summary, 'usage'));
+  const usage = storedUsage(memberText(end, 'summary', summary, 'usage'));
   return {
     projectId: end.project_id,
     id: end.id,
@@ -87,7 +87,7 @@ const isOpaque = (...documents: (string | null | undefined)[]): boolean =>
   documents.some((document) => document && hasOpaqueEscapes(document));
 
 /** A member of a document: of the parsed copy, or of the text where a door gives texts alone. */
-function memberOf(
+function memberText(
   call: CallStartDto | CallEndDto,
   name: 'attributes' | 'summary',
   text: string | null | undefined,
@@ -103,7 +103,7 @@ function memberOf(
 const IS_RESPONSE_ID = /^[!-~]{1,256}$/;
 
 /** The provider's id of an output that is its response, where the summary tells its usage. */
-function responseOf({ output, summary }: CallEndDto): string | null {
+function responseModel({ output, summary }: CallEndDto): string | null {
   const { usage } = (summary ?? {}) as { usage?: unknown };
   if (!isObject(usage) || !isObject(output) || !isObject(output['usage'])) return null;
   return typeof output['id'] === 'string' ? output['id'] : null;

@@ -1,7 +1,7 @@
 import { byCodePoint } from '../../../platform/json/by-code-point.js';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { showNumber } from '../../../platform/process/metrics.js';
-import { isRowError, isTimeout } from '../../../platform/errors.js';
+import { isOutOfMemory, isRowError, isTimeout } from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { type EndColumns, type StartColumns, upsertQuery } from './calls.upsert.js';
@@ -32,7 +32,8 @@ export class CallsWriter implements OnApplicationShutdown {
         () => key,
         () => this.write(writes),
       ),
-    (error) => isRowError(error) || isTimeout(error), // of many, one may wait for a lock
+    // of many, one may wait for a lock, or be too large
+    (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
   );
 
   constructor(
@@ -55,14 +56,15 @@ export class CallsWriter implements OnApplicationShutdown {
   /** Resolves when the write is committed. @throws Busy when too many wait. */
   async store(write: CallWrite, owner: string): Promise<void> {
     if (this.database.inTransaction) return this.write([write]);
-    await this.group.add(write, { key: owner, project: write.projectId }, lengthOf(write));
+    const place = placeOf(write, owner);
+    await this.group.add(write, place.owner, place.bytes);
   }
 
   /** Stores many, of calls that differ; answers what refused those that were. @throws what would fail all of them. */
   async storeAll(writes: CallWrite[], owner: string): Promise<Map<CallWrite, unknown>> {
     if (this.database.inTransaction) return this.storeInTransaction(writes);
     const refused = new Map<CallWrite, unknown>();
-    const outcomes = await Promise.allSettled(writes.map((write) => this.store(write, owner)));
+    const outcomes = await this.group.addAll(writes, (write) => placeOf(write, owner));
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') continue;
       if (!isRowError(outcome.reason)) throw outcome.reason;
@@ -74,7 +76,7 @@ export class CallsWriter implements OnApplicationShutdown {
   /** In the order in which every statement locks, since the locks stay until the transaction ends. */
   private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     const refused = new Map<CallWrite, unknown>();
-    const sorted = writes.toSorted((a, b) => byCodePoint(keyOf(a), keyOf(b)));
+    const sorted = writes.toSorted((a, b) => byCodePoint(writeKey(a), writeKey(b)));
     for (let i = 0; i < sorted.length; i += ROWS_AT_ONCE)
       await this.storeOrHalve(sorted.slice(i, i + ROWS_AT_ONCE), refused);
     return refused;
@@ -106,14 +108,19 @@ export class CallsWriter implements OnApplicationShutdown {
     for (const { projectId } of writes) this.database.note(projectId, CALLS);
     if (rows.length === 0) return; // every start named its trace
     const traceIds = new Map(rows.map((row) => [callKey(row.project_id, row.id), row.trace_id]));
-    for (const write of writes) write.traceId = traceIds.get(keyOf(write));
+    for (const write of writes) write.traceId = traceIds.get(writeKey(write));
   }
 }
 
 const ROWS_AT_ONCE = 500;
 
+const placeOf = (write: CallWrite, key: string) => ({
+  owner: { key, project: write.projectId },
+  bytes: writeLength(write),
+});
+
 /** Its weight: the characters of its documents and of its exception. */
-const lengthOf = ({ start, end }: CallWrite): number => {
+const writeLength = ({ start, end }: CallWrite): number => {
   const ofStart = [start?.attributes, start?.inputs, start?.otel_dump];
   const texts = [...ofStart, end?.summary, end?.output, end?.exception];
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
@@ -122,13 +129,13 @@ const lengthOf = ({ start, end }: CallWrite): number => {
 /** Neither part can hold the separator. */
 export const callKey = (projectId: string, id: string) => `${projectId}\n${id}`;
 
-export const keyOf = ({ projectId, id }: CallWrite) => callKey(projectId, id);
+export const writeKey = ({ projectId, id }: CallWrite) => callKey(projectId, id);
 
 /** One write a call, by `keyOf`: later starts and ends replace earlier ones. */
 export function mergedByCall(writes: CallWrite[]): Map<string, CallWrite> {
   const merged = new Map<string, CallWrite>();
   for (const write of writes) {
-    const key = keyOf(write);
+    const key = writeKey(write);
     const earlier = merged.get(key);
     merged.set(key, earlier ? joined(earlier, write) : write);
   }

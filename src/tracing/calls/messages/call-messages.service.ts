@@ -1,6 +1,12 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Caller } from '../../../platform/auth/caller.js';
-import { ApiError, isRowError, isTimeout, toApiError } from '../../../platform/errors.js';
+import {
+  ApiError,
+  isOutOfMemory,
+  isRowError,
+  isTimeout,
+  toApiError,
+} from '../../../platform/errors.js';
 import { Database } from '../../../platform/database/database.js';
 import { GroupCommit } from '../../../platform/database/group-commit.js';
 import { STATEMENT_MS } from '../../../platform/database/limits.js';
@@ -49,7 +55,7 @@ export class CallMessagesService implements OnApplicationShutdown {
         () => key,
         () => this.write(writes),
       ),
-    (error) => isRowError(error) || isTimeout(error),
+    (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
     { maxWrites: 2 },
   );
 
@@ -61,12 +67,10 @@ export class CallMessagesService implements OnApplicationShutdown {
     caller: Caller,
   ): Promise<Map<CallMessages, Error>> {
     const writes = messages.map((one): Write => ({ ...one }));
-    const outcomes = await Promise.allSettled(
-      writes.map((write) => {
-        const owner = { key: caller.owner, project: write.projectId };
-        return this.group.add(write, owner, write.said.length);
-      }),
-    );
+    const outcomes = await this.group.addAll(writes, ({ projectId, said }) => ({
+      owner: { key: caller.owner, project: projectId },
+      bytes: said.length,
+    }));
     const refused = new Map<CallMessages, Error>();
     for (const [i, outcome] of outcomes.entries()) {
       if (outcome.status === 'rejected' && !isRowError(outcome.reason)) throw outcome.reason;

@@ -1,16 +1,13 @@
-// SQL: streams of calls.
-import { invalidRequest } from '../../../platform/errors.js';
+// SQL: the rows of calls, what may be asked of them, and single calls.
 import { WIRE } from '../../../platform/http/wire.js';
 import { costsOfCall, pricesOfCall } from '../../costs/costs.service.js';
 import type { Piece } from '../../../platform/database/json-row-writer.js';
-import { isAfter, partsAfter } from '../../../platform/query/after.js';
 import {
   column,
   type Columns,
   type JsonColumn,
   nameBytes,
   type Operand,
-  orderBy,
   resolve,
   unknownField,
   mostBytes,
@@ -35,13 +32,7 @@ import type {
   CallsStatsDto,
 } from '../calls.dto.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
-import {
-  computedOnce,
-  lookedUp,
-  nearOrAll,
-  pageLimit,
-  unseen,
-} from '../../../platform/query/plans.js';
+import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
 export const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
@@ -78,13 +69,13 @@ const derived = ({ project_id, include_costs, include_feedback }: Extras): Deriv
   { piece: { name: 'status', kind: 'text' }, values: [STATUS] },
   { piece: { name: 'latency_ms', kind: 'json' }, values: [LATENCY_MS] },
   { piece: { name: 'trace_name', kind: 'text' }, values: [TRACE_NAME] },
-  ...(include_costs ? [costsOf(project_id)] : []),
+  ...(include_costs ? [costsColumn(project_id)] : []),
   ...(include_feedback
     ? [{ piece: { name: 'feedback', kind: 'json' as const }, values: [feedbackOfCall(project_id)] }]
     : []),
 ];
 
-const costsOf = (projectId: string): Derived => ({
+const costsColumn = (projectId: string): Derived => ({
   piece: { name: 'costs', kind: 'computed', values: 4, by: costsOfCall },
   values: [
     pricesOfCall(projectId),
@@ -130,6 +121,14 @@ export const BYTES = sql`coalesce(pg_column_size(c.inputs), 0) + coalesce(pg_col
   + coalesce(pg_column_size(c.attributes), 0) + coalesce(pg_column_size(c.summary), 0)
   + coalesce(pg_column_size(c.otel_dump), 0)`;
 
+const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary', 'otel_dump'];
+
+/** At most how many bytes the documents of the call `c` have when they are taken out. */
+const MOST_BYTES = sql`(${join(
+  DOCUMENTS.map((name) => mostBytes(sql`c.${identifier(name)}`)),
+  ' + ',
+)})`;
+
 /** Answered on request: the bytes of the call, and at the root of a trace those of all its calls. */
 const sizes = (projectId: string): Columns => ({
   storage_size_bytes: column.number(sql`(${BYTES})`),
@@ -139,13 +138,13 @@ const sizes = (projectId: string): Columns => ({
 
 type Sized = Pick<CallsQueryDto, 'include_storage_size' | 'include_total_storage_size'>;
 
-const sizesOf = (asked: Sized): string[] => [
+const askedSizes = (asked: Sized): string[] => [
   ...(asked.include_storage_size ? ['storage_size_bytes'] : []),
   ...(asked.include_total_storage_size ? ['total_storage_size_bytes'] : []),
 ];
 
 /** What `query` and `sort_by` may name. */
-const queryable = (projectId: string): Columns => ({
+export const queryable = (projectId: string): Columns => ({
   ...FIELDS,
   feedback: feedbackField(projectId),
 });
@@ -159,9 +158,9 @@ const ALWAYS = ['id', 'project_id', 'trace_id', 'op_name', 'started_at'];
  * The names to answer: a path such as `inputs.model` asks for the column it begins with, and who asks for costs or
  * feedback asks for the summary that holds them.
  */
-function selected(request: CallsQueryDto): string[] {
+export function selected(request: CallsQueryDto): string[] {
   const { columns, include_costs, include_feedback } = request;
-  const sizes = sizesOf(request);
+  const sizes = askedSizes(request);
   if (!columns || columns.length === 0) return [...CALL_NAMES, ...sizes];
   const roots = columns.map((name, i) => {
     const root = name.split('.', 1)[0]!;
@@ -173,7 +172,7 @@ function selected(request: CallsQueryDto): string[] {
 }
 
 /** One row a call: its values, and how `JsonRowWriter` puts them together. Stored JSON goes out as the text that came in. */
-function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
+export function asPieces(calls: Sql, extras: Extras, names: readonly string[]): CallRows {
   const values: Sql[] = [];
   const columns = { ...FIELDS, ...sizes(extras.project_id) };
   const pieces = names.map((name): Piece => {
@@ -216,84 +215,12 @@ export const isMatch = ({
 }: Pick<CallsStatsDto, 'project_id' | 'filter' | 'query'>): Sql =>
   allOf(filter && isFiltered(filter), query && compile(query, queryable(project_id)));
 
-/** The calls of a query in the order asked for, by default the oldest first. */
-export const callRows = (request: CallsQueryDto): CallRows =>
-  asPieces(foundCalls(request), request, selected(request));
-
-function foundCalls(request: CallsQueryDto): Sql {
-  refuseBehindRefs(request);
-  const { project_id, sort_by, after, limit, offset } = request;
-  const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
-  const among = sql`calls c WHERE c.project_id = ${project_id}`;
-  const columns = queryable(project_id);
-  const order = { columns, sorts, tieBreaker: 'id', among };
-  const ordered = orderBy(columns, sorts, 'id');
-  const page = sql`${ordered} ${pageLimit(limit)}`;
-  const match = isMatch(request);
-  const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
-  if (after && typeof limit === 'number' && isSlowestRoots(request)) {
-    const parts = partsAfter(after, { ...order, isIndexed: true });
-    const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
-    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
-  }
-  const isBehind = isAfter(after, order) ?? sql`TRUE`;
-  const skipped = sql`OFFSET ${offset ?? null}::bigint`;
-  const rows = (limit ?? Infinity) + (offset ?? 0);
-  if (!isNearby(request) || rows > NEAR) return sql`${calls} AND ${isBehind} ${page} ${skipped}`;
-  const next = sql`SELECT c.* FROM calls c WHERE ${visibleIn(project_id)} AND ${isBehind}
-    ${ordered} ${pageLimit(NEAR)}`;
-  const upTo = sql`${ordered} ${pageLimit(rows)}`;
-  const near = sql`SELECT c.* FROM (${next}) c WHERE ${match} ${upTo}`;
-  return sql`${nearOrAll(near, sql`${calls} AND ${isBehind} ${upTo}`, rows)} ${page} ${skipped}`;
-}
-
-/** How many calls are looked at in order before all of the project are asked; some 3 ms. */
-const NEAR = 2000;
-
-/** Whether a page may be full of calls next to where it begins, or of few in the whole project. */
-function isNearby({ filter, query, sort_by }: CallsQueryDto): boolean {
-  const isByStart =
-    !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
-  const { call_ids, trace_ids, parent_ids, thread_ids, turn_ids, ...rest } = filter ?? {};
-  const isOfFew = [call_ids, trace_ids, parent_ids, thread_ids, turn_ids].some(
-    (ids) => ids?.length,
-  );
-  return isByStart && !isOfFew && Boolean(query ?? Object.values(rest).some(Boolean));
-}
-
-/** The expression that `calls_root_latency_idx` is ordered by. */
-const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
-  filter?.trace_roots_only === true &&
-  sort_by?.[0]?.field === LATENCY &&
-  sort_by[0].direction === 'desc';
-const LATENCY = `summary.${WIRE.summary}.latency_ms`;
-
-/** Refs are not followed, so a field behind one would silently be null everywhere. @throws ApiError */
-function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): void {
-  if (!expand_columns?.length) return;
-  const names = (sort_by ?? []).map(({ field }) => field);
-  const waiting: unknown[] = [query];
-  while (waiting.length > 0) {
-    const node = waiting.pop();
-    if (typeof node !== 'object' || node === null) continue;
-    for (const [name, value] of Object.entries(node))
-      if (name === '$getField') names.push(String(value));
-      else waiting.push(value);
-  }
-  const behind = names.find((name) => expand_columns.some((at) => name.startsWith(`${at}.`)));
-  if (behind === undefined) return;
-  const message = `refs are not followed, so ${behind.slice(0, 200)} cannot be searched: read the object by /refs/read_batch`;
-  throw invalidRequest([{ path: 'expand_columns', message }]);
-}
-
-const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;
-
-/** A call by its id, if its documents hold no more than `maxBytes` as they are stored. */
+/** A call by its id, if its documents hold no more than `maxBytes` for sure. */
 export function callRow(request: CallReadDto, maxBytes: number | null): CallRows {
   const { project_id, id } = request;
-  const isSmall = maxBytes !== null && sql`(${BYTES}) <= ${maxBytes}::bigint`;
+  const isSmall = maxBytes !== null && sql`${MOST_BYTES} <= ${maxBytes}::bigint`;
   const found = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`, isSmall)}`;
-  return asPieces(found, request, [...CALL_NAMES, ...sizesOf(request)]);
+  return asPieces(found, request, [...CALL_NAMES, ...askedSizes(request)]);
 }
 
 /** How many calls match, counting at most one more than `limit`. */
@@ -322,7 +249,7 @@ function isFiltered(filter: CallsFilterDto): Sql {
   );
 }
 
-const anyOf = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
+const anyTrue = (conditions: Sql[]) => sql`(${join(conditions, ' OR ')})`;
 
 /** The first text behind all that begin with `prefix`, which ends in a colon. */
 const behindAll = (prefix: string) => `${prefix.slice(0, -1)};`;
@@ -331,7 +258,7 @@ function hasOpName(names: readonly string[] | null | undefined): Sql | null {
   if (!names?.length) return null;
   const exact = names.filter((name) => !name.endsWith(':*'));
   const prefixes = names.filter((name) => name.endsWith(':*')).map((name) => name.slice(0, -1));
-  return anyOf([
+  return anyTrue([
     sql`c.op_name = ANY(${exact}::text[])`,
     ...prefixes.map((prefix) => sql`(c.op_name >= ${prefix} AND c.op_name < ${behindAll(prefix)})`),
   ]);
@@ -372,7 +299,7 @@ export const updateQuery = (projectId: string, id: string, displayName: string |
  * one call at a time, by the index of parents: a planner that may choose takes the index of traces, or a hash of the whole
  * project, once for each level.
  */
-export const familyOf = (ids: readonly string[], isCounted: Sql) => sql`
+export const withFamily = (ids: readonly string[], isCounted: Sql) => sql`
   RECURSIVE family AS (
     SELECT c.id, c.trace_id FROM calls c WHERE ${isCounted} AND ${isListed(sql`c.id`, ids)}
     UNION
@@ -384,21 +311,21 @@ export const familyOf = (ids: readonly string[], isCounted: Sql) => sql`
   )`;
 
 /**
- * Marks calls and their descendants in the same trace, and answers what `madeOf` says of them. Locks them in the order
+ * Marks calls and their descendants in the same trace, and answers what `whatIsMade` says of them. Locks them in the order
  * every other write locks in.
  */
 export const deleteQuery = (
   projectId: string,
   ids: readonly string[],
-  madeOf: (calls: Sql) => Sql,
+  whatIsMade: (calls: Sql) => Sql,
 ) => sql<CallsDeletedDto & { made: string[][] }>`
-  WITH ${familyOf(ids, visibleIn(projectId))}, locked AS (
+  WITH ${withFamily(ids, visibleIn(projectId))}, locked AS (
     SELECT id FROM calls WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM family)) ORDER BY id FOR UPDATE
   ), deleted AS (
     UPDATE calls SET deleted_at = now()
     WHERE project_id = ${projectId} AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
-  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${madeOf(sql`SELECT id FROM deleted`)} AS made`;
+  SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, ${whatIsMade(sql`SELECT id FROM deleted`)} AS made`;
 
 /** Started calls by id, with their documents as texts. */
 export const storedQuery = (
@@ -411,16 +338,11 @@ export const storedQuery = (
     c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
-const DOCUMENTS = ['attributes', 'inputs', 'output', 'summary', 'otel_dump'];
-
 export const mostBytesQuery = (projectId: string, ids: readonly string[]) => sql<{
   id: string;
   bytes: number;
 }>`
-  SELECT c.id, (${join(
-    DOCUMENTS.map((name) => mostBytes(sql`c.${identifier(name)}`)),
-    ' + ',
-  )})::float8 AS bytes
+  SELECT c.id, ${MOST_BYTES}::float8 AS bytes
   FROM calls c WHERE c.project_id = ${projectId} AND ${isOneOf(sql`c.id`, ids)} AND c.op_name IS NOT NULL`;
 
 /** The root of a trace, of several the first. */

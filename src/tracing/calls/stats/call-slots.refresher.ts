@@ -43,10 +43,10 @@ export class CallSlotsRefresher extends MarksRefresher {
       const models = await this.database.query(slotModels(projectId, slots));
       const rows = models.map(({ row }) => row);
       if (rows.length > 0) await this.database.query(slotModelsInsert(projectId, rows));
-      bytes = sumOf(made, ({ bytes: of }) => of) - sumOf(gone, ({ bytes: of }) => of);
+      bytes = sumColumn(made, ({ bytes: of }) => of) - sumColumn(gone, ({ bytes: of }) => of);
     }
     await this.projects.add(projectId, {
-      calls: sumOf(marked, ({ calls }) => calls).toString(),
+      calls: sumColumn(marked, ({ calls }) => calls).toString(),
       bytes: bytes.toString(),
       at: marked.map(({ made_at }) => made_at).reduce((a, b) => (a > b ? a : b)),
     });
@@ -81,6 +81,6 @@ export class CallSlotsRefresher extends MarksRefresher {
   }
 }
 
-function sumOf<Row>(rows: readonly Row[], of: (row: Row) => string): bigint {
+function sumColumn<Row>(rows: readonly Row[], of: (row: Row) => string): bigint {
   return rows.reduce((sum, row) => sum + BigInt(of(row)), 0n);
 }

@@ -8,8 +8,8 @@ import {
   average,
   decimal,
   flags,
-  maxBucketsOf,
-  membersOf,
+  mostBuckets,
+  statMembers,
   tooLarge,
   type Values,
   type Wanted,
@@ -23,7 +23,7 @@ interface Frame {
 
 const timestamp = ({ starts }: Frame, bucket: number) => microseconds(starts[bucket]!);
 
-const groupsOf = ({ groups }: Frame, row: Record<string, unknown>) =>
+const groupValues = ({ groups }: Frame, row: Record<string, unknown>) =>
   Object.fromEntries(groups.map((name) => [name, row[name]]));
 
 /** One JSON text a bucket, also of those without calls; with groups, one for each group in a bucket. */
@@ -31,10 +31,10 @@ export async function callBuckets(
   frame: Frame & { calls: readonly Wanted<CallMetric>[] },
   rows: readonly CallRow[],
 ): Promise<string[]> {
-  const textOf = (row: CallRow) => printed(callBucket(frame, row));
-  if (frame.groups.length > 0) return inTurns(rows, textOf);
+  const bucketText = (row: CallRow) => printed(callBucket(frame, row));
+  if (frame.groups.length > 0) return inTurns(rows, bucketText);
   const byBucket = new Map(rows.map((row) => [row.bucket, row]));
-  return inTurns(frame.starts, (_, bucket) => textOf(byBucket.get(bucket) ?? empty(bucket)));
+  return inTurns(frame.starts, (_, bucket) => bucketText(byBucket.get(bucket) ?? empty(bucket)));
 }
 
 const empty = (bucket: number): CallRow => ({
@@ -51,11 +51,11 @@ const empty = (bucket: number): CallRow => ({
 function callBucket(frame: Frame & { calls: readonly Wanted<CallMetric>[] }, row: CallRow): object {
   return {
     timestamp: timestamp(frame, row.bucket),
-    ...groupsOf(frame, row),
+    ...groupValues(frame, row),
     count: row.call_count,
     ...Object.assign(
       {},
-      ...frame.calls.map((wanted) => membersOf(wanted, callValues(wanted, row))),
+      ...frame.calls.map((wanted) => statMembers(wanted, callValues(wanted, row))),
     ),
   };
 }
@@ -98,32 +98,32 @@ export async function usageBuckets(
   frame: Frame & { usage: readonly Wanted<UsageMetric>[] },
   { rows, spreads, book }: Found,
 ): Promise<string[]> {
-  const keyOf = (row: UsageRow | SpreadRow) =>
+  const bucketKey = (row: UsageRow | SpreadRow) =>
     JSON.stringify([row.bucket, row.llm_id, ...frame.groups.map((name) => row[name])]);
   const buckets = new Map<string, UsageBucket>();
-  const limit = maxBucketsOf(frame.usage);
+  const limit = mostBuckets(frame.usage);
   await inTurns(rows, (row) => {
-    const key = keyOf(row);
+    const key = bucketKey(row);
     let bucket = buckets.get(key);
     if (!bucket) buckets.set(key, (bucket = newBucket(row)));
     if (buckets.size > limit) throw tooLarge();
     add(bucket, row, book);
   });
-  const byKey = new Map(spreads.map((spread) => [keyOf(spread), spread]));
+  const byKey = new Map(spreads.map((spread) => [bucketKey(spread), spread]));
   return inTurns([...buckets], ([key, bucket]) => {
     const values = frame.usage.map((wanted) =>
-      membersOf(wanted, usageValues(wanted, bucket, byKey.get(key))),
+      statMembers(wanted, usageValues(wanted, bucket, byKey.get(key))),
     );
     return printed({
       timestamp: timestamp(frame, bucket.row.bucket),
       model: bucket.row.llm_id,
-      ...groupsOf(frame, bucket.row),
+      ...groupValues(frame, bucket.row),
       count: bucket.calls,
       ...Object.assign({}, ...values),
       ...(book && {
         unpriced_tokens: decimal(bucket.unpricedTokens),
         unknown_calls: bucket.unknownCalls,
-        cost_unit: unitOf(bucket, ['input', 'output']),
+        cost_unit: bucketUnit(bucket, ['input', 'output']),
       }),
     });
   });
@@ -168,7 +168,7 @@ function add(bucket: UsageBucket, row: UsageRow, book: Found['book']): void {
   plus('cache_read_input_tokens', decimal(cacheRead));
   plus('cache_creation_input_tokens', decimal(cacheCreation));
   if (!book) return;
-  const spent = book.spentOf({
+  const spent = book.priceSpending({
     llmId: row.llm_id,
     segment: row.segment,
     first: new Date(row.first),
@@ -194,7 +194,7 @@ const PARTS: Partial<Record<UsageMetric, ('input' | 'output')[]>> = {
 };
 
 /** The one unit of costs; null when there are several, which cannot be added up, and when nothing has a price. */
-function unitOf({ units }: UsageBucket, parts: ('input' | 'output')[]): string | null {
+function bucketUnit({ units }: UsageBucket, parts: ('input' | 'output')[]): string | null {
   const all = new Set(parts.flatMap((part) => [...units[part]]));
   return all.size === 1 ? [...all][0]! : null;
 }
@@ -205,7 +205,7 @@ function usageValues(
   spread: SpreadRow | undefined,
 ): Values {
   const parts = PARTS[metric];
-  const sum = parts && unitOf(bucket, parts) === null ? null : bucket.sums[metric];
+  const sum = parts && bucketUnit(bucket, parts) === null ? null : bucket.sums[metric];
   if (!spread || !(`${metric}_count` in spread))
     return {
       sum,

@@ -83,9 +83,9 @@ class Parts {
     this.changes = new Parameter(reading.changes);
   }
 
-  bucketOf = (time: Sql) => sql`width_bucket(${time}, ${this.starts}::timestamptz[])`;
+  bucketAt = (time: Sql) => sql`width_bucket(${time}, ${this.starts}::timestamptz[])`;
 
-  segmentOf = (time: Sql) => sql`width_bucket(${time}, ${this.changes}::timestamptz[])`;
+  segmentAt = (time: Sql) => sql`width_bucket(${time}, ${this.changes}::timestamptz[])`;
 
   get groups(): Sql {
     return list(
@@ -156,9 +156,9 @@ export function callRows(reading: Reading, percents: readonly number[] = []): Or
     percents.length > 0
       ? sql`, to_json(percentile_cont(${percents.map((percent) => percent / 100)}::float8[]) WITHIN GROUP (ORDER BY ${LATENCY_MS}))::text AS percentiles`
       : sql``;
-  const ofCalls = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} AS bucket${parts.groups}, ${CALL_TOTALS}${percentiles}
+  const ofCalls = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} AS bucket${parts.groups}, ${CALL_TOTALS}${percentiles}
     ${parts.calls} GROUP BY bucket${parts.groupNames}`;
-  const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
+  const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, sum(s.call_count), sum(s.ended_count),
     sum(s.error_count), sum(s.instant_count), sum(s.latency_sum), min(s.latency_min), max(s.latency_max)
     ${parts.storedIn(sql`call_slots`)} GROUP BY bucket`;
   const rows: Sql<CallRow> = sql`SELECT bucket - 1 AS bucket${parts.groupNames}, sum(call_count)::float8 AS call_count,
@@ -178,11 +178,11 @@ interface Latencies {
 /** The latencies of the calls that started within a part of the window, sorted lists of eight bytes each, by bucket. */
 export function latencyLists(reading: Reading, { since, until }: Span): Sql<Latencies> {
   const parts = new Parts(reading);
-  const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`c.started_at`)} - 1 AS bucket,
+  const ofCalls: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`c.started_at`)} - 1 AS bucket,
     string_agg(int8send(${LATENCY_US}), ''::bytea ORDER BY ${LATENCY_US}) AS latencies ${parts.calls}
     WHERE c.ended_at IS NOT NULL AND c.started_at >= ${since}::timestamptz AND c.started_at < ${until}::timestamptz
     GROUP BY bucket`;
-  const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketOf(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
+  const ofSlots: Sql<Latencies> = sql`SELECT ${parts.bucketAt(sql`s.slot`)} - 1 AS bucket, s.latencies ${parts.storedIn(sql`call_slots`)}
     WHERE s.latencies IS NOT NULL AND s.slot >= ${since}::timestamptz AND s.slot < ${until}::timestamptz`;
   return parts.both(ofCalls, ofSlots);
 }
@@ -211,11 +211,11 @@ const KEY = sql`bucket, llm_id, segment, tier, unknown_kinds`;
 export function usageRows(reading: Reading): Ordered<UsageRow> {
   const parts = new Parts(reading);
   const tiers = new Parameter(reading.tiers);
-  const ofCalls = sql`SELECT ${parts.bucketOf(sql`u.started_at`)} AS bucket, u.llm_id,
-    ${parts.segmentOf(sql`u.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
+  const ofCalls = sql`SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id,
+    ${parts.segmentAt(sql`u.started_at`)} AS segment, width_bucket(u.input_tokens, ${tiers}::bigint[]) AS tier,
     u.unknown_kinds${parts.groupNames}, ${USAGE_TOTALS}, min(u.started_at) AS first, max(u.started_at) AS last
     ${parts.usage} GROUP BY ${KEY}${parts.groupNames}`;
-  const ofSlots = sql`SELECT ${parts.bucketOf(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentOf(sql`s.slot`)} AS segment,
+  const ofSlots = sql`SELECT ${parts.bucketAt(sql`s.slot`)} AS bucket, s.llm_id, ${parts.segmentAt(sql`s.slot`)} AS segment,
     s.tier, s.unknown_kinds, sum(s.call_count), sum(s.prompt_tokens), sum(s.completion_tokens),
     sum(s.cache_read_input_tokens), sum(s.cache_creation_input_tokens), min(s.min_input), max(s.max_input),
     min(s.slot), max(s.slot) + interval '4 minutes 59.999999 seconds' ${parts.storedIn(sql`call_slot_models`)} GROUP BY ${KEY}`;
@@ -285,14 +285,14 @@ export function spreadRows(
       percentile_cont(${percents}::float8[]) WITHIN GROUP (ORDER BY ${value}::float8) AS ${named('percentiles')}`;
   });
   const rows: Sql<SpreadRow> = sql`SELECT bucket - 1 AS bucket, llm_id${parts.groupNames}, ${join(columns)} FROM (
-    SELECT ${parts.bucketOf(sql`u.started_at`)} AS bucket, u.llm_id${parts.groupNames},
+    SELECT ${parts.bucketAt(sql`u.started_at`)} AS bucket, u.llm_id${parts.groupNames},
       ${join(metrics.map(({ metric }) => sql`${VALUES[metric]} AS ${identifier(metric)}`))}
     ${parts.usage}
     LEFT JOIN unnest(${prices.map((row) => row.llm_id)}::text[], ${prices.map((row) => row.segment)}::int[],
       ${prices.map((row) => row.tier)}::int[], ${ofKind(0)}::numeric[], ${ofKind(1)}::numeric[], ${ofKind(2)}::numeric[],
       ${ofKind(3)}::numeric[], ${prices.map((row) => row.hasOneUnit)}::boolean[])
       AS p (llm_id, segment, tier, prompt, completion, cache_read, cache_creation, has_one_unit)
-      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentOf(sql`u.started_at`)}
+      ON p.llm_id = u.llm_id AND p.segment = ${parts.segmentAt(sql`u.started_at`)}
       AND p.tier = width_bucket(u.input_tokens, ${reading.tiers}::bigint[])) t
     GROUP BY bucket, llm_id${parts.groupNames}`;
   return { rows, order: sql`bucket` };

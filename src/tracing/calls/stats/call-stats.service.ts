@@ -1,9 +1,9 @@
 import { groupedBy } from '../../../platform/query/grouped-by.js';
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../../platform/time/buckets.js';
-import { dateOf } from '../../../platform/http/dto.js';
+import { parseDate } from '../../../platform/http/dto.js';
 import { printed } from '../../../platform/json/decimal.js';
-import { frameOf, microseconds, windowOf } from '../../../platform/http/stats-window.js';
+import { windowFrame, microseconds, readWindow } from '../../../platform/http/stats-window.js';
 import { inTurns, Turn } from '../../../platform/time/turn.js';
 import { CostsService } from '../../costs/costs.service.js';
 import { Database } from '../../../platform/database/database.js';
@@ -28,9 +28,9 @@ import {
   type UsageRow,
   usageRows,
 } from './call-stats.query.js';
-import { maxBucketsOf, tooLarge, type Wanted, wantedOf } from './call-stats.values.js';
-import { percentileOf } from './latencies.js';
-import { partsOf, slotsWithin } from './windows.js';
+import { mostBuckets, tooLarge, type Wanted, readWanted } from './call-stats.values.js';
+import { percentile } from './latencies.js';
+import { splitWindow, slotsWithin } from './windows.js';
 
 /** Changed slots of a window; with more of them, all of its calls are read. */
 const MAX_MARKED = 5000;
@@ -42,7 +42,7 @@ const MAX_LATENCIES = 2_000_000;
 const MAX_OF_BUCKET = 4_000_000;
 
 /** A request as it is understood. */
-interface Request {
+interface StatsQuery {
   projectId: string;
   window: Span;
   starts: Date[];
@@ -68,7 +68,7 @@ export class CallStatsService {
 
   /** The answer as JSON text, so that sums keep all their digits. */
   async stats(body: CallStatsDto): Promise<string> {
-    const window = windowOf(body);
+    const window = readWindow(body);
     const { from, to, granularity, timezone } = window;
     const { filter, query } = body;
     const condition = isMatch(body);
@@ -83,20 +83,20 @@ export class CallStatsService {
         starts,
         condition,
         groups,
-        calls: wantedOf(body.call_metrics),
-        usage: wantedOf(body.usage_metrics),
+        calls: readWanted(body.call_metrics),
+        usage: readWanted(body.usage_metrics),
         isPlain: !hasRestriction(filter) && !query && groups.length === 0 && starts.every(isWhole),
       });
     });
-    return `${printed(frameOf(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
+    return `${printed(windowFrame(window)).slice(0, -1)},"call_buckets":[${calls.join(',')}],"usage_buckets":[${usage.join(',')}]}`;
   }
 
   /** The buckets as JSON texts. */
-  private async read(request: Request): Promise<{ calls: string[]; usage: string[] }> {
+  private async read(request: StatsQuery): Promise<{ calls: string[]; usage: string[] }> {
     const hasCosts = request.usage.some(({ metric }) => metric.endsWith('_cost'));
     const { projectId, window } = request;
     const changes = hasCosts ? await this.costs.changes(projectId, window.since, window.until) : [];
-    const reading = await this.readingOf(request, changes, [...TIERS]);
+    const reading = await this.planReading(request, changes, [...TIERS]);
     return {
       calls: request.calls.length > 0 ? await this.callBuckets(request, reading) : [],
       usage: request.usage.length > 0 ? await this.usageBuckets(request, reading, hasCosts) : [],
@@ -104,7 +104,11 @@ export class CallStatsService {
   }
 
   /** The parts to read from the calls, and from their stored statistics. */
-  private async readingOf(request: Request, changes: string[], tiers: number[]): Promise<Reading> {
+  private async planReading(
+    request: StatsQuery,
+    changes: string[],
+    tiers: number[],
+  ): Promise<Reading> {
     const { projectId, window, starts, condition, groups } = request;
     const all = {
       projectId,
@@ -117,18 +121,18 @@ export class CallStatsService {
       changes,
       tiers,
     };
-    const whole = slotsWithin(ceilingOf(window.since), dateOf(window.until));
+    const whole = slotsWithin(ceilToMillisecond(window.since), parseDate(window.until));
     if (!whole || !request.isPlain || tiers.length > TIERS.length) return all;
     const slots = await this.changedSlots(projectId, whole);
     for (const change of changes) {
-      const slot = Math.floor(+dateOf(change) / SLOT_MS) * SLOT_MS;
+      const slot = Math.floor(+parseDate(change) / SLOT_MS) * SLOT_MS;
       const isInside = slot >= whole.since && slot < whole.until;
       if (isInside && change !== microseconds(new Date(slot))) slots?.add(slot);
     }
     if (!slots || slots.size > MAX_MARKED) return all;
     return {
       ...all,
-      ...partsOf(
+      ...splitWindow(
         window,
         whole,
         [...slots].toSorted((a, b) => a - b),
@@ -153,8 +157,8 @@ export class CallStatsService {
     return slots;
   }
 
-  private async callBuckets(request: Request, reading: Reading): Promise<string[]> {
-    const limit = maxBucketsOf(request.calls);
+  private async callBuckets(request: StatsQuery, reading: Reading): Promise<string[]> {
+    const limit = mostBuckets(request.calls);
     if (request.groups.length === 0 && request.starts.length > limit) throw tooLarge();
     const percents = request.calls.find(({ metric }) => metric === 'latency_ms')?.percentiles ?? [];
     const isStored = reading.stored.length > 0;
@@ -199,7 +203,7 @@ export class CallStatsService {
       row.percentiles = [];
       for (const percent of percents) {
         if (turn.isOver) await turn.next();
-        const us = percentileOf(lists, percent);
+        const us = percentile(lists, percent);
         row.percentiles.push(us && us / 1000);
       }
     }
@@ -224,7 +228,7 @@ export class CallStatsService {
   }
 
   private async usageBuckets(
-    request: Request,
+    request: StatsQuery,
     given: Reading,
     hasCosts: boolean,
   ): Promise<string[]> {
@@ -232,9 +236,9 @@ export class CallStatsService {
     let rows = await this.rows(usageRows(reading));
     const prices = hasCosts ? await this.prices(request, reading, rows) : null;
     if (prices?.splits) {
-      reading = await this.readingOf(request, prices.splits.changes, prices.splits.tiers);
+      reading = await this.planReading(request, prices.splits.changes, prices.splits.tiers);
       rows = await this.rows(usageRows(reading));
-      prices.book = await this.bookOf(request, reading, rows);
+      prices.book = await this.openBook(request, reading, rows);
     }
     const spread = request.usage.filter(needsSpread);
     const spreads =
@@ -250,18 +254,22 @@ export class CallStatsService {
     return usageBuckets(request, { rows, spreads, book: prices?.book ?? null });
   }
 
-  private bookOf({ projectId, window }: Request, { changes }: Reading, rows: readonly UsageRow[]) {
+  private openBook(
+    { projectId, window }: StatsQuery,
+    { changes }: Reading,
+    rows: readonly UsageRow[],
+  ) {
     const models = [...new Set(rows.map(({ llm_id }) => llm_id))];
     return this.costs.priceBook(projectId, models, { changes, end: window.until });
   }
 
   /** The prices of models, and where calls have to be told apart further, as built-in prices change there. */
-  private async prices(request: Request, reading: Reading, rows: readonly UsageRow[]) {
-    const book = await this.bookOf(request, reading, rows);
+  private async prices(request: StatsQuery, reading: Reading, rows: readonly UsageRow[]) {
+    const book = await this.openBook(request, reading, rows);
     const changes = new Set(reading.changes);
     const tiers = new Set(reading.tiers);
-    await inTurns(reachesOf(rows), (reach) => {
-      const splits = book.splitsOf(reach);
+    await inTurns(mergeReaches(rows), (reach) => {
+      const splits = book.findSplits(reach);
       for (const at of splits.instants) changes.add(microseconds(at));
       for (const tier of splits.tiers) tiers.add(tier);
     });
@@ -287,7 +295,8 @@ type Book = Awaited<ReturnType<CostsService['priceBook']>>;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The next whole millisecond. */
-const ceilingOf = (time: string) => new Date(+dateOf(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
+const ceilToMillisecond = (time: string) =>
+  new Date(+parseDate(time) + (/\.\d{3}0*[1-9]/.test(time) ? 1 : 0));
 
 const isWhole = (at: Date) => +at % SLOT_MS === 0;
 
@@ -304,11 +313,11 @@ const needsSpread = ({ metric, aggregations, percentiles }: Wanted<UsageMetric>)
   );
 
 /** The reach of the calls of each model, segment and tier: what has one price. */
-function reachesOf(rows: readonly UsageRow[]) {
-  const reaches = new Map<string, ReturnType<typeof reachOf> & { tier: number }>();
+function mergeReaches(rows: readonly UsageRow[]) {
+  const reaches = new Map<string, ReturnType<typeof rowReach> & { tier: number }>();
   for (const row of rows) {
     const key = `${row.segment}/${row.tier}/${row.llm_id}`;
-    const reach = { ...reachOf(row), tier: row.tier };
+    const reach = { ...rowReach(row), tier: row.tier };
     const known = reaches.get(key);
     if (!known) reaches.set(key, reach);
     else {
@@ -321,7 +330,7 @@ function reachesOf(rows: readonly UsageRow[]) {
   return [...reaches.values()];
 }
 
-const reachOf = (row: UsageRow) => ({
+const rowReach = (row: UsageRow) => ({
   llmId: row.llm_id,
   segment: row.segment,
   first: new Date(row.first),
@@ -331,8 +340,8 @@ const reachOf = (row: UsageRow) => ({
 });
 
 const priceRows = (book: Book, rows: readonly UsageRow[]): Promise<PriceRow[]> =>
-  inTurns(reachesOf(rows), (reach) => {
-    const price = book.priceOf(reach);
+  inTurns(mergeReaches(rows), (reach) => {
+    const price = book.findPrice(reach);
     return {
       llm_id: price ? reach.llmId : null,
       segment: reach.segment,

@@ -28,7 +28,7 @@ export interface Wanted<Metric extends string> {
   percentiles: number[];
 }
 
-export function wantedOf<Metric extends string>(
+export function readWanted<Metric extends string>(
   asked: readonly (Asked & { metric: Metric })[] | null | undefined,
 ): Wanted<Metric>[] {
   const wanted = new Map<Metric, Wanted<Metric>>();
@@ -48,7 +48,7 @@ export function wantedOf<Metric extends string>(
 const MAX_VALUES = 250_000;
 
 /** How many buckets may be answered, each with its time, its names and its count beside the values that were asked for. */
-export const maxBucketsOf = (wanted: readonly Wanted<string>[]) =>
+export const mostBuckets = (wanted: readonly Wanted<string>[]) =>
   Math.floor(
     MAX_VALUES /
       wanted.reduce(
@@ -74,7 +74,7 @@ const VALUE: Record<Aggregation, (values: Values) => unknown> = {
 };
 
 /** The members of a bucket: `<aggregation>_<metric>` and `p<percent>_<metric>`. */
-export function membersOf(
+export function statMembers(
   { metric, aggregations, percentiles }: Wanted<string>,
   values: Values,
 ): Record<string, unknown> {

@@ -22,7 +22,7 @@ function countUpTo(list: Sorted, value: number): number {
  * A percentile of all numbers of some lists, as `percentile_cont` interpolates it; null of none. The lists are not
  * merged: the value is found by halving the range in which it lies, with a look into each list.
  */
-export function percentileOf(lists: readonly Sorted[], percent: number): number | null {
+export function percentile(lists: readonly Sorted[], percent: number): number | null {
   const filled = lists.filter(({ length }) => length > 0);
   const count = filled.reduce((sum, { length }) => sum + length / WIDTH, 0);
   if (count === 0) return null;

@@ -14,7 +14,7 @@ export function slotsWithin(start: Date, end: Date): { since: number; until: num
  * Which parts of a window are read call by call, the edges and some slots among them, and which have stored statistics.
  * `start` and `end` are exact texts; the slots have the order of time.
  */
-export function partsOf(
+export function splitWindow(
   { since: start, until: end }: Span,
   whole: { since: number; until: number },
   slots: readonly number[],

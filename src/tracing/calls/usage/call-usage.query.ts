@@ -3,7 +3,7 @@ import { pricesOfCall } from '../../costs/costs.service.js';
 import { wireTime } from '../../../platform/query/columns.js';
 import { allOf, sql, type Sql } from '../../../platform/query/sql.js';
 import { visibleIn } from '../../visible-calls.js';
-import { familyOf, isMatch } from '../read/calls.query.js';
+import { withFamily, isMatch } from '../read/calls.query.js';
 import type { CallsUsageDto, TraceUsageDto } from './call-usage.dto.js';
 
 /** Bytes of the usage of a call that is read. */
@@ -13,9 +13,9 @@ export const MAX_USAGE_BYTES = 1024 * 1024;
 export function familyUsage(request: CallsUsageDto, limit: number): Sql {
   const { project_id, call_ids } = request;
   const isSeen = visibleIn(project_id);
-  return usageOf(
+  return usageRows(
     sql`
-      WITH ${familyOf(call_ids, isSeen)}
+      WITH ${withFamily(call_ids, isSeen)}
       SELECT c.* FROM calls c
       WHERE ${isSeen} AND c.id = ANY(ARRAY(SELECT id FROM family LIMIT ${limit}::bigint))`,
     request,
@@ -24,13 +24,13 @@ export function familyUsage(request: CallsUsageDto, limit: number): Sql {
 
 /** Calls that match, at most `limit` of them. */
 export const matchingUsage = (request: TraceUsageDto, limit: number): Sql =>
-  usageOf(
+  usageRows(
     sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(request.project_id), isMatch(request))} LIMIT ${limit}::bigint`,
     request,
   );
 
 /** The columns read of each call, as JSON text. */
-const usageOf = (
+const usageRows = (
   calls: Sql,
   { project_id, include_costs }: { project_id: string; include_costs?: boolean | null },
 ) => sql`

@@ -16,7 +16,7 @@ import {
   USUAL_CALLS,
 } from './call-usage.dto.js';
 import { familyUsage, matchingUsage, MAX_USAGE_BYTES } from './call-usage.query.js';
-import { rolledUp, type Spender, tokensOf, TooManyEntries } from './rollup.js';
+import { rolledUp, type Spender, countTokens, TooManyEntries } from './rollup.js';
 
 /** Models of calls, over all calls of an answer. */
 export const MAX_ENTRIES = 200_000;
@@ -63,7 +63,7 @@ export class CallUsageService {
     const usage = [...new Set(ids ?? totals.keys())].map((id) => {
       const models = [...(totals.get(id) ?? [])].map(([llmId, spending]) => [
         llmId,
-        entryOf(spending, include_costs === true),
+        usageEntry(spending, include_costs === true),
       ]);
       return [id, Object.fromEntries(models)];
     });
@@ -108,13 +108,13 @@ const tooManyEntries = () =>
     `the calls and the models that each of them used, directly or below it, are over ${MAX_ENTRIES} pairs: ask for fewer calls`,
   );
 
-function entryOf(spending: Spending, hasCosts: boolean) {
+function usageEntry(spending: Spending, hasCosts: boolean) {
   const { requests, tokens, costs } = spending;
   const totals = Object.entries(costs).map(([kind, cost]) => [`${kind}_total_cost`, cost]);
   return {
     requests,
     ...tokens,
-    total_tokens: tokensOf(spending),
+    total_tokens: countTokens(spending),
     ...(hasCosts && Object.fromEntries(totals)),
   };
 }

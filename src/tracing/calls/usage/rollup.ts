@@ -39,7 +39,7 @@ export async function rolledUp(
     if (turn.isOver) await turn.next();
     const children = below.get(call) ?? nothing();
     below.delete(call);
-    const total = totalOf(call, children);
+    const total = totalSpending(call, children);
     totals.set(call.id, total);
     entries += total.size;
     if (entries > maxEntries) throw new TooManyEntries();
@@ -52,7 +52,8 @@ export async function rolledUp(
     });
   }
   // a circle of parents has no leaf to begin with: its calls are left with what they say themselves
-  for (const call of calls) if (!totals.has(call.id)) totals.set(call.id, totalOf(call, nothing()));
+  for (const call of calls)
+    if (!totals.has(call.id)) totals.set(call.id, totalSpending(call, nothing()));
   return totals;
 }
 
@@ -81,11 +82,11 @@ function add(
 }
 
 /** What a call and its children spent. */
-function totalOf(call: Spender, { spent, said, responses }: Below): Map<string, Spending> {
+function totalSpending(call: Spender, { spent, said, responses }: Below): Map<string, Spending> {
   const total = new Map(spent);
   if (call.responseId !== null && responses.has(call.responseId)) return total;
   for (const [llmId, own] of call.own) {
-    const beyond = beyondOf(own, said.get(llmId));
+    const beyond = beyondChildren(own, said.get(llmId));
     if (beyond) total.set(llmId, sum(total.get(llmId), call.spending(beyond)));
   }
   return total;
@@ -119,7 +120,10 @@ function repeated(calls: readonly Spender[]): Set<Spender> {
 }
 
 /** What a call says of a model beyond those below it; undefined when that is nothing. */
-function beyondOf(own: CountedUsage, below: CountedUsage | undefined): CountedUsage | undefined {
+function beyondChildren(
+  own: CountedUsage,
+  below: CountedUsage | undefined,
+): CountedUsage | undefined {
   if (!below) return own;
   const input = Math.max(inputTokens(own.tokens) - inputTokens(below.tokens), 0);
   const more = (kind: keyof Tokens) => Math.max(own.tokens[kind] - below.tokens[kind], 0);
@@ -143,18 +147,18 @@ function beyondOf(own: CountedUsage, below: CountedUsage | undefined): CountedUs
 /** Each call behind all of its children, with its parent among the calls of its trace. */
 function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent?: Spender }> {
   const byId = new Map(calls.map((call) => [call.id, call]));
-  const parentOf = ({ id, parentId, traceId }: Spender) => {
+  const findParent = ({ id, parentId, traceId }: Spender) => {
     const parent = parentId === null || parentId === id ? undefined : byId.get(parentId);
     return parent?.traceId === traceId ? parent : undefined;
   };
   const waitsFor = new Map<string, number>();
   for (const call of calls) {
-    const parent = parentOf(call);
+    const parent = findParent(call);
     if (parent) waitsFor.set(parent.id, (waitsFor.get(parent.id) ?? 0) + 1);
   }
   const ready = calls.filter(({ id }) => !waitsFor.has(id));
   for (let call = ready.pop(); call; call = ready.pop()) {
-    const parent = parentOf(call);
+    const parent = findParent(call);
     yield { call, ...(parent && { parent }) };
     if (!parent) continue;
     const left = waitsFor.get(parent.id)! - 1;
@@ -164,7 +168,7 @@ function* bottomUp(calls: readonly Spender[]): Generator<{ call: Spender; parent
 }
 
 /** Tokens of all kinds. */
-export const tokensOf = ({ tokens }: Spending): number =>
+export const countTokens = ({ tokens }: Spending): number =>
   Object.values(tokens).reduce((a, b) => a + b, 0);
 
 function sum(a: Spending | undefined, b: Spending): Spending {
@@ -185,9 +189,12 @@ const saidTogether = (a: CountedUsage | undefined, b: CountedUsage): CountedUsag
       }
     : b;
 
-const byKind = <Value>({ tokens }: { tokens: Tokens }, valueOf: (kind: keyof Tokens) => Value) =>
+const byKind = <Value>(
+  { tokens }: { tokens: Tokens },
+  countedValue: (kind: keyof Tokens) => Value,
+) =>
   Object.fromEntries(
-    (Object.keys(tokens) as (keyof Tokens)[]).map((kind) => [kind, valueOf(kind)]),
+    (Object.keys(tokens) as (keyof Tokens)[]).map((kind) => [kind, countedValue(kind)]),
   ) as Record<keyof Tokens, Value>;
 
 const plus = (a: Decimal | null, b: Decimal | null) => (a && b ? a.plus(b) : null);

@@ -1,0 +1,111 @@
+// SQL: pages of calls, and streams of all that match.
+import { invalidRequest } from '../../../platform/errors.js';
+import { WIRE } from '../../../platform/http/wire.js';
+import { isAfter, partsAfter } from '../../../platform/query/after.js';
+import { orderBy } from '../../../platform/query/columns.js';
+import { lookedUp, nearOrAll, pageLimit } from '../../../platform/query/plans.js';
+import { allOf, join, sql, type Sql } from '../../../platform/query/sql.js';
+import { visibleIn } from '../../visible-calls.js';
+import type { CallsQueryDto } from '../calls.dto.js';
+import { asPieces, type CallRows, isMatch, queryable, selected } from './calls.query.js';
+
+/** The calls of a query in the order asked for, by default the oldest first; with `part`, those of it for which that holds. */
+export const callRows = (request: CallsQueryDto, part?: Sql): CallRows =>
+  asPieces(foundCalls(request, part), request, selected(request));
+
+function foundCalls(request: CallsQueryDto, part?: Sql): Sql {
+  refuseBehindRefs(request);
+  const { project_id, sort_by, after, limit, offset } = request;
+  const sorts = sort_by?.length ? sort_by : OLDEST_FIRST;
+  const among = sql`calls c WHERE c.project_id = ${project_id}`;
+  const columns = queryable(project_id);
+  const order = { columns, sorts, tieBreaker: 'id', among };
+  const ordered = orderBy(columns, sorts, 'id');
+  const page = sql`${ordered} ${pageLimit(limit)}`;
+  const match = isMatch(request);
+  const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
+  if (after && typeof limit === 'number' && isSlowestRoots(request)) {
+    const parts = partsAfter(after, { ...order, isIndexed: true });
+    const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
+    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
+  }
+  const isBehind = allOf(isAfter(after, order), part);
+  const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;
+  const list: List = { candidates, match, ordered, limit, offset };
+  if (!part && isNearby(request) && lastRow(list) <= NEAR) return nearPage(list);
+  if (!offset) return sql`${calls} AND ${isBehind} ${page}`;
+  return laterPage(list, among);
+}
+
+/** A page of the calls that match among the candidates. */
+interface List extends Pick<CallsQueryDto, 'limit' | 'offset'> {
+  candidates: Sql;
+  match: Sql;
+  ordered: Sql;
+}
+
+const lastRow = ({ limit, offset }: List) => (limit ?? Infinity) + (offset ?? 0);
+const pageBehind = ({ ordered, limit, offset }: List) =>
+  sql`${ordered} ${pageLimit(limit)} OFFSET ${offset ?? null}::bigint`;
+
+function nearPage(list: List): Sql {
+  const { candidates, match, ordered } = list;
+  const next = sql`SELECT c.* FROM ${candidates} ${ordered} ${pageLimit(NEAR)}`;
+  const upTo = sql`${ordered} ${pageLimit(lastRow(list))}`;
+  const near = sql`SELECT c.* FROM (${next}) c WHERE ${match} ${upTo}`;
+  const all = sql`SELECT c.* FROM ${candidates} AND ${match} ${upTo}`;
+  return sql`${nearOrAll(near, all, lastRow(list))} ${pageBehind(list)}`;
+}
+
+/** What is skipped is sorted without its documents, and newest roots come from `calls_roots_idx` alone. */
+function laterPage(list: List, among: Sql): Sql {
+  const { candidates, match, ordered } = list;
+  const keys = sql`SELECT c.id FROM ${candidates} AND ${match} ${pageBehind(list)}`;
+  return sql`SELECT c.* FROM (${keys}) k ${lookedUp(sql`SELECT c.* FROM ${among} AND c.id = k.id`, 'c')} ${ordered}`;
+}
+
+/** How many calls are looked at in order before all of the project are asked; some 3 ms. */
+const NEAR = 2000;
+
+/** Whether a page may be full of calls next to where it begins, or of few in the whole project. */
+function isNearby(request: CallsQueryDto): boolean {
+  const { filter, query } = request;
+  return isOfManyByStart(request) && Boolean(query ?? Object.values(filter ?? {}).some(Boolean));
+}
+
+/** Whether the order is that of the starts, and the calls are not named by ids. */
+export function isOfManyByStart({ filter, sort_by }: CallsQueryDto): boolean {
+  const isByStart =
+    !sort_by?.length || (sort_by.length === 1 && sort_by[0]!.field === 'started_at');
+  const { call_ids, trace_ids, parent_ids, thread_ids, turn_ids } = filter ?? {};
+  return (
+    isByStart && ![call_ids, trace_ids, parent_ids, thread_ids, turn_ids].some((ids) => ids?.length)
+  );
+}
+
+/** The expression that `calls_root_latency_idx` is ordered by. */
+const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
+  filter?.trace_roots_only === true &&
+  sort_by?.[0]?.field === LATENCY &&
+  sort_by[0].direction === 'desc';
+const LATENCY = `summary.${WIRE.summary}.latency_ms`;
+
+/** Refs are not followed, so a field behind one would silently be null everywhere. @throws ApiError */
+function refuseBehindRefs({ expand_columns, query, sort_by }: CallsQueryDto): void {
+  if (!expand_columns?.length) return;
+  const names = (sort_by ?? []).map(({ field }) => field);
+  const waiting: unknown[] = [query];
+  while (waiting.length > 0) {
+    const node = waiting.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    for (const [name, value] of Object.entries(node))
+      if (name === '$getField') names.push(String(value));
+      else waiting.push(value);
+  }
+  const behind = names.find((name) => expand_columns.some((at) => name.startsWith(`${at}.`)));
+  if (behind === undefined) return;
+  const message = `refs are not followed, so ${behind.slice(0, 200)} cannot be searched: read the object by /refs/read_batch`;
+  throw invalidRequest([{ path: 'expand_columns', message }]);
+}
+
+const OLDEST_FIRST = [{ field: 'started_at', direction: 'asc' }] as const;

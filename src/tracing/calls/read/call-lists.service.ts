@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../../platform/database/database.js';
+import { type JsonRows, JsonRowWriter } from '../../../platform/database/json-row-writer.js';
+import { TookTooLong } from '../../../platform/refusals.js';
+import type { CallsQueryDto } from '../calls.dto.js';
+import { indexesQuery } from '../indexes/call-indexes.query.js';
+import { callRows } from './call-lists.query.js';
+import {
+  documentSearch,
+  FIRST_PART,
+  isWithin,
+  LARGEST_PART,
+  type Part,
+  partQuery,
+  QUICK_PART_MS,
+  type Search,
+  searchStopped,
+} from './document-search.js';
+
+/** Lists of calls. */
+@Injectable()
+export class CallLists {
+  constructor(private readonly database: Database) {}
+
+  /** Batches of calls, as `jsonLines` or `jsonArray` takes them. */
+  async stream(request: CallsQueryDto): Promise<Readable> {
+    const rows = callRows(request);
+    const search = documentSearch(request);
+    if (search && !(await this.isServed(request.project_id, search)))
+      return Readable.from(this.search(request, search), { highWaterMark: 1 });
+    return this.database.stream(rows.query, { rows: new JsonRowWriter(rows.pieces) });
+  }
+
+  private async isServed(projectId: string, { indexes }: Search): Promise<boolean> {
+    if (indexes.length === 0) return false;
+    const made = await this.database.query(indexesQuery(projectId));
+    return indexes.some(({ field, kind }) =>
+      made.some((one) => one.field === field && one.kind === kind && one.status === 'ready'),
+    );
+  }
+
+  /**
+   * Looks at the calls in parts that grow, each by a statement, so that others have their turn between them. It ends once it has
+   * found nothing for as long as a read may take. @throws ApiError `too_large`
+   */
+  private async *search(request: CallsQueryDto, search: Search): AsyncGenerator<JsonRows> {
+    const { key, readMs } = this.database;
+    let [from, looked, wanted] = [null as string | null, 0, request.limit ?? null];
+    let found = performance.now();
+    try {
+      for (let size = FIRST_PART; ;) {
+        const began = performance.now();
+        const { calls, until } = await this.database.runFor(key, () =>
+          this.part(search, from, size),
+        );
+        const isLast = calls < size;
+        const rows = callRows(
+          Object.assign(request, { limit: wanted }),
+          isWithin(search, from, isLast ? null : until),
+        );
+        const batches = await this.database.runFor(key, () =>
+          this.database.stream(rows.query, { rows: new JsonRowWriter(rows.pieces) }),
+        );
+        for await (const batch of batches as AsyncIterable<JsonRows>) {
+          if (wanted !== null) wanted -= batch.ends.length;
+          yield batch;
+          found = performance.now();
+        }
+        if (isLast || wanted === 0) return;
+        [from, looked] = [until, looked + calls];
+        const now = performance.now();
+        if (now - found > readMs) throw new TookTooLong();
+        if (now - began < QUICK_PART_MS) size = Math.min(4 * size, LARGEST_PART);
+      }
+    } catch (error) {
+      throw error instanceof TookTooLong ? searchStopped(search, looked, from) : error;
+    }
+  }
+
+  private async part(search: Search, from: string | null, calls: number): Promise<Part> {
+    const query = partQuery(search, from, calls);
+    const [part] = await this.database.long(() => this.database.query(query));
+    return part!;
+  }
+}
