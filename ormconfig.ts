@@ -28,9 +28,14 @@ import { PayloadOnly1766100000000 } from './src/platform/database/migrations/176
 import { StoredUsage1766200000000 } from './src/platform/database/migrations/1766200000000-stored-usage.js';
 import { KeysOfEntities1766300000000 } from './src/platform/database/migrations/1766300000000-keys-of-entities.js';
 import { StartlessCalls1766340000000 } from './src/platform/database/migrations/1766340000000-startless-calls.js';
+import { NewestRoots1766400000000 } from './src/platform/database/migrations/1766400000000-newest-roots.js';
+import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
+import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
+import { Membership } from './src/platform/people/membership.entity.js';
+import { User } from './src/platform/people/user.entity.js';
 import { FileChunk } from './src/tracing/objects/file-chunk.entity.js';
 import { File } from './src/tracing/objects/file.entity.js';
 import { ObjectAlias } from './src/tracing/objects/object-alias.entity.js';
@@ -42,6 +47,8 @@ import { Feedback } from './src/tracing/feedback/feedback.entity.js';
 import { ThreadMark } from './src/tracing/threads/thread-mark.entity.js';
 import { Thread } from './src/tracing/threads/thread.entity.js';
 import { BodyChunk } from './src/training/trajectories/body-chunk.entity.js';
+import { CheckpointChunk } from './src/training/checkpoints/checkpoint-chunk.entity.js';
+import { CheckpointPart } from './src/training/checkpoints/checkpoint-part.entity.js';
 import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
@@ -74,6 +81,8 @@ export function dataSourceOptions(
     entities: [
       ApiKey,
       ConsoleSession,
+      User,
+      Membership,
       AuditEvent,
       Erasing,
       RetentionPolicy,
@@ -98,6 +107,8 @@ export function dataSourceOptions(
       Cost,
       BodyChunk,
       Checkpoint,
+      CheckpointChunk,
+      CheckpointPart,
       Model,
       TrainingJob,
       TrainingJobEvent,
@@ -117,6 +128,9 @@ export function dataSourceOptions(
       StoredUsage1766200000000,
       KeysOfEntities1766300000000,
       StartlessCalls1766340000000,
+      NewestRoots1766400000000,
+      CheckpointFiles1766410000000,
+      People1766420000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -10,6 +10,8 @@ CREATE TABLE api_keys (
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  user_id uuid,
+  created_by text,
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_role_check CHECK ((role = ANY (ARRAY['reader'::text, 'writer'::text, 'admin'::text, 'trainer'::text])))
 );
@@ -24,6 +26,7 @@ CREATE TABLE audit_events (
   target text COLLATE "C",
   scopes text[] COLLATE "C",
   detail json NOT NULL,
+  user_id uuid,
   CONSTRAINT audit_events_pkey PRIMARY KEY (project_id, id)
 );
 
@@ -32,6 +35,7 @@ CREATE TABLE body_chunks (
   batch_id uuid NOT NULL,
   seq integer NOT NULL,
   text bytea NOT NULL,
+  groups_before integer,
   CONSTRAINT body_chunks_pkey PRIMARY KEY (project_id, batch_id, seq)
 );
 
@@ -184,6 +188,24 @@ CREATE TABLE calls (
   CONSTRAINT calls_pkey PRIMARY KEY (project_id, id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=5000, toast.autovacuum_vacuum_scale_factor=0.02, toast.autovacuum_vacuum_threshold=5000);
 
+CREATE TABLE checkpoint_chunks (
+  project_id text COLLATE "C" NOT NULL,
+  upload_id uuid NOT NULL,
+  seq integer NOT NULL,
+  bytes bytea NOT NULL,
+  CONSTRAINT checkpoint_chunks_pkey PRIMARY KEY (project_id, upload_id, seq)
+);
+
+CREATE TABLE checkpoint_parts (
+  project_id text COLLATE "C" NOT NULL,
+  job_id uuid NOT NULL,
+  file text COLLATE "C" NOT NULL,
+  part integer NOT NULL,
+  upload_id uuid NOT NULL,
+  size_bytes integer NOT NULL,
+  CONSTRAINT checkpoint_parts_pkey PRIMARY KEY (project_id, job_id, file, part)
+);
+
 CREATE TABLE checkpoints (
   project_id text COLLATE "C" NOT NULL,
   model_id uuid NOT NULL,
@@ -194,14 +216,24 @@ CREATE TABLE checkpoints (
   sha256 text COLLATE "C",
   size_bytes bigint,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
+  job_id uuid,
+  files json,
+  config json,
   CONSTRAINT checkpoints_pkey PRIMARY KEY (project_id, model_id, step)
 );
 
 CREATE TABLE console_sessions (
   token_hash bytea NOT NULL,
-  api_key_id uuid NOT NULL,
+  api_key_id uuid,
   is_code boolean NOT NULL,
   expires_at timestamp with time zone NOT NULL,
+  user_id uuid,
+  issuer text COLLATE "C",
+  sid text COLLATE "C",
+  id_token text,
+  refresh_token text,
+  checked_at timestamp with time zone,
+  CONSTRAINT console_sessions_holder_check CHECK ((num_nonnulls(api_key_id, user_id) = 1)),
   CONSTRAINT console_sessions_pkey PRIMARY KEY (token_hash)
 );
 
@@ -277,6 +309,19 @@ CREATE TABLE idempotency_keys (
   response json,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (project_id, api_key_id, key)
+);
+
+CREATE TABLE memberships (
+  id uuid NOT NULL,
+  scope text COLLATE "C" NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  issuer text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  role text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT memberships_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'email'::text, 'group'::text]))),
+  CONSTRAINT memberships_pkey PRIMARY KEY (id),
+  CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['reader'::text, 'writer'::text, 'admin'::text])))
 );
 
 CREATE TABLE models (
@@ -399,7 +444,7 @@ CREATE TABLE training_job_events (
   is_hidden boolean NOT NULL DEFAULT false,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT training_job_events_pkey PRIMARY KEY (project_id, job_id, seq),
-  CONSTRAINT training_job_events_type_check CHECK ((type = ANY (ARRAY['training_started'::text, 'gradient_step'::text, 'training_ended'::text, 'training_failed'::text])))
+  CONSTRAINT training_job_events_type_check CHECK ((type = ANY (ARRAY['training_started'::text, 'gradient_step'::text, 'training_ended'::text, 'training_failed'::text, 'note'::text, 'evaluation'::text])))
 );
 
 CREATE TABLE training_jobs (
@@ -423,6 +468,8 @@ CREATE TABLE training_jobs (
   cancel_requested_at timestamp with time zone,
   error_message text COLLATE "C",
   experimental_config json,
+  state json,
+  no_step_reason text COLLATE "C",
   CONSTRAINT training_jobs_pkey PRIMARY KEY (project_id, id),
   CONSTRAINT training_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'leased'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
@@ -465,6 +512,20 @@ CREATE TABLE uploads (
   CONSTRAINT uploads_pkey PRIMARY KEY (project_id, id)
 );
 
+CREATE TABLE users (
+  id uuid NOT NULL,
+  issuer text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  email text COLLATE "C",
+  email_verified boolean NOT NULL,
+  name text COLLATE "C",
+  groups text[] COLLATE "C" NOT NULL,
+  is_active boolean NOT NULL DEFAULT true,
+  first_seen timestamp with time zone NOT NULL DEFAULT now(),
+  last_seen timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT users_pkey PRIMARY KEY (id)
+);
+
 ALTER TABLE audit_events ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE body_chunks ALTER COLUMN project_id SET STATISTICS 0;
@@ -494,6 +555,12 @@ ALTER TABLE call_slots ALTER COLUMN latencies SET STORAGE EXTERNAL;
 ALTER TABLE call_slots ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE calls ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE checkpoint_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+ALTER TABLE checkpoint_chunks ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE checkpoint_parts ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE checkpoints ALTER COLUMN project_id SET STATISTICS 0;
 
@@ -549,6 +616,8 @@ CREATE INDEX api_keys_entity_idx ON api_keys USING btree (split_part(scopes[1], 
 
 CREATE UNIQUE INDEX api_keys_secret_hash_idx ON api_keys USING btree (secret_hash);
 
+CREATE INDEX api_keys_user_idx ON api_keys USING btree (user_id, id) WHERE (user_id IS NOT NULL);
+
 CREATE INDEX audit_events_created_idx ON audit_events USING btree (created_at, id);
 
 CREATE UNIQUE INDEX audit_events_use_idx ON audit_events USING btree (key_id, (((created_at AT TIME ZONE 'UTC'::text))::date)) WHERE (action = 'keys.use'::text);
@@ -573,6 +642,8 @@ CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id) W
 
 CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (parent_id IS NULL);
 
+CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at, id) WHERE (ended_at IS NULL);
 
 CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id);
@@ -593,7 +664,11 @@ CREATE INDEX calls_unread_usage_idx ON calls USING btree (project_id, started_at
 
 CREATE INDEX calls_user_idx ON calls USING btree (project_id, user_id);
 
+CREATE INDEX console_sessions_checked_idx ON console_sessions USING btree (checked_at) WHERE (refresh_token IS NOT NULL);
+
 CREATE INDEX console_sessions_expires_idx ON console_sessions USING btree (expires_at);
+
+CREATE INDEX console_sessions_user_idx ON console_sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX costs_llm_idx ON costs USING btree (project_id, llm_id, effective_date, id);
 
@@ -606,6 +681,10 @@ CREATE INDEX feedback_created_idx ON feedback USING btree (project_id, created_a
 CREATE INDEX feedback_ref_idx ON feedback USING btree (project_id, ref);
 
 CREATE INDEX idempotency_keys_created_idx ON idempotency_keys USING btree (created_at);
+
+CREATE INDEX memberships_scope_idx ON memberships USING btree (scope, id);
+
+CREATE UNIQUE INDEX memberships_subject_idx ON memberships USING btree (kind, issuer, subject, scope);
 
 CREATE INDEX models_id_idx ON models USING btree (id);
 
@@ -631,7 +710,7 @@ CREATE INDEX threads_turns_idx ON threads USING btree (project_id, turn_count DE
 
 CREATE INDEX threads_updated_idx ON threads USING btree (project_id, last_updated DESC, thread_id);
 
-CREATE UNIQUE INDEX training_job_events_once_idx ON training_job_events USING btree (project_id, job_id, type) WHERE (type <> 'gradient_step'::text);
+CREATE UNIQUE INDEX training_job_events_once_idx ON training_job_events USING btree (project_id, job_id, type) WHERE (type = ANY (ARRAY['training_started'::text, 'training_ended'::text, 'training_failed'::text]));
 
 CREATE UNIQUE INDEX training_job_events_trainer_seq_idx ON training_job_events USING btree (project_id, job_id, attempt, trainer_seq);
 
@@ -646,6 +725,10 @@ CREATE INDEX training_jobs_queue_idx ON training_jobs USING btree (created_at, i
 CREATE INDEX trajectories_batch_idx ON trajectories USING btree (project_id, batch_id);
 
 CREATE INDEX trajectory_batches_model_idx ON trajectory_batches USING btree (project_id, model_id);
+
+CREATE UNIQUE INDEX users_account_idx ON users USING btree (issuer, subject);
+
+CREATE INDEX users_email_idx ON users USING btree (email) WHERE email_verified;
 
 CREATE OR REPLACE FUNCTION skein_compare(a text, b text)
  RETURNS integer
@@ -709,6 +792,28 @@ BEGIN
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
     FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_checkpoint_parts()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
       INSERT INTO project_marks (project_id, row_count, call_count, bytes)
       VALUES (mark.project_id, mark.rows, 0, mark.bytes);
     END LOOP;
@@ -1149,6 +1254,10 @@ CREATE TRIGGER calls_mark_slots_inserted AFTER INSERT ON calls REFERENCING NEW T
 CREATE TRIGGER calls_mark_slots_updated AFTER UPDATE ON calls REFERENCING OLD TABLE AS replaced NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_slots();
 
 CREATE TRIGGER calls_mark_updated AFTER UPDATE ON calls FOR EACH ROW WHEN (((((old.id = old.turn_id) AND (old.thread_id <> ''::text)) OR ((new.id = new.turn_id) AND (new.thread_id <> ''::text))) AND ((((((((old.project_id IS DISTINCT FROM new.project_id) OR (old.id IS DISTINCT FROM new.id)) OR (old.turn_id IS DISTINCT FROM new.turn_id)) OR (old.thread_id IS DISTINCT FROM new.thread_id)) OR ((old.op_name IS NULL) IS DISTINCT FROM (new.op_name IS NULL))) OR ((old.deleted_at IS NULL) IS DISTINCT FROM (new.deleted_at IS NULL))) OR (old.started_at IS DISTINCT FROM new.started_at)) OR (old.ended_at IS DISTINCT FROM new.ended_at)))) EXECUTE FUNCTION skein_mark_thread();
+
+CREATE TRIGGER checkpoint_parts_mark_project_delete AFTER DELETE ON checkpoint_parts REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_checkpoint_parts();
+
+CREATE TRIGGER checkpoint_parts_mark_project_insert AFTER INSERT ON checkpoint_parts REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_checkpoint_parts();
 
 CREATE TRIGGER costs_mark_project_delete AFTER DELETE ON costs REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
 

@@ -4,11 +4,15 @@ DELETE FROM "body_chunks" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM "call_indexes" WHERE ("project_id" = $1 AND "name" = $2);
 
-DELETE FROM "checkpoints" WHERE ("project_id" = $1 AND "model_id" = $2);
+DELETE FROM "checkpoint_chunks" WHERE project_id = $1 AND "upload_id" = $2;
+
+DELETE FROM "console_sessions" WHERE "user_id" = $1;
 
 DELETE FROM "feedback" WHERE ("project_id" = $1 AND "id" = $2);
 
 DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
+
+DELETE FROM "memberships" WHERE "id" = $1;
 
 DELETE FROM "object_aliases" WHERE ("project_id" = $1 AND "object_id" = $2 AND "alias" = ANY($3));
 
@@ -20,9 +24,14 @@ DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
 
 DELETE FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) RETURNING 1;
 
+DELETE FROM checkpoint_parts
+  WHERE project_id = $1 AND job_id = ANY($2::uuid[]) AND file <> ALL($3::text[]) RETURNING upload_id;
+
 DELETE FROM checkpoints
   WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND step < (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
-  RETURNING step;
+  RETURNING step, job_id;
+
+DELETE FROM checkpoints WHERE project_id = $1 AND model_id = $2 RETURNING job_id;
 
 DELETE FROM console_sessions WHERE expires_at < now();
 
@@ -49,21 +58,24 @@ DELETE FROM uploads WHERE project_id = $1 AND id = $2 RETURNING 1;
 
 DELETE FROM uploads WHERE project_id = $1 RETURNING 1;
 
-INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT) RETURNING "created_at";
+INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at", "user_id", "created_by") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT, $8, $9) RETURNING "created_at";
 
-INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING;
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
 
-INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8);
+INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9);
 
-INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "uri", "sha256", "size_bytes", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
+INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "job_id", "uri", "sha256", "size_bytes", "files", "config", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
 
 INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor", "counts", "key_id", "user_name", "created_at", "touched_at", "ended_at") VALUES ($1, $2, $3, $4, $5, DEFAULT, DEFAULT, $6, $7, DEFAULT, DEFAULT, DEFAULT) RETURNING "counts", "created_at", "touched_at";
+
+INSERT INTO "memberships"("id", "scope", "kind", "issuer", "subject", "role", "created_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT) RETURNING "created_at";
 
 INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days", "payload_days", "payload_cursor", "walk_started_at") VALUES ($1, $2, $3, DEFAULT, DEFAULT) ON CONFLICT ( "project_id" ) DO UPDATE SET "calls_days" = EXCLUDED."calls_days", "payload_days" = EXCLUDED."payload_days", "payload_cursor" = EXCLUDED."payload_cursor", "walk_started_at" = EXCLUDED."walk_started_at" RETURNING "walk_started_at";
 
 INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
 
-INSERT INTO body_chunks (project_id, batch_id, seq, text) VALUES ($1, $2, $3, $4);
+INSERT INTO body_chunks (project_id, batch_id, seq, text, groups_before)
+  VALUES ($1, $2, $3, $4, $5);
 
 INSERT INTO build_chunks (project_id, build_id, seq, split, text)
   VALUES ($1, $2, $3, $4, $5);
@@ -179,9 +191,17 @@ INSERT INTO calls AS c (project_id, id, started_at, is_opaque, logged, logged_at
   WHERE c.logged IS NULL OR jsonb_array_length(skein_logged(c.logged, excluded.logged, 2000, 4194304)) > jsonb_array_length(c.logged)
   RETURNING c.project_id, c.id, c.op_name IS NULL AND c.ended_at IS NULL AND c.display_name IS NULL AND c.logged_at IS NOT NULL AS is_awaited;
 
-INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes)
+INSERT INTO checkpoint_chunks (project_id, upload_id, seq, bytes)
+  VALUES ($1, $2, $3, $4);
+
+INSERT INTO checkpoint_parts (project_id, job_id, file, part, upload_id, size_bytes)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT DO NOTHING RETURNING 1;
+
+INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config)
   VALUES ($1, $2, $3, $4, $5::jsonb,
-  $6, $7, $8);
+  $6, $7, $8, $9, $10::json,
+  $11::json);
 
 INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_token_cost, completion_token_cost,
   cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit)
@@ -262,13 +282,21 @@ INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_inde
 
 INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
-SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
+SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at", "ApiKey"."user_id" AS "ApiKey_user_id", "ApiKey"."created_by" AS "ApiKey_created_by" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
+
+SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."job_id" AS "Checkpoint_job_id", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."files" AS "Checkpoint_files", "Checkpoint"."config" AS "Checkpoint_config", "Checkpoint"."created_at" AS "Checkpoint_created_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3)) LIMIT 1;
 
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
+
+SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership_scope", "Membership"."kind" AS "Membership_kind", "Membership"."issuer" AS "Membership_issuer", "Membership"."subject" AS "Membership_subject", "Membership"."role" AS "Membership_role", "Membership"."created_at" AS "Membership_created_at" FROM "memberships" "Membership" WHERE "Membership"."id" = $1;
+
+SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership_scope", "Membership"."kind" AS "Membership_kind", "Membership"."issuer" AS "Membership_issuer", "Membership"."subject" AS "Membership_subject", "Membership"."role" AS "Membership_role", "Membership"."created_at" AS "Membership_created_at" FROM "memberships" "Membership" WHERE (("Membership"."kind" = $1) AND ("Membership"."issuer" = $2) AND ("Membership"."subject" = $3) AND ("Membership"."scope" = $4)) LIMIT 1;
 
 SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
 
 SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
+
+SELECT "TrainingJob"."state" AS "TrainingJob_state", "TrainingJob"."project_id" AS "TrainingJob_project_id", "TrainingJob"."id" AS "TrainingJob_id" FROM "training_jobs" "TrainingJob" WHERE (("TrainingJob"."project_id" = $1) AND ("TrainingJob"."id" = $2)) LIMIT 1;
 
 SELECT (
   SELECT row_to_json(o)::text FROM (
@@ -342,6 +370,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectories" t WHERE t.project_
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectory_batches" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
+SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS key FROM "checkpoint_parts" t WHERE t.project_id = $1
+  ORDER BY t."job_id" DESC, t."file" DESC, t."part" DESC LIMIT 1;
+
 SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS key FROM "training_job_events" t WHERE t.project_id = $1
   ORDER BY t."job_id" DESC, t."seq" DESC LIMIT 1;
 
@@ -363,6 +394,9 @@ SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS key FROM "
 SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS key FROM "file_chunks" t WHERE t.project_id = $1
   ORDER BY t."upload_id" DESC, t."chunk_index" DESC LIMIT 1;
 
+SELECT ARRAY[t."upload_id"::text, t."seq"::text]::text[] AS key FROM "checkpoint_chunks" t WHERE t.project_id = $1
+  ORDER BY t."upload_id" DESC, t."seq" DESC LIMIT 1;
+
 SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::float8 END AS seq, type
   FROM training_job_events
   WHERE project_id = $2 AND job_id = $3
@@ -370,6 +404,8 @@ SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::fl
 
 SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
   WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.digest = $4;
+
+SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE (("Membership"."scope" = $1));
 
 SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlias"."project_id" = $1) AND ("ObjectAlias"."object_id" = $2));
 
@@ -460,7 +496,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM (SELECT f.* FROM feedback f WHERE f.project_id = $8
   AND f.ref = $9::text || c.project_id || '/call/' || c.id
   ORDER BY f.created_at DESC, f.id DESC LIMIT $10::bigint) f) f
-  WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST  OFFSET $13::bigint) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
+  WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.trace_id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id FROM calls WHERE project_id = $2 AND id = t.id AND trace_id IS NOT NULL OFFSET 0) "c";
 
@@ -477,16 +513,18 @@ SELECT c.project_id, array_agg(c.id) AS ids FROM (
   SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at IS NULL ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
   GROUP BY c.project_id;
 
-SELECT c.trace_id, c.id, c.parent_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+SELECT c.trace_id, c.id, c.parent_id, c.thread_id, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
   c.ended_at IS NULL AND c.exception IS NULL AS is_running, c.exception IS NOT NULL AS has_failed,
   coalesce(c.ended_at, c.started_at) > now() - make_interval(secs => $1) AS is_young,
   (c.op_name ~ '(^|[/.])[A-Za-z0-9_-]*[.]score(:|$)'
   OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $2::text[]) = 'scorer', false)
-  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]) = 'EVALUATOR', false)) AS is_scorer,
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]) = 'EVALUATOR', false)) AS is_scorer, CASE WHEN c.output IS NULL OR strpos(c.inputs::text, '"messages"') > 0 THEN false ELSE (coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]) = 'llm', false)
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]) = 'LLM', false)
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) = ANY($7::text[]), false)) END AS is_model,
   CASE WHEN c.output IS NOT NULL AND strpos(c.inputs::text, '"messages"') > 0
   THEN pg_column_size(c.inputs) + pg_column_size(c.output) + pg_column_size(c.attributes) END AS size
-  FROM unnest($4::text[]) t (trace_id)
-  JOIN calls c ON c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id
+  FROM unnest($8::text[]) t (trace_id)
+  JOIN calls c ON c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id;
 
 SELECT coalesce(sum(s.call_count), 0)::bigint AS count
@@ -515,6 +553,8 @@ SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
 
+SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = $1 AND job_id = $2;
+
 SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
 
 SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
@@ -530,20 +570,24 @@ SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
 
 SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms;
 
-SELECT f.id, f.unit, ARRAY[CASE WHEN f.feedback_type = $1 AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
+SELECT f.id, f.unit, f.call, ARRAY[CASE WHEN f.feedback_type = $1 AND octet_length((CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text) <= $3::int
   THEN (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #> $2::text[])::text END]::text[] AS values,
   encode(sha256(convert_to(f.feedback_type || E'\n' || f.ref || E'\n' || f.payload::text, 'UTF8')), 'hex') AS sha256
-  FROM (SELECT r.unit, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
-  FROM unnest($4::text[], $5::int[]) r (ref, unit)
+  FROM (SELECT r.unit, r.call, f.*, row_number() OVER (PARTITION BY r.unit ORDER BY f.created_at DESC, f.id DESC) AS place
+  FROM unnest($4::text[], $5::int[],
+  $6::text[]) r (ref, unit, call)
   CROSS JOIN LATERAL (SELECT f.* FROM feedback f
-  WHERE f.project_id = $6 AND f.ref = r.ref AND f.feedback_type = ANY($7::text[])
-  ORDER BY f.created_at DESC, f.id DESC LIMIT $8::bigint) f) f
-  WHERE f.place <= $9::bigint
+  WHERE f.project_id = $7 AND f.ref = r.ref AND f.feedback_type = ANY($8::text[])
+  ORDER BY f.created_at DESC, f.id DESC LIMIT $9::bigint) f) f
+  WHERE f.place <= $10::bigint
   ORDER BY f.unit, f.place;
 
 SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
   LEFT JOIN file_chunks c ON c.project_id = f.project_id AND c.upload_id = f.upload_id AND c.chunk_index = 0
   WHERE f.project_id = $1 AND f.digest = $2;
+
+SELECT file, part, size_bytes FROM checkpoint_parts
+  WHERE project_id = $1 AND job_id = $2 ORDER BY file, part;
 
 SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = $1 AND c.id = i.id
   WHERE i.project_id = $2 AND i.build_id = $3 AND i.kind = 'call'
@@ -569,38 +613,25 @@ SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text A
 SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
 
-SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
-  FROM api_keys WHERE secret_hash = ANY ($1::bytea[]);
-
-SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
-  FROM api_keys k
-  WHERE TRUE
-  ORDER BY id LIMIT $1;
-
-SELECT id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-  created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"
-  FROM api_keys k
-  WHERE split_part(scopes[1], '/', 1) = ANY ($1::text[]) AND NOT EXISTS (
-  SELECT FROM unnest(k.scopes) s
-  WHERE NOT (s = ANY ($2::text[]) OR split_part(s, '/', 1) || '/*' = ANY ($3::text[])))
-  ORDER BY id LIMIT $4;
+SELECT j.id AS job_id, j.state AS files
+  FROM training_jobs j
+  LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
+  WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
 SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
   AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $3 AND b.id = j.batch_id) = $4
   ORDER BY j.id LIMIT 1;
 
-SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
-SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
 
-SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
 
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status = 'queued' AND j.queued_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
@@ -629,6 +660,27 @@ SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', 
   ORDER BY b.created_at ASC NULLS LAST, b.id::text COLLATE "C" ASC NULLS LAST
   LIMIT $5::bigint OFFSET $6::bigint; -- a list
 
+SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
+  'files', coalesce(files, '[]'))::text AS json
+  FROM checkpoints WHERE project_id = $1 AND model_id = $2 AND step = $3;
+
+SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
+  'files', coalesce(c.files, '[]'))::text AS json
+  FROM checkpoints c WHERE c.project_id = $1 AND c.model_id = $2 AND c.step = $3;
+
+SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
+  k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", CASE WHEN k.user_id IS NOT NULL THEN (
+  SELECT json_build_object('id', u.id, 'issuer', u.issuer, 'subject', u.subject, 'email', u.email, 'emailVerified', u.email_verified,
+  'name', u.name, 'groups', u.groups, 'isActive', u.is_active, 'memberships', (
+  SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.scope, m.id), '[]')
+  FROM memberships m
+  WHERE (m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
+  OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))
+  FROM users u WHERE u.id = k.user_id) END AS person,
+  CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key
+  FROM api_keys k WHERE k.secret_hash = ANY ($1::bytea[]);
+
 SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
   AND (kind, id) > ($3, $4)
   ORDER BY kind, id LIMIT 5000;
@@ -644,6 +696,28 @@ SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id,
   WHERE b.project_id = $1 AND b.model_id = $2
   ORDER BY t.id::text COLLATE "C" ASC NULLS LAST
   LIMIT $3::bigint OFFSET $4::bigint; -- a list
+
+SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
+  CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
+  u.name, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen, u.is_active AS active FROM memberships m LEFT JOIN users u ON m.kind = 'user' AND u.id = CASE WHEN m.kind = 'user' THEN m.subject::uuid END
+  WHERE (m.scope = ANY ($1::text[]) OR split_part(m.scope, '/', 1) || '/*' = ANY ($2::text[]))
+  ORDER BY m.id LIMIT $3;
+
+SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
+  CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
+  u.name, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen, u.is_active AS active FROM memberships m LEFT JOIN users u ON m.kind = 'user' AND u.id = CASE WHEN m.kind = 'user' THEN m.subject::uuid END
+  WHERE TRUE
+  ORDER BY m.id LIMIT $1;
+
+SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
+  CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
+  u.name, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen, u.is_active AS active FROM memberships m LEFT JOIN users u ON m.kind = 'user' AND u.id = CASE WHEN m.kind = 'user' THEN m.subject::uuid END
+  WHERE TRUE AND (m.scope = ANY ($1::text[]) OR split_part(m.scope, '/', 1) || '/*' = ANY ($2::text[]))
+  ORDER BY m.id LIMIT $3;
+
+SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
+  CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
+  u.name, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen, u.is_active AS active FROM memberships m LEFT JOIN users u ON m.kind = 'user' AND u.id = CASE WHEN m.kind = 'user' THEN m.subject::uuid END WHERE m.id = $1;
 
 SELECT m.llm_id, p.* FROM unnest($1::text[]) AS m (llm_id) CROSS JOIN LATERAL (
   SELECT DISTINCT ON (segment) width_bucket(p.effective_date, $2::timestamptz[]) AS segment, p.id,
@@ -671,6 +745,9 @@ SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
+
+SELECT part, upload_id, size_bytes FROM checkpoint_parts
+  WHERE project_id = $1 AND job_id = $2 AND file = $3 ORDER BY part;
 
 SELECT pg_advisory_xact_lock($1::bigint);
 
@@ -738,17 +815,36 @@ SELECT row_to_json(s)::text AS json FROM (SELECT
   (SELECT coalesce(sum(t.size_bytes), 0)::bigint FROM files t WHERE t.project_id = $5) AS files_storage_size_bytes) s;
 
 SELECT row_to_json(t)::text AS json FROM (
-  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_id AS "user_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
   WHERE (CASE WHEN a.project_id <> '' THEN (a.project_id = ANY($1::text[]) OR split_part(a.project_id, '/', 1) || '/*' = ANY($2::text[]))
   ELSE a.scopes IS NOT NULL AND NOT EXISTS (SELECT FROM unnest(a.scopes) s (scope) WHERE NOT (s.scope = ANY($3::text[]) OR split_part(s.scope, '/', 1) || '/*' = ANY($4::text[]))) END)
   ORDER BY a.created_at DESC, a.id DESC
   LIMIT $5::bigint OFFSET $6::bigint) t; -- a list
 
 SELECT row_to_json(t)::text AS json FROM (
-  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
+  SELECT a.id AS "id", to_char(a.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", a.action AS "action", nullif(a.project_id, '') AS "project_id", a.key_id AS "key_id", a.user_id AS "user_id", a.user_name AS "user", a.target AS "target", a.detail AS "detail" FROM audit_events a
   WHERE TRUE
   ORDER BY a.created_at DESC, a.id DESC
   LIMIT $1::bigint OFFSET $2::bigint) t; -- a list
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT id, user_name AS "user", role, scopes, hint, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+  to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at, to_char(revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS revoked_at, user_id, created_by
+  FROM api_keys k WHERE TRUE
+  ORDER BY id LIMIT $1) t; -- a list
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT id, user_name AS "user", role, scopes, hint, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+  to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at, to_char(revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS revoked_at, user_id, created_by
+  FROM api_keys k WHERE id = $1) t;
+
+SELECT row_to_json(t)::text AS json FROM (
+  SELECT id, user_name AS "user", role, scopes, hint, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at,
+  to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS expires_at, to_char(revoked_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS revoked_at, user_id, created_by
+  FROM api_keys k WHERE split_part(scopes[1], '/', 1) = ANY ($1::text[]) AND NOT EXISTS (
+  SELECT FROM unnest(k.scopes) s
+  WHERE NOT (s = ANY ($2::text[]) OR split_part(s, '/', 1) || '/*' = ANY ($3::text[])))
+  ORDER BY id LIMIT $4) t; -- a list
 
 SELECT row_to_json(t)::text AS json FROM (
   SELECT p.id AS "id", p.llm_id AS "llm_id", p.prompt_token_cost AS "prompt_token_cost", p.completion_token_cost AS "completion_token_cost", p.prompt_token_cost_unit AS "prompt_token_cost_unit", p.completion_token_cost_unit AS "completion_token_cost_unit", to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "effective_date", p.provider_id AS "provider_id", p.cache_read_input_token_cost AS "cache_read_input_token_cost", p.cache_creation_input_token_cost AS "cache_creation_input_token_cost" FROM costs p WHERE p.project_id = $1
@@ -925,6 +1021,9 @@ SELECT row_to_json(w)::text AS json FROM (
   percentile_cont(0.99) WITHIN GROUP (ORDER BY (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8) AS p99_turn_duration_ms FROM calls c WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = c.turn_id AND c.thread_id <> '' AND c.thread_id = m.thread_id AND (TRUE) IS TRUE) s)) t ORDER BY t.last_updated DESC, t.thread_id COLLATE "C" ASC NULLS LAST LIMIT $11::bigint OFFSET $12::bigint
   ) t) w; -- a list
 
+SELECT seq, bytes FROM checkpoint_chunks
+  WHERE project_id = $1 AND upload_id = $2 AND seq >= $3 ORDER BY seq LIMIT 2;
+
 SELECT seq, split, text FROM build_chunks
   WHERE project_id = $1 AND build_id = $2::uuid AND seq > $3 ORDER BY seq LIMIT 4;
 
@@ -938,7 +1037,7 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config,
+  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -950,7 +1049,7 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config,
+  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -962,7 +1061,7 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config,
+  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -974,7 +1073,7 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config,
+  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -991,6 +1090,38 @@ SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE c.proje
 SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS as_of;
 
 SELECT trace_id FROM skein_threaded($1, $2::text[]) t (trace_id);
+
+SELECT u.id, u.issuer, u.subject, u.email, u.email_verified, u.name,
+  NULL AS groups, u.is_active AS active,
+  to_char(u.first_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS first_seen, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen
+  FROM users u
+  WHERE EXISTS (SELECT FROM memberships m
+  WHERE (m.scope = ANY ($1::text[]) OR split_part(m.scope, '/', 1) || '/*' = ANY ($2::text[])) AND ((m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
+  OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))
+  ORDER BY u.id LIMIT $3;
+
+SELECT u.id, u.issuer, u.subject, u.email, u.email_verified, u.name,
+  NULL AS groups, u.is_active AS active,
+  to_char(u.first_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS first_seen, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen
+  FROM users u
+  WHERE u.id = $1 AND EXISTS (SELECT FROM memberships m
+  WHERE (m.scope = ANY ($2::text[]) OR split_part(m.scope, '/', 1) || '/*' = ANY ($3::text[])) AND ((m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
+  OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))
+  ORDER BY u.id LIMIT $4;
+
+SELECT u.id, u.issuer, u.subject, u.email, u.email_verified, u.name,
+  u.groups AS groups, u.is_active AS active,
+  to_char(u.first_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS first_seen, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen
+  FROM users u
+  WHERE TRUE
+  ORDER BY u.id LIMIT $1;
+
+SELECT u.id, u.issuer, u.subject, u.email, u.email_verified, u.name,
+  u.groups AS groups, u.is_active AS active,
+  to_char(u.first_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS first_seen, to_char(u.last_seen, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS last_seen
+  FROM users u
+  WHERE u.id = $1
+  ORDER BY u.id LIMIT $2;
 
 SELECT v.object_id, v.version_index, v.val::text AS val
   FROM unnest($1::text[], $2::int[]) AS r(object_id, version_index)
@@ -1015,7 +1146,13 @@ UPDATE "erasings" SET "cursor" = $1, "counts" = $2, "touched_at" = statement_tim
 
 UPDATE "erasings" SET "request" = $1, "targets" = $2, "cursor" = $3, "counts" = $4, "touched_at" = statement_timestamp(), "ended_at" = statement_timestamp() WHERE ("project_id" = $5 AND "id" = $6);
 
+UPDATE "memberships" SET "role" = $1 WHERE "id" = $2;
+
 UPDATE "models" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2);
+
+UPDATE "training_jobs" SET "state" = $1 WHERE ("project_id" = $2 AND "id" = $3);
+
+UPDATE "users" SET "is_active" = $1 WHERE ("id" = $2 AND "is_active" = $3);
 
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
 
@@ -1025,6 +1162,13 @@ UPDATE builds SET erased_at = statement_timestamp()
 UPDATE checkpoints SET metrics = metrics || $1::jsonb
   WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
   RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes;
+
+UPDATE console_sessions s SET checked_at = now() FROM users u
+  WHERE u.id = s.user_id AND s.token_hash IN (
+  SELECT token_hash FROM console_sessions
+  WHERE refresh_token IS NOT NULL AND checked_at < now() - make_interval(secs => $1) AND expires_at > now()
+  ORDER BY checked_at, token_hash LIMIT $2 FOR UPDATE SKIP LOCKED)
+  RETURNING s.token_hash, u.issuer, u.subject, s.refresh_token;
 
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (
@@ -1044,8 +1188,9 @@ UPDATE retention_policies SET payload_cursor = NULL, walk_started_at = now()
   WHERE payload_days IS NOT NULL AND walk_started_at < now() - interval '1 day';
 
 UPDATE training_jobs j
-  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL
-  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
+  state = NULL
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
@@ -1062,39 +1207,41 @@ UPDATE training_jobs j
   AND m.project_id = $9 AND m.id = j.model_id
   AND b.project_id = $10 AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-  j.experimental_config::text AS config, skein_wire_time(j.lease_expires_at) AS lease_expires_at,
+  j.experimental_config::text AS config, j.state::text AS state,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at,
   b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256;
 
 UPDATE training_jobs j
-  SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL,
-  step = 1 + (SELECT max(c.step) FROM checkpoints c
-  WHERE c.project_id = $1 AND c.model_id = j.model_id)
-  WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = $1::text,
+  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id)
+  WHERE j.project_id = $3 AND j.id = $4 AND j.lease_token_hash = $5 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled' WHEN ($1::boolean AND j.attempt < $2 AND NOT j.cancel_requested_at IS NOT NULL) THEN 'queued' ELSE 'failed' END,
   error_message = CASE WHEN j.cancel_requested_at IS NOT NULL THEN $3 WHEN ($4::boolean AND j.attempt < $5 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE $6::text END,
-  finished_at = CASE WHEN ($7::boolean AND j.attempt < $8 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE $9::timestamptz END,
-  queued_at = CASE WHEN ($10::boolean AND j.attempt < $11 AND NOT j.cancel_requested_at IS NOT NULL) THEN $12::timestamptz ELSE j.queued_at END,
-  lease_token_hash = CASE WHEN ($13::boolean AND j.attempt < $14 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE j.lease_token_hash END,
+  state = CASE WHEN ($7::boolean AND j.attempt < $8 AND NOT j.cancel_requested_at IS NOT NULL) THEN j.state END,
+  finished_at = CASE WHEN ($9::boolean AND j.attempt < $10 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE $11::timestamptz END,
+  queued_at = CASE WHEN ($12::boolean AND j.attempt < $13 AND NOT j.cancel_requested_at IS NOT NULL) THEN $14::timestamptz ELSE j.queued_at END,
+  lease_token_hash = CASE WHEN ($15::boolean AND j.attempt < $16 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE j.lease_token_hash END,
   lease_expires_at = NULL
-  WHERE j.project_id = $15 AND j.id = $16 AND j.lease_token_hash = $17 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  WHERE j.project_id = $17 AND j.id = $18 AND j.lease_token_hash = $19 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
+  state = CASE WHEN j.status <> 'queued' THEN j.state END,
   finished_at = CASE WHEN j.status = 'queued' THEN $1::timestamptz END,
   error_message = CASE WHEN j.status = 'queued' THEN $2 END,
   cancel_requested_at = coalesce(j.cancel_requested_at, $3::timestamptz)
-  WHERE j.project_id = $4 AND j.id = $5 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  WHERE j.project_id = $4 AND j.id = $5 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
-UPDATE training_jobs j SET lease_expires_at = now() + make_interval(secs => $1) WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+UPDATE training_jobs j SET lease_expires_at = now() + make_interval(secs => $1) WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, $1::timestamptz)
-  WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'leased' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.step, j.error_message,
+  WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'leased' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 WITH
@@ -1714,7 +1861,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   AND (t."id") > ($3::"uuid")
@@ -1732,7 +1879,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
@@ -1819,6 +1966,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "checkpoint_parts" t
+  WHERE t.project_id = $1 AND (t."job_id", t."file", t."part") <= ($2::"uuid", $3::"text", $4::"int4")
+  AND (t."job_id", t."file", t."part") > ($5::"uuid", $6::"text", $7::"int4")
+  ORDER BY t."job_id", t."file", t."part" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "checkpoint_parts" t USING doomed d WHERE t.project_id = $10 AND t."job_id" = d.erased_key[$11::int]::"uuid" AND t."file" = d.erased_key[$12::int]::"text" AND t."part" = d.erased_key[$13::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "checkpoint_parts" t
+  WHERE t.project_id = $1 AND (t."job_id", t."file", t."part") <= ($2::"uuid", $3::"text", $4::"int4")
+  ORDER BY t."job_id", t."file", t."part" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "checkpoint_parts" t USING doomed d WHERE t.project_id = $7 AND t."job_id" = d.erased_key[$8::int]::"uuid" AND t."file" = d.erased_key[$9::int]::"text" AND t."part" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."data"), 0) AS erased_bytes
   FROM "training_job_events" t
   WHERE t.project_id = $1 AND (t."job_id", t."seq") <= ($2::"uuid", $3::"int4")
@@ -1854,7 +2036,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) AS erased_bytes
+  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) + coalesce(pg_column_size(t."files"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "checkpoints" t
   WHERE t.project_id = $1 AND (t."model_id", t."step") <= ($2::"uuid", $3::"int4")
   AND (t."model_id", t."step") > ($4::"uuid", $5::"int4")
@@ -1872,7 +2054,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) AS erased_bytes
+  SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS erased_key, coalesce(pg_column_size(t."metrics"), 0) + coalesce(pg_column_size(t."files"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "checkpoints" t
   WHERE t.project_id = $1 AND (t."model_id", t."step") <= ($2::"uuid", $3::"int4")
   ORDER BY t."model_id", t."step" LIMIT $4::bigint FOR UPDATE
@@ -2059,6 +2241,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $5::bigint
   ), gone AS (
   DELETE FROM "file_chunks" t USING doomed d WHERE t.project_id = $6 AND t."upload_id" = d.erased_key[$7::int]::"uuid" AND t."chunk_index" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."upload_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."bytes"), 0) AS erased_bytes
+  FROM "checkpoint_chunks" t
+  WHERE t.project_id = $1 AND (t."upload_id", t."seq") <= ($2::"uuid", $3::"int4")
+  AND (t."upload_id", t."seq") > ($4::"uuid", $5::"int4")
+  ORDER BY t."upload_id", t."seq" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "checkpoint_chunks" t USING doomed d WHERE t.project_id = $8 AND t."upload_id" = d.erased_key[$9::int]::"uuid" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."upload_id"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."bytes"), 0) AS erased_bytes
+  FROM "checkpoint_chunks" t
+  WHERE t.project_id = $1 AND (t."upload_id", t."seq") <= ($2::"uuid", $3::"int4")
+  ORDER BY t."upload_id", t."seq" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "checkpoint_chunks" t USING doomed d WHERE t.project_id = $6 AND t."upload_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

@@ -12,7 +12,7 @@ import { pricedName } from '../dist/src/tracing/costs/builtin-prices.js';
 import { toldBy } from '../dist/src/doors/otel/log-messages.js';
 import { logsOfJson, logsOfProtobuf } from '../dist/src/doors/otel/otlp-logs.js';
 import { spansOfJson, spansOfProtobuf } from '../dist/src/doors/otel/otlp.js';
-import { callOf } from '../dist/src/doors/otel/span-call.js';
+import { toCall } from '../dist/src/doors/otel/span-call.js';
 
 const [name, command, ...args] = process.argv.slice(2);
 
@@ -116,7 +116,7 @@ const { spans, logs } = command
   ? JSON.parse(JSON.stringify(await recorded(), shortened))
   : JSON.parse(readFileSync(file, 'utf8'), shortened);
 const calls = spans.map(({ origin, span }) => {
-  const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
+  const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
   const { op_name, display_name, thread_id, turn_id, exception } = call;
   const { inputs, output, summary, attributes } = Object.fromEntries(
     Object.entries(documents).map(([part, text]) => [part, JSON.parse(text)]),

@@ -11,6 +11,7 @@ import { ConfigModule } from './platform/config/config.module.js';
 import { ConsoleModule } from './doors/console/console.module.js';
 import { CostsModule } from './tracing/costs/costs.module.js';
 import { DatabaseModule } from './platform/database/database.module.js';
+import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
@@ -35,6 +36,7 @@ export class AppModule {
         DatabaseModule.forDataSource(dataSource),
         AuditModule,
         AuthModule,
+        PeopleModule,
         ErasingModule,
         OperationsModule,
         CallsModule,

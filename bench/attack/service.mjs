@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
 import { dataFolder, started } from '../support.mjs';
+import { freePort, SignInProvider } from './provider.mjs';
 
 const STOP_MS = 10_000;
 
@@ -20,19 +21,30 @@ export class Service {
   child;
   /** @type {string} */
   url;
+  /** People sign in with it. */
+  provider = /** @type {SignInProvider | undefined} */ (undefined);
   /** Its last lines. */
   log = /** @type {string[]} */ ([]);
 
-  /** @param {number} [restMs] between two questions of the probe; it writes a fourth as often as it asks for /health */
-  constructor(restMs = 5) {
+  /**
+   * @param {number} [restMs] between two questions of the probe; it writes a fourth as often as it asks for /health
+   * @param {Record<string, string>} [env] settings beside the usual ones
+   */
+  constructor(restMs = 5, env = {}) {
     this.restMs = restMs;
+    this.env = env;
   }
 
   async start() {
+    const port = await freePort();
+    this.provider ??= await SignInProvider.open();
+    this.provider.serve(`http://127.0.0.1:${port}`);
     const { child, url } = await started('../dist/src/main.js', {
-      PORT: '0',
+      ...this.provider.settings,
+      PORT: String(port),
       DATA_DIR: this.dataDir,
       BOOTSTRAP_API_KEY: this.admin,
+      ...this.env,
     });
     Object.assign(this, { child, url, log: [] });
     child.stdout.on('data', (chunk) => {
@@ -134,6 +146,7 @@ export class Service {
 
   async remove() {
     await this.stop();
+    this.provider?.close();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 }

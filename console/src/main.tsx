@@ -37,6 +37,29 @@ async function useLoginLink(): Promise<void> {
   });
 }
 
+/** What went wrong at a sign-in, by the words in the address that the service sends the browser to. */
+const FAILURES: Record<string, string> = {
+  expired: 'The sign-in took too long, or was begun in another window. Begin it again.',
+  denied: 'The sign-in was cancelled.',
+  provider_unavailable: 'The sign-in provider cannot be reached now. Try it again in a minute.',
+  not_valid: 'What the sign-in provider answered is not valid, so nobody was let in.',
+  domain: 'Your e-mail address is not verified, or its domain may not sign in here.',
+  deactivated: 'You may not sign in any more. An admin can change that.',
+  no_role: 'You have no role here yet. Ask an admin of your project to add you.',
+  too_many: 'Too many people are signing in from your address. Try it again in a minute.',
+  unavailable: 'The service cannot sign you in now. Try it again in a minute.',
+};
+
+function noteFailedSignIn(): void {
+  const [, reason, reference] =
+    /^#sign-in-failed=(\w+)&reference=([\w.:/+=@%-]+)$/.exec(location.hash) ?? [];
+  if (reason === undefined || reference === undefined) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  const what = (Object.hasOwn(FAILURES, reason) && FAILURES[reason]) || FAILURES['unavailable']!;
+  sessionStorage.setItem('skein.refused', `${what} Reference: ${decodeURIComponent(reference)}`);
+}
+
+noteFailedSignIn();
 void useLoginLink().then(() =>
   createRoot(document.getElementById('root')!).render(
     <StrictMode>

@@ -6,6 +6,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { recentProjects } from './api/recent.ts';
+import { auditSearch } from './audit/search.ts';
 import { metricsSearch } from './metrics/search.ts';
 import { objectSearch, objectsSearch } from './objects/search.ts';
 import { Shell } from './shell/Shell.tsx';
@@ -107,6 +108,29 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import('./keys/KeysPage.tsx'), 'KeysPage'),
 });
 
+const myKeys = createRoute({
+  getParentRoute: () => root,
+  path: '/my-keys',
+  component: lazyRouteComponent(() => import('./keys/MyKeysPage.tsx'), 'MyKeysPage'),
+});
+
+const people = createRoute({
+  getParentRoute: () => root,
+  path: '/people',
+  validateSearch: (search: Record<string, unknown>): { scope?: string } => {
+    const scope = text(search['scope']);
+    return scope === undefined ? {} : { scope };
+  },
+  component: lazyRouteComponent(() => import('./people/PeoplePage.tsx'), 'PeoplePage'),
+});
+
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: auditSearch,
+  component: lazyRouteComponent(() => import('./audit/AuditPage.tsx'), 'AuditPage'),
+});
+
 const objects = createRoute({
   getParentRoute: () => project,
   path: '/objects',
@@ -161,6 +185,9 @@ const routeTree = root.addChildren([
   connect,
   projects,
   keys,
+  myKeys,
+  people,
+  audit,
   project.addChildren([
     traces,
     trace,

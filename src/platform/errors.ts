@@ -314,6 +314,11 @@ export function isTimeout(error: unknown): boolean {
   return code === '57014' || code === '55P03';
 }
 
+/** True when a statement needed more memory than its process of PostgreSQL may take: of many rows, one may be too large. */
+export function isOutOfMemory(error: unknown): boolean {
+  return ((error ?? {}) as { code?: unknown }).code === '53200';
+}
+
 /** True when PostgreSQL refused the data of a row (class 22, or nested too deeply), so that its neighbours may pass. */
 export function isRowError(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };

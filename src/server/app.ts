@@ -8,7 +8,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
-import { assertRoutes, type Route, routesOf } from '../platform/auth/routes.js';
+import { assertRoutes, type Route, listRoutes } from '../platform/auth/routes.js';
 import { edge } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
@@ -38,7 +38,7 @@ export async function createApp(
     AppModule.forDataSource(dataSource, config),
     { bodyParser: false, logger: new PinoLoggerService(), abortOnError: false },
   );
-  const routes = routesOf(app);
+  const routes = listRoutes(app);
   assertRoutes(routes);
   app.disable('x-powered-by');
   app.disable('etag');
@@ -50,7 +50,7 @@ export async function createApp(
   app.use(consoleFiles());
   app.use('/docs', hardenDocs);
   const database = app.get(Database);
-  const shortWrites = pathsOf(routes.filter(({ hasShortWrites }) => hasShortWrites));
+  const shortWrites = pathPattern(routes.filter(({ hasShortWrites }) => hasShortWrites));
   app.use((request: Request, _: Response, next: NextFunction) =>
     shortWrites.test(request.path)
       ? next()
@@ -78,7 +78,7 @@ function hardenDocs(_: Request, response: Response, next: NextFunction): void {
 }
 
 /** Whether a path leads to one of the routes. */
-const pathsOf = (routes: Route[]) =>
+const pathPattern = (routes: Route[]) =>
   new RegExp(
     `^(${routes.flatMap(({ paths }) => paths.map((path) => path.replaceAll(/:\\w+/g, '[^/]+'))).join('|')})$`,
   );

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { LRUCache } from 'lru-cache';
-import { addressOf } from '../platform/auth/failed-attempts.js';
+import { clientAddress } from '../platform/auth/failed-attempts.js';
 import { ApiError } from '../platform/errors.js';
 import { sendProblem } from '../platform/http/error.filter.js';
 
@@ -14,7 +14,7 @@ const MAX_ADDRESSES = 10_000;
 const STEP_MS = 1000 / PER_SECOND;
 
 /** What is answered without a look at the key. */
-const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console)\b/i;
+const PUBLIC = /^\/(health|ready|metrics|server_info|docs|openapi|errors|console|auth)\b/i;
 
 /**
  * Requests without a key wait for each other by address, so that one client cannot keep the process busy with answers that
@@ -25,7 +25,7 @@ export function paceWithoutKey() {
   const turns = new LRUCache<string, number>({ max: MAX_ADDRESSES });
   return (request: Request, response: Response, next: NextFunction): void => {
     if (request.headers.authorization !== undefined && !PUBLIC.test(request.path)) return next();
-    const address = addressOf(request);
+    const address = clientAddress(request);
     const now = performance.now();
     const earliest = now - AT_ONCE * STEP_MS;
     const last = turns.get(address) ?? earliest;

@@ -6,12 +6,13 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
-import { ratesOf } from '../platform/auth/rate-limits.js';
+import { makeRates } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
-import { addressOf, type Config, InvalidSetting } from '../platform/config/config.js';
+import { serviceUrl, type Config } from '../platform/config/config.js';
+import { InvalidSetting } from '../platform/config/setting.js';
 import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { Database } from '../platform/database/database.js';
 import { SESSION } from '../platform/database/limits.js';
@@ -75,11 +76,11 @@ export async function connect(url: string, session = SESSION): Promise<DataSourc
       await sleep(1000);
     }
   }
-  await assertSessionsLast(poolOf(dataSource));
+  await assertSessionsLast(driverPool(dataSource));
   return dataSource;
 }
 
-const poolOf = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
+const driverPool = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
 
 /** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
 function isWorthWaiting(error: unknown): boolean {
@@ -120,7 +121,7 @@ export async function serve(request: StopRequest): Promise<void> {
 
 async function start(postgres: Postgres, request: StopRequest) {
   const dataSource = await connect(postgres.url);
-  const settings = await serverSettings(poolOf(dataSource));
+  const settings = await serverSettings(driverPool(dataSource));
   assertConnectionsSuffice(settings, config);
   const warning = config.databaseUrl && durabilityWarning(settings);
   if (warning) logger.warn(warning);
@@ -154,7 +155,7 @@ async function listenForOperations(service: Service, wanted: number): Promise<Li
   const port = await listener
     .listen(wanted, config.host)
     .catch((error: unknown) => explainListening(error, 'OPERATIONS_PORT', wanted));
-  logger.info(`operations are answered on ${addressOf({ ...config, port })}`);
+  logger.info(`operations are answered on ${serviceUrl({ ...config, port })}`);
   return listener;
 }
 
@@ -168,7 +169,7 @@ const NO_RELOAD =
   'SIGHUP replaces workers one by one, and WORKERS=1 has none: nothing was done. Set WORKERS=2 or more, or restart';
 
 async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Workers> {
-  ratesOf(config);
+  makeRates(config);
   const workers = new Workers(config.workers, url);
   await workers.start();
   request.reload = () => void workers.reload();
@@ -237,7 +238,7 @@ async function wayIn(address: string, dataSource: DataSource): Promise<string> {
 
 /** Gives an empty database its first key, and says where the service listens. */
 async function welcome(port: number, dataSource: DataSource): Promise<void> {
-  const address = addressOf({ ...config, port });
+  const address = serviceUrl({ ...config, port });
   let greeting = '';
   await firstKey(dataSource, config, (secret) => {
     if (process.stdout.isTTY) greeting = greetingWith(secret, address);

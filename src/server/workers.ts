@@ -151,7 +151,7 @@ export class Workers implements Service {
   private async replaceAll(): Promise<void> {
     if (this.retired.size > 0)
       logger.info(`waiting for the last connections of ${this.retired.size} replaced workers`);
-    await Promise.all([...this.retired].map(exitOf));
+    await Promise.all([...this.retired].map(awaitExit));
     if (this.isStopping) return;
     logger.info(`replacing ${this.turns.length} workers`);
     for (const old of this.turns.slice()) {
@@ -223,13 +223,13 @@ function heard(worker: Worker, report: Report): Promise<void> {
   });
 }
 
-async function exitOf(worker: Worker): Promise<void> {
+async function awaitExit(worker: Worker): Promise<void> {
   if (!worker.isDead()) await once(worker, 'exit');
 }
 
 function end(worker: Worker): Promise<void> {
   tell(worker, 'close');
-  return exitOf(worker);
+  return awaitExit(worker);
 }
 
 /** In a worker: serves what the primary sends, until it is told to close or has retired. `close` is called once. */

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import { ROLES, type Role } from '../../src/platform/auth/api-key.entity.js';
 import { newSecret } from '../../src/platform/auth/secret.js';
 import { faultsOf, isDocumented } from '../support/answers.js';
-import { basic, startApp, type TestApp } from '../support/app.js';
+import { basic, send, startApp, type TestApp } from '../support/app.js';
 import {
   type Operation,
   OPERATIONS,
@@ -13,6 +13,7 @@ import {
   sendTo,
   type Sent,
 } from '../support/operations.js';
+import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
 import { contents, plant, type Planted } from '../support/planted.js';
 
 const OWN = 'acme/demo';
@@ -39,6 +40,8 @@ interface Key {
 }
 
 let app: TestApp;
+let provider: TestProvider;
+const people: Person[] = [];
 let own: Planted;
 let planted: Planted[];
 const keys: Key[] = [];
@@ -46,7 +49,17 @@ const keys: Key[] = [];
 const badKeys: Record<string, string> = {};
 
 beforeAll(async () => {
-  app = await startApp({ TRAINER_LEASE_SECONDS: '600' });
+  const publicUrl = `http://127.0.0.1:${await freePort()}`;
+  const accounts = Object.fromEntries(
+    NAMES.map((_, at) => [`p${at}`, { email: `p${at}@example.com`, email_verified: true }]),
+  );
+  provider = await startProvider({ publicUrl, accounts });
+  app = await startApp({
+    TRAINER_LEASE_SECONDS: '600',
+    PUBLIC_URL: publicUrl,
+    ...provider.settings(),
+    JWT_ISSUERS: TOKEN_ISSUERS(provider.issuer),
+  });
   // each request comes from an address of its own, since the failed attempts of one address are limited
   app.app.set('trust proxy', true);
   for (const role of ROLES)
@@ -65,8 +78,12 @@ beforeAll(async () => {
   planted = [];
   for (const project of [OWN, ...NEIGHBOURS]) planted.push(await plant(app, project));
   own = planted[0]!;
+  for (const name of NAMES) people.push(await signedIn(name));
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await provider.close();
+});
 
 /** The routes that have answered, and what of their answers openapi.json does not say. */
 const answered = new Map<string, Set<string>>();
@@ -108,11 +125,13 @@ const reaches = ({ scopes }: Key, project: string) =>
 const mayActAs = (role: Role, least: Role) =>
   role === 'admin' || role === least || (least === 'reader' && role === 'writer');
 
-const isAllowed = ({ role }: Operation, key: Key) => mayActAs(key.role, role) && reaches(key, OWN);
+const isAllowed = ({ role, isForAllScopes }: Operation, key: Key) =>
+  mayActAs(key.role, role) && (isForAllScopes ? key.scopes.includes('*') : reaches(key, OWN));
 
 /** The declared answer to a key. */
 function declared(operation: Operation, key: Key): number {
   if (!mayActAs(key.role, operation.role)) return 403;
+  if (operation.isForAllScopes && !key.scopes.includes('*')) return 403;
   return reaches(key, OWN) ? 200 : operation.elsewhere;
 }
 
@@ -175,7 +194,9 @@ it('every route is declared in test/support/operations.ts', () => {
 
 it.each(Object.entries(PUBLIC))('%s answers %i to anybody', async (route, expected) => {
   const { status, text } = await ask(route, {});
-  expect(route).toMatch(/^GET |^POST \/console\/log(in|out)$/);
+  expect(route).toMatch(
+    /^GET |^POST \/(console\/log(in|out)|auth\/:provider\/back-channel-logout)$/,
+  );
   expect(status).toBe(expected);
   expect(planted.filter(({ marker }) => text.includes(marker))).toEqual([]);
 });
@@ -252,6 +273,41 @@ describe.each(CASES)('$route by $scheme', (one) => {
       }
     });
 
+  it('answers a person by a session, a key of theirs and a token, as far as their roles in each project reach', async () => {
+    for (const person of people) {
+      const answered: unknown[] = [];
+      for (const by of person.by) {
+        if (by.scheme && by.scheme !== scheme) continue;
+        const { headers, ...sent } = await operation.build(own, app);
+        const { status, text } = await ask(route, {
+          ...sent,
+          headers: { ...headers, ...by.headers },
+        });
+        const leaked = planted.filter(
+          ({ project, marker }) =>
+            text.includes(marker) && !person.grants.some(([, scope]) => covers(scope, project)),
+        );
+        answered.push([by.name, status, leaked.map(({ project }) => project)]);
+      }
+      const may = person.grants.filter(([role]) => mayActAs(role, operation.role));
+      const isReached = may.some(([, scope]) =>
+        operation.isForAllScopes ? scope === '*' : covers(scope, OWN),
+      );
+      const status =
+        may.length === 0 || (operation.isForAllScopes && !isReached)
+          ? 403
+          : isReached
+            ? 200
+            : elsewhere;
+      expect([person.name, ...answered]).toEqual([
+        person.name,
+        ...person.by
+          .filter((by) => !by.scheme || by.scheme === scheme)
+          .map(({ name }) => [name, status, []]),
+      ]);
+    }
+  });
+
   if (elsewhere === 404)
     it('says the same of an id elsewhere as of one that is nowhere', async () => {
       const sent = await operation.build(own, app);
@@ -273,6 +329,75 @@ it('every route answers what openapi.json says', () => {
   const faults = [...answered].filter(([, told]) => told.size > 0);
   expect(Object.fromEntries(faults.map(([route, told]) => [route, [...told]]))).toEqual({});
 });
+
+type Grants = [role: Role, scope: string][];
+
+interface Person {
+  name: string;
+  grants: Grants;
+  by: { name: string; scheme?: Scheme; headers: Record<string, string> }[];
+}
+
+const PEOPLE: Record<string, Grants> = {
+  'admin of everything': [['admin', '*']],
+  'reader of the project, admin of another': [
+    ['reader', OWN],
+    ['admin', 'else/demo'],
+  ],
+  'writer of the entity': [['writer', 'acme/*']],
+  'admin of a project that looks alike': [['admin', 'acme/demo2']],
+};
+const NAMES = Object.keys(PEOPLE);
+
+/** In the settings: what the tokens of workloads are given that claim to be one of the people. */
+const TOKEN_ISSUERS = (issuer: string) =>
+  JSON.stringify(
+    Object.entries(PEOPLE).flatMap(([who, grants]) =>
+      grants.map(([role, scope]) => ({
+        issuer,
+        audience: 'matrix',
+        jwks_uri: `${issuer}/jwks`,
+        claims: { who },
+        role,
+        scopes: [scope],
+      })),
+    ),
+  );
+
+/** Signs a person in, who makes a key for all that they may do. */
+async function signedIn(name: string): Promise<Person> {
+  const grants = PEOPLE[name]!;
+  const subject = `p${NAMES.indexOf(name)}`;
+  for (const [role, scope] of grants)
+    await app.post('/members/set', { scope, role, email: `${subject}@example.com` });
+  const browser = new Browser(app.url);
+  await browser.signIn(subject);
+  const session = { cookie: browser.sessionCookie!, 'x-skein-console': '1' };
+  const highest = grants.at(-1)!;
+  const body = { role: highest[0], scopes: [highest[1]] };
+  const made = await send(`${app.url}/keys/create`, body, session);
+  const token = await provider.sign({
+    sub: subject,
+    aud: 'matrix',
+    who: name,
+    exp: Math.floor(Date.now() / 1000) + 3600,
+  });
+  const key = {
+    name: 'key',
+    scheme: 'basic' as const,
+    headers: { authorization: basic(made.body.secret) },
+  };
+  return {
+    name,
+    grants,
+    by: [
+      { name: 'session', headers: session },
+      // a key has one role: only where the person has one role too, it can do the same
+      ...(grants.length === 1 ? [key] : []),
+      { name: 'token', scheme: 'bearer', headers: { authorization: `Bearer ${token}` } },
+    ],
+  };
+}
 
 const IN_SESSIONS = ['admin of everything', 'reader of the project', 'writer of another project'];
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { newSecret } from '../../src/platform/auth/secret.js';
 import { basic, send, useApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
+import { Database } from '../../src/platform/database/database.js';
 import { until } from '../support/until.js';
 
 describe('authentication', () => {
@@ -205,6 +206,9 @@ describe('authentication', () => {
             role: 'reader',
             scopes: ['acme/*'],
             expires_at: '2099-01-01T00:00:00.000Z',
+            by: 'key',
+            person: null,
+            grants: [{ role: 'reader', scopes: ['acme/*'] }],
           },
         ]);
       }
@@ -228,6 +232,8 @@ describe('authentication', () => {
         created_at: expect.any(String),
         expires_at: null,
         revoked_at: null,
+        user_id: null,
+        created_by: 'ada',
       });
       expect((await app.post('/keys/revoke', { id: created.id })).body.revoked_at).toEqual(
         expect.any(String),
@@ -256,27 +262,30 @@ describe('authentication', () => {
       expect((await app.post('/keys/list', { limit: 1001 })).status).toBe(400);
     });
 
-    it('are listed in memory that counts until the answer is read', async () => {
+    it('are listed in a slot, which an answer that is not read holds', async () => {
       const entity = 'unread';
       await app.query(
         `INSERT INTO api_keys (id, user_name, role, scopes, secret_hash, hint)
-         SELECT gen_random_uuid(), 'u', 'reader', ARRAY[$1 || '/' || repeat('p', 10000)], sha256(n::text::bytea), 'h'
+         SELECT gen_random_uuid(), 'u', 'reader', ARRAY[$1 || '/' || repeat('p', 40000)], sha256(n::text::bytea), 'h'
          FROM generate_series(1, 999) n`,
         [entity],
       );
       const admin = await app.aKey('admin', [`${entity}/*`]);
-      const { hostname, port } = new URL(app.url);
-      const socket = connect(Number(port), hostname).pause();
-      socket.write(
-        `POST /keys/list HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(admin)}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
-      );
-      const heldBytes = async () => {
-        const text = await (await fetch(`${app.url}/metrics`)).text();
-        return Number(/^skein_body_bytes(?:\{.*\})? (\S+)/m.exec(text)![1]);
-      };
-      await until(async () => (await heldBytes()) > 9_000_000);
-      socket.destroy();
-      await until(async () => (await heldBytes()) === 0);
+      const held = 4; // of six slots
+      const sockets = Array.from({ length: 2 * held }, () => {
+        const { hostname, port } = new URL(app.url);
+        const socket = connect(Number(port), hostname).pause();
+        socket.write(
+          `POST /keys/list HTTP/1.1\r\nhost: x\r\nauthorization: ${basic(admin)}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}`,
+        );
+        return socket;
+      });
+      const counts = () => app.app.get(Database).longCounts;
+      await until(() => counts().held === held && counts().waiting === held);
+      for (const socket of sockets) socket.destroy();
+      await until(() => counts().held === 0 && counts().waiting === 0);
+      const { body } = await app.post('/keys/list', { limit: 998 }, { key: admin });
+      expect([body.keys.length, body.has_more]).toEqual([998, true]);
       await app.query(`DELETE FROM api_keys WHERE scopes[1] LIKE 'unread/p%'`);
     });
 
@@ -319,8 +328,17 @@ describe('authentication', () => {
 
     it('are for admins', async () => {
       const writer = await app.aKey('writer');
-      for (const path of ['/keys/create', '/keys/list', '/keys/revoke'])
-        expect((await app.post(path, {}, { key: writer })).status).toBe(403);
+      const id = '00000000-0000-4000-8000-000000000000';
+      expect((await create({}, writer)).status).toBe(403);
+      expect((await app.post('/keys/list', {}, { key: writer })).status).toBe(403);
+      expect((await app.post('/keys/revoke', { id }, { key: writer })).status).toBe(403);
+    });
+
+    it('have a user, unless a person makes them', async () => {
+      expect(await create({ user: undefined })).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: 'user', message: expect.stringContaining('signed in') }] },
+      });
     });
 
     it.each<[string, object]>([

@@ -97,6 +97,21 @@ describe('the connections of a process', () => {
     await until(async () => (await uploads()) === 0);
   });
 
+  it('are held by the read of a large call, however small it is stored', async () => {
+    await app.query(
+      `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)
+       VALUES ('acme/packed', 'c', 'op', 't', now(), json_build_object('text', repeat('x', 4000000)))`,
+    );
+    const holders = Array.from({ length: MAY_HOLD }, () => unread(app.key));
+    await until(() => counts().held === MAY_HOLD);
+    const read = app.post('/call/read', { project_id: 'acme/packed', id: 'c' });
+    await until(() => counts().waiting === 1);
+    for (const sent of holders) sent.destroy();
+    const { body, headers } = await read;
+    expect(body.call.inputs.text).toBe('x'.repeat(4_000_000));
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
   it('are there for another key while the writes of one wait for locks', async () => {
     const greedy = await app.aKey('writer', ['*'], 'waiting');
     const key = await app.aKey('writer', ['*'], 'other');
@@ -126,6 +141,23 @@ describe('the connections of a process', () => {
     await other.rollbackTransaction();
     await other.release();
     for (const { status } of await Promise.all(writes)) expect([200, 503]).toContain(status);
+  });
+
+  it('are waited for in the name of the key whose starts look up their traces', async () => {
+    const key = await app.aKey('writer', ['acme/*']);
+    const batch = [{ mode: 'start', req: { start: aStart({ parent_id: 'p' }) } }];
+    expect((await app.post('/call/upsert_batch', { batch }, { key })).status).toBe(200);
+    const database = app.app.get(Database);
+    let free = () => {};
+    const freed = new Promise<void>((resolve) => (free = resolve));
+    const held = Array.from({ length: POOL }, () => database.transaction(() => freed));
+    await until(() => database.pool.idleCount === 0 && database.pool.totalCount === POOL);
+    const sent = app.post('/call/upsert_batch', { batch }, { key });
+    const { line } = database['connections'] as unknown as { line: { owners: string[] } };
+    await until(() => line.owners.some((owner) => owner.startsWith('acme/')));
+    free();
+    await Promise.all(held);
+    expect((await sent).status).toBe(200);
   });
 
   it('are shared by key among starts under an Idempotency-Key too', async () => {

@@ -224,6 +224,8 @@ describe('the edge', () => {
       commit: expect.any(String),
       schema: expect.stringMatching(/^\w+\d{13}$/),
       wire_dialect: 'svc',
+      sign_in: [],
+      key_sign_in: true,
     });
     const metrics = await (await fetch(`${app.url}/metrics`)).text();
     expect(metrics).toMatch(

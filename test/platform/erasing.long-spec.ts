@@ -328,7 +328,7 @@ describe('erasing', () => {
   });
 
   describe('POST /project/delete', () => {
-    it('leaves nothing of a project but the audit and keys, and its neighbour as it was', async () => {
+    it('leaves nothing of a project but the audit, keys and people, and its neighbour as it was', async () => {
       const [own, neighbour] = [await plant(app, aProject()), await plant(app, aProject())];
       const { project: project_id, marker } = own;
       await done(
@@ -350,7 +350,7 @@ describe('erasing', () => {
         num_erased: { calls: 5, models: 1, files: 1, builds: 1 }, // one waits for its span
       });
       await refreshed();
-      expect(await tablesWith(marker)).toEqual(['api_keys', 'audit_events']);
+      expect(await tablesWith(marker)).toEqual(['api_keys', 'audit_events', 'users']);
       expect(await tablesOf(project_id)).toEqual(['audit_events', 'erasings', 'idempotency_keys']);
       expect(await contentsOf(neighbour.project)).toEqual(before);
       expect(

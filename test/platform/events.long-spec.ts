@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
-import { type Kind, KINDS } from '../../src/platform/database/changes.js';
+import { type ChangeKind, KINDS } from '../../src/platform/database/changes.js';
 import { basic, send, openApp, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { OPERATIONS, sendTo } from '../support/operations.js';
@@ -38,7 +38,7 @@ async function watch(project: string, { url = app.url, key = app.key } = {}) {
     status: response.statusCode,
     headers: response.headers,
     leave: () => void sent.destroy(),
-    async next(): Promise<Kind[] | null> {
+    async next(): Promise<ChangeKind[] | null> {
       for (;;) {
         const tick = /event: tick\ndata: (.*)\n\n/.exec(text);
         if (tick) {
@@ -246,7 +246,7 @@ it('is told what a process has noted when that ends', async () => {
   await other.init();
   for (const kind of [CALLS, JOBS]) other.get(Database).note('acme/end', kind);
   await other.close();
-  const told: Kind[] = [];
+  const told: ChangeKind[] = [];
   while (!told.includes(JOBS)) told.push(...(await watching.next())!);
   expect(told).toEqual(['calls', 'jobs']);
 });

@@ -10,7 +10,7 @@ import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
 import { nextJobs } from '../../src/training/jobs/queue.query.js';
-import { openJobOf } from '../../src/training/jobs/training-jobs.query.js';
+import { findOpenJob } from '../../src/training/jobs/training-jobs.query.js';
 import { type Sql, sql } from '../../src/platform/query/sql.js';
 import { openTestDatabase, type TestDatabase, unlessCluster } from '../support/database.js';
 
@@ -120,8 +120,15 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       await storeModels(1);
       await storeJobs(`CASE WHEN i <= ${JOBS / 2} THEN 'cancelled' ELSE 'queued' END`);
       const trainer = new Caller(
-        { id: MODEL, userName: 'ada', role: 'trainer', scopes: ['acme/*'], expiresAt: null },
-        { challenge: 'Bearer', isActive: async () => true },
+        {
+          id: MODEL,
+          userName: 'ada',
+          grants: [{ role: 'trainer', scopes: ['acme/*'] }],
+          expiresAt: null,
+          by: 'key',
+          person: null,
+        },
+        { challenge: 'Bearer', grants: async () => null },
       );
       expect(await rowsPerItem(JOBS, nextJobs(trainer, []))).toBeLessThan(MOST);
     });
@@ -130,7 +137,7 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       await storeModels(1);
       await storeJobs(`'queued'`);
       const model = { projectId: PROJECT, id: MODEL };
-      expect(await rowsPerItem(JOBS, openJobOf(model, Buffer.alloc(32)))).toBeLessThan(MOST);
+      expect(await rowsPerItem(JOBS, findOpenJob(model, Buffer.alloc(32)))).toBeLessThan(MOST);
     });
 
     it('finds versions of an object by many tags', async () => {

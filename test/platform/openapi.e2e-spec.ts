@@ -37,6 +37,10 @@ import { STATEMENT_MS } from '../../src/platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../src/platform/database/row-stream.js';
 import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
 import { MAX_PAYLOAD_BYTES } from '../../src/tracing/feedback/feedback.service.js';
+import { MAX_PART_BYTES } from '../../src/training/checkpoints/checkpoint-files.service.js';
+import { MAX_CONFIG_BYTES } from '../../src/training/jobs/queue.service.js';
+import { MAX_TEXT } from '../../src/training/jobs/trainer-events.js';
+import { MAX_FILE_NAME, MAX_FILES, MAX_PARTS } from '../../src/training/manifest.dto.js';
 import { MAX_FILE_BYTES } from '../../src/tracing/objects/files.service.js';
 import { MAX_ROWS } from '../../src/tracing/objects/tables.dto.js';
 import { MAX_NAME, MAX_NAME_BYTES, MAX_STEPS } from '../../src/platform/query/columns.js';
@@ -155,6 +159,12 @@ it('docs/limits.md gives the numbers of the code', () => {
     'memory of all bodies of a process': [config.bodyBudgetBytes, expect.anything()],
     'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
     'nodes of `query`, every item of `$in` is one': [MAX_NODES],
+    'a part of a file, in bytes': [MAX_PART_BYTES],
+    'parts of all files of a job': [MAX_PARTS],
+    'files of a manifest': [MAX_FILES],
+    'name of a file': [MAX_FILE_NAME],
+    'its `config`': [MAX_CONFIG_BYTES],
+    'text of a note, reason of a job without a step': [MAX_TEXT],
     'levels of `query`': [MAX_DEPTH],
     'name of a field': [MAX_NAME, MAX_STEPS],
     'all names in one `query`, `sort_by` or `fields`': [MAX_NAME_BYTES],
@@ -176,7 +186,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'its metrics': [MAX_METRICS_BYTES],
     'a stream of events that has not taken the last heartbeat': [BEAT_MS / 1000],
     'a file': [MAX_FILE_BYTES],
-    'the same for a file or a training body, at N bytes a second': [STREAMED_RATE, silence],
+    'the same for a file, a part or a training body, at N bytes a second': [STREAMED_RATE, silence],
     'failed authentications of an address, a minute': [ATTEMPTS],
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { callRows } from '../../src/tracing/calls/read/calls.query.js';
+import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
 import type { ThreadsFilterDto } from '../../src/tracing/threads/threads.dto.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';

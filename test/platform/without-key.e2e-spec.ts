@@ -84,14 +84,14 @@ describe('connections of clients', () => {
   });
 
   it('make room for an address that has fewer when they are as many as the process may have', async () => {
-    await open('127.0.0.2', 9);
-    await open('127.0.0.3', 7);
+    await open('127.0.0.2', 11);
+    await open('127.0.0.3', 5);
     expect(await asked(`${app.url}/health`, { localAddress: '127.0.0.4' })).toBe(200);
     await until(() => openOf(sockets).length < 16);
     expect(
       await metricOf(app.url, 'skein_connections_refused_total{limit="process"}'),
     ).toBeGreaterThan(0);
-    expect(openOf(sockets.slice(9))).toHaveLength(7);
+    expect(openOf(sockets.slice(11))).toHaveLength(5);
   });
 });
 

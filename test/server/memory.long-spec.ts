@@ -5,6 +5,29 @@ const PROJECT = 'acme/memory';
 const MIB = 1024 * 1024;
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
 
+onLinux('a write that needs more memory than its process of PostgreSQL may take', () => {
+  it('is refused alone, not with the writes it shares a statement with', async () => {
+    const folder = aFolder();
+    const server = await startServer({
+      DATA_DIR: folder.path,
+      POSTGRES_PROCESS_BYTES: String(40 * MIB),
+    });
+    const project_id = PROJECT;
+    const batch = [1, 7.5 * MIB, 1].map((length, i) => ({
+      mode: 'start',
+      req: { start: aStart({ project_id, id: `c${i}`, inputs: { a: 'x'.repeat(length) } }) },
+    }));
+    expect(await server.post('/call/upsert_batch', { batch })).toMatchObject({
+      status: 503,
+      body: { detail: 'the database has no memory left for this' },
+    });
+    const { calls } = (await server.post('/calls/query', { project_id })).body;
+    expect(calls.map(({ id }: { id: string }) => id)).toEqual(['c0', 'c2']);
+    await server.stop();
+    folder.remove();
+  });
+});
+
 /** What a statement needs more than: three conditions on a call of 8 MiB, or to store one of 24 MiB. */
 onLinux('a process of the embedded PostgreSQL that may take no more memory', () => {
   const folder = aFolder();

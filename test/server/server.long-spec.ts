@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { isSecret, newSecret } from '../../src/platform/auth/secret.js';
 import { basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, testServers } from '../support/database.js';
@@ -157,6 +158,28 @@ describe('the service in its own folder', () => {
     }
     await server.stop();
     expect((await keys('list')).output).toMatch(/revoked/);
+  });
+
+  it('npm run keys lists more keys than fit in its memory', async () => {
+    const database = await openTestDatabase();
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query(
+      `INSERT INTO api_keys (id, user_name, role, scopes, secret_hash, hint)
+       SELECT gen_random_uuid(), 'u' || n, 'reader', ARRAY['acme/' || repeat('p', 8000)], sha256(n::text::bytea), 'h'
+       FROM generate_series(1, 12500) n`,
+    );
+    await client.end();
+    const list = run(
+      'server/commands/keys.cli.js',
+      { DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=128' },
+      ['list'],
+    );
+    expect(await list.exit).toBe(0);
+    const users = list.output().matchAll(/ u(\d+) /g);
+    expect(new Set([...users].map(([, n]) => n)).size).toBe(12_500);
+    expect(list.output().match(/^id /gm)).toHaveLength(1);
+    await database.drop();
   });
 
   it('makes no key that it cannot keep, and says so', async () => {

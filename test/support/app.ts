@@ -33,7 +33,9 @@ export async function openApp(url: string, env: Record<string, string> = {}) {
 export async function startApp(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
   const { app, dataSource } = await openApp(database.url, env);
-  await app.listen(0, '127.0.0.1');
+  // people come back to PUBLIC_URL
+  const port = env['PUBLIC_URL'] ? new URL(env['PUBLIC_URL']).port : 0;
+  await app.listen(port, '127.0.0.1');
   const url = `http://127.0.0.1:${(app.getHttpServer().address() as AddressInfo).port}`;
   const keys = app.get(KeysService);
 

@@ -13,7 +13,7 @@ import {
   type Planted,
   refOf,
 } from './planted.js';
-import { previewOf } from './preview.js';
+import { manifestFile, previewOf, sha256Of } from './preview.js';
 import { wantedIndex } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 
 /** A request about a planted project; what it says itself does not hold the project's marker. */
@@ -22,7 +22,7 @@ export interface Sent {
   params?: Record<string, string>;
   /** With its question mark. */
   query?: string | undefined;
-  /** JSON, unless it is a form. */
+  /** JSON, unless it is a form or bytes. */
   body?: unknown;
   headers?: Record<string, string>;
 }
@@ -37,10 +37,11 @@ export function sendTo(
   const [method, pattern] = route.split(' ') as [string, string];
   const path = pattern.replace(/:(\w+)/g, (_, name: string) => params[name]!);
   const isForm = body instanceof FormData;
+  const isSentAsIs = isForm || body instanceof Uint8Array;
   return fetch(url + path + query, {
     method,
     headers: { ...(!isForm && { 'content-type': 'application/json' }), ...more, ...headers },
-    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    ...(body !== undefined && { body: isSentAsIs ? (body as FormData) : JSON.stringify(body) }),
   });
 }
 
@@ -57,6 +58,8 @@ export interface Operation {
   isShowing?: true;
   /** The request names no project: the answer may hold the markers of all that the key reaches. */
   isForAll?: true;
+  /** Only a caller that reaches everything may. */
+  isForAllScopes?: true;
   /** Of what it changes, what those are told who watch the project. */
   changes?: string[];
   /** Of a write that takes no `Idempotency-Key`: why one that comes again, however late, does no harm. */
@@ -78,6 +81,10 @@ export const PUBLIC: Record<string, 200 | 401 | 404> = {
   'GET /openapi.json': 200,
   'POST /console/login': 401,
   'POST /console/logout': 401,
+  // there is no such provider
+  'GET /auth/:provider/sign-in': 404,
+  'GET /auth/:provider/callback': 404,
+  'POST /auth/:provider/back-channel-logout': 404,
   'GET /docs': 200,
   'GET /docs/': 200,
   'GET /docs/index.html': 200,
@@ -104,6 +111,8 @@ const previews = rows('bearer', 'reader', { elsewhere: 404, isShowing: true });
 const changes = rows('bearer', 'writer', { elsewhere: 404 });
 const trains = rows('bearer', 'trainer', { elsewhere: 404 });
 
+const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
+
 let numbers = 0;
 /** A name that was not used before. */
 const fresh = () => `fresh-${++numbers}`;
@@ -123,6 +132,22 @@ const aFeedback = ({ project, callId }: Planted) => ({
   feedback_type: 'custom',
   payload: { says: fresh() },
 });
+
+/** A person who has signed in. */
+async function aUser(app: TestApp, name: string): Promise<string> {
+  const [{ id }] = await app.query(
+    `INSERT INTO users (id, issuer, subject, email_verified, name, groups)
+     VALUES (gen_random_uuid(), 'https://login.example.com', gen_random_uuid()::text, FALSE, $1, '{}') RETURNING id`,
+    [name],
+  );
+  return id;
+}
+
+/** The person who is planted in the project. */
+async function memberOf(app: TestApp, project: string, marker: string): Promise<string> {
+  const { body } = await app.post('/members/list', { scope: project });
+  return body.members.find(({ name }: { name: string }) => name === marker).user_id;
+}
 
 const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
 /** The id of a new call. */
@@ -191,6 +216,26 @@ const byTrainer =
   (body?: object): Build =>
   ({ job, lease }) => ({ params: { id: job }, headers: { 'x-lease-token': lease }, body });
 
+/** A job whose trainer has sent a file that says the marker, as `weights`. */
+async function aJobWithFile({ project, marker }: Planted, app: TestApp) {
+  const model = await aModelOf(app, project, 'm');
+  const { job, lease } = await aLeasedJob(app, model);
+  const preview = previewOf(app);
+  await preview.start(job, lease);
+  const bytes = Buffer.from(marker);
+  await preview.part(job, lease, bytes);
+  const file = manifestFile('weights', bytes);
+  return { model, job, file, headers: { 'x-lease-token': lease }, lease };
+}
+
+/** A checkpoint of step 1 with that file. */
+const aCheckpointWithFile: Build = async (planted, app) => {
+  const { model, job, file, lease } = await aJobWithFile(planted, app);
+  const body = { metrics: {}, checkpoint: { files: [file], config: { of: planted.marker } } };
+  await previewOf(app).trainer(job, lease, 'complete', body);
+  return { params: { id: model.id, step: '1' } };
+};
+
 /** The last request for a job of its own. */
 const endsJob =
   (body: object): Build =>
@@ -207,7 +252,8 @@ const endsJob =
  */
 export const OPERATIONS: Record<string, Operation> = {
   'POST /keys/create': administers(({ project }) => ({
-    body: { user: 'bob', role: 'reader', scopes: [project] },
+    // the key of a person makes none that lasts longer
+    body: { user: 'bob', role: 'reader', scopes: [project], expires_at: TOMORROW },
   })),
   'POST /keys/list': administers(() => ({ body: {} }), {
     elsewhere: 200,
@@ -221,6 +267,42 @@ export const OPERATIONS: Record<string, Operation> = {
       return { body: { id: (await app.post('/keys/create', body)).body.id } };
     },
     { elsewhere: 404 },
+  ),
+
+  'POST /members/list': administers(() => ({ body: {} }), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+    harmless: 'reads',
+    plant: async ({ project, marker }, app) => {
+      const user = await aUser(app, marker);
+      await app.post('/members/set', { scope: project, role: 'reader', user_id: user });
+    },
+  }),
+  'POST /members/set': administers(async ({ project, marker }, app) => ({
+    body: { scope: project, role: 'writer', user_id: await memberOf(app, project, marker) },
+  })),
+  'POST /members/remove': administers(
+    async ({ project }, app) => {
+      const body = { scope: project, role: 'reader', user_id: await aUser(app, fresh()) };
+      return { body: { id: (await app.post('/members/set', body)).body.id } };
+    },
+    { elsewhere: 404 },
+  ),
+  'POST /users/list': administers(() => ({ body: {} }), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+    harmless: 'reads',
+  }),
+
+  'POST /users/deactivate': administers(
+    async (_, app) => ({ body: { id: await aUser(app, fresh()) } }),
+    { isForAllScopes: true },
+  ),
+  'POST /users/activate': administers(
+    async (_, app) => ({ body: { id: await aUser(app, fresh()) } }),
+    { isForAllScopes: true },
   ),
 
   'GET /me': counts(() => ({}), { schemes: ['basic', 'bearer'], elsewhere: 200 }),
@@ -537,6 +619,11 @@ export const OPERATIONS: Record<string, Operation> = {
     },
     { changes: ['models'] },
   ),
+  'GET /v1/preview/models/:id/checkpoints/:step': previews(aCheckpointWithFile),
+  'GET /v1/preview/models/:id/checkpoints/:step/file': previews(async (planted, app) => ({
+    ...(await aCheckpointWithFile(planted, app)),
+    query: '?name=weights',
+  })),
   'POST /v1/preview/models/:model_id/log': changes(
     ({ model }) => ({
       params: { model_id: model },
@@ -578,6 +665,38 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   ),
   'GET /v1/preview/trainer/jobs/:id/payload': trains(byTrainer(), { isShowing: true }),
+  'GET /v1/preview/trainer/jobs/:id/file': trains(
+    async (planted, app) => {
+      const { job, file, headers, lease } = await aJobWithFile(planted, app);
+      await previewOf(app).trainer(job, lease, 'state', { files: [file] });
+      return { params: { id: job }, query: '?of=state&name=weights', headers };
+    },
+    { isShowing: true },
+  ),
+  'GET /v1/preview/trainer/jobs/:id/parts': trains(byTrainer()),
+  'POST /v1/preview/trainer/jobs/:id/parts': trains(
+    ({ job, lease }) => {
+      const body = Buffer.from(fresh());
+      return {
+        params: { id: job },
+        query: `?file=${sha256Of(body)}&part=0`,
+        headers: { 'x-lease-token': lease, 'content-type': 'application/octet-stream' },
+        body,
+      };
+    },
+    {
+      harmless: 'a part that is here stays as it is',
+      plant: async ({ job, lease, marker }, app) =>
+        previewOf(app).part(job, lease, Buffer.from(marker)),
+    },
+  ),
+  'POST /v1/preview/trainer/jobs/:id/state': trains(
+    async (planted, app) => {
+      const { job, file, headers } = await aJobWithFile(planted, app);
+      return { params: { id: job }, headers, body: { files: [file] } };
+    },
+    { harmless: 'counts for the holder of the lease only, and names the same files' },
+  ),
   'POST /v1/preview/trainer/jobs/:id/heartbeat': trains(byTrainer(), {
     harmless: 'counts for the holder of the lease only',
   }),

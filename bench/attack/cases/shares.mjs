@@ -1,6 +1,7 @@
 // What the keys of one entity may take of what it shares with others: an admin of it can make as many keys as the limit allows.
 import { setTimeout as pause } from 'node:timers/promises';
-import { aBatch, AT, many, PROJECT, times } from '../client.mjs';
+import { aBatch, AT, Client, many, PROJECT, times } from '../client.mjs';
+import { Service } from '../service.mjs';
 
 const OTHERS = 'other/project';
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -44,6 +45,9 @@ async function mustNotDelay(it, allowedMs, work, ask) {
   console.log(`    ${said}`);
   it.must(beside <= Math.max(3 * alone, allowedMs * it.options.slowness), said);
 }
+
+/** The limit of a key; an entity has twice as much. */
+const PER_MINUTE = 300;
 
 const read = (it) =>
   it.send('/calls/query_stats', { project_id: OTHERS, query: null }, { as: 'victim' });
@@ -148,6 +152,35 @@ export const cases = [
     answers: [200, 503],
   },
   {
+    name: 'shares: writes of six keys of one entity that fill the line, and a write of another',
+    isQuick: true,
+    async attack(it) {
+      const keys = await keysOf(it, 6);
+      const bodies = times(12, (lane) =>
+        JSON.stringify(aBatch(times(10_000, (i) => ({ id: `line-${lane}-${i}`, trace_id: 't' })))),
+      );
+      const waiting = async () => {
+        const page = await (await fetch(`${it.service.url}/metrics`)).text();
+        return Number(/^skein_calls_waiting(?:\{.*\})? (\d+)/m.exec(page)[1]);
+      };
+      let most = 0;
+      const fill = async () => {
+        const until = performance.now() + 10_000;
+        await many(12, 12, async (lane) => {
+          while (performance.now() < until) {
+            await it.send('/call/upsert_batch', bodies[lane], { as: keys[lane % keys.length] });
+            most = Math.max(most, await waiting());
+          }
+        });
+      };
+      const start = { project_id: OTHERS, id: 'one', op_name: 'x', started_at: AT };
+      await mustNotDelay(it, 1500, fill, () => it.send('/call/start', { start }, { as: 'victim' }));
+      it.must(it.statuses[503] > 0, `at most ${most} writes waited, and none was refused`);
+    },
+    answers: [200, 503],
+  },
+  {
+    // behind those that make keys: the entity may have no more
     name: 'shares: 1,500 large keys of one entity, and lists of them that nobody reads',
     isQuick: true,
     async attack(it) {
@@ -210,6 +243,43 @@ export const cases = [
     answers: [200, 413, 503],
   },
   {
+    name: 'shares: twelve keys of one entity that together are over its rate, and reads of another',
+    isQuick: true,
+    deadlineMs: 180_000,
+    async attack(it) {
+      const service = await new Service(500, {
+        RATE_LIMIT_REQUESTS_PER_MINUTE: String(PER_MINUTE),
+        RATE_LIMIT_ENTITY_REQUESTS_PER_MINUTE: String(2 * PER_MINUTE),
+      }).start();
+      const limited = new Client(service, it.options);
+      try {
+        const keys = await keysOf(limited, 12);
+        const began = performance.now();
+        const answered = { 200: 0, 429: 0 };
+        const send = () =>
+          many(100 * keys.length, 24, async (i) => {
+            const as = keys[i % keys.length];
+            const { status } = await limited.send(
+              '/call/read',
+              { project_id: PROJECT, id: 'x' },
+              { as },
+            );
+            answered[status] += 1;
+          });
+        await mustNotDelay(limited, 1000, send, () => read(limited));
+        const most = 2 * PER_MINUTE * (1 + (performance.now() - began) / 60_000);
+        it.must(answered[200] <= most, `${answered[200]} requests of an entity passed its rate`);
+        it.must(answered[429] > 0, 'no request was refused');
+        for (const problem of limited.problems) it.must(false, problem);
+        Object.assign(it.statuses, limited.statuses);
+      } finally {
+        limited.close();
+        await service.remove();
+      }
+    },
+    answers: [200, 429],
+  },
+  {
     name: 'shares: wrong login codes from the address of one who has a good one',
     isQuick: true,
     async attack(it) {
@@ -217,9 +287,22 @@ export const cases = [
         it.send('/console/login', undefined, {
           headers: { authorization, 'x-skein-console': '1' },
         });
-      await many(500, 50, (i) => login(`Code ${String(i).padStart(43, 'x')}`));
-      const good = await login(`Code ${await it.service.loginCode()}`);
-      it.must(good.status === 200, `a good login code behind them was answered ${good.status}`);
+      const codes = [await it.service.loginCode(), await it.service.loginCode()];
+      let isOver = false;
+      let wrong = 0;
+      const guesses = many(50, 50, async (lane) => {
+        for (let i = 0; !isOver; i++, wrong++)
+          await login(`Code ${String(1000 * i + lane).padStart(43, 'x')}`);
+      });
+      // the address has no attempt left while the good ones come
+      for (const code of codes) {
+        const before = wrong;
+        while (wrong < before + 200) await pause(10);
+        const { status } = await login(`Code ${code}`);
+        it.must(status === 200, `a good login code among others was answered ${status}`);
+      }
+      isOver = true;
+      await guesses;
     },
     answers: [200, 401, 429],
   },

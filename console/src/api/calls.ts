@@ -10,21 +10,21 @@ export type Costs = NonNullable<Derived['costs']>[string];
 export type Derived = NonNullable<CallRow['summary']>[typeof wire.summary];
 
 /** The derived part of the summary of a call that was asked for with its summary. */
-export const derivedOf = (call: CallRow): Derived => call.summary![wire.summary];
+export const derivedSummary = (call: CallRow): Derived => call.summary![wire.summary];
 
-export const userOf = (call: CallRow): string | null => call[wire.userId] ?? null;
+export const callUser = (call: CallRow): string | null => call[wire.userId] ?? null;
 
 /** Input tokens with those that a cache served or stored. */
-export const inputOf = (cost: Costs): number =>
+export const inputTokens = (cost: Costs): number =>
   cost.prompt_tokens + cost.cache_read_input_tokens + cost.cache_creation_input_tokens;
 
 /**
  * Tokens of all models of a call as the service read them, where it was asked for costs; null when it knows none. An entry
  * without tokens and without a cost is one that could not be read.
  */
-export function tokensOf(call: CallRow): { input: number; output: number } | null {
-  const known = Object.values(derivedOf(call).costs ?? {}).flatMap((cost) => {
-    const [input, output] = [inputOf(cost), cost.completion_tokens];
+export function callTokens(call: CallRow): { input: number; output: number } | null {
+  const known = Object.values(derivedSummary(call).costs ?? {}).flatMap((cost) => {
+    const [input, output] = [inputTokens(cost), cost.completion_tokens];
     return input + output === 0 && cost.total_cost === null ? [] : [{ input, output }];
   });
   if (known.length === 0) return null;
@@ -32,8 +32,10 @@ export function tokensOf(call: CallRow): { input: number; output: number } | nul
 }
 
 /** What a call cost, as far as its models are priced; null when none is. */
-export function costOf(call: CallRow): number | null {
-  const totals = Object.values(derivedOf(call).costs ?? {}).map(({ total_cost }) => total_cost);
+export function callCost(call: CallRow): number | null {
+  const totals = Object.values(derivedSummary(call).costs ?? {}).map(
+    ({ total_cost }) => total_cost,
+  );
   const known = totals.filter((total) => total !== null);
   return known.length === 0 ? null : known.reduce((sum, total) => sum + total, 0);
 }

@@ -1,8 +1,8 @@
-import { Problem, problemOf } from './problem.ts';
+import { Problem, readProblem } from './problem.ts';
 import type { components, paths } from './schema.d.ts';
 
 type Operation<P, M extends string> = P extends Record<M, infer O> ? O : never;
-type JsonOf<T> = T extends { content: { 'application/json': infer B } } ? B : never;
+type JsonBody<T> = T extends { content: { 'application/json': infer B } } ? B : never;
 type Paths<M extends string> = {
   [P in keyof paths]: Operation<paths[P], M> extends { responses: object } ? P : never;
 }[keyof paths];
@@ -10,14 +10,14 @@ type Paths<M extends string> = {
 /** What openapi.json calls by the name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-export type BodyOf<P extends Paths<'post'>> =
-  Operation<paths[P], 'post'> extends { requestBody: infer B } ? JsonOf<B> : undefined;
-export type AnswerOf<P extends keyof paths, M extends string> =
-  Operation<paths[P], M> extends { responses: { 200: infer A } } ? JsonOf<A> : unknown;
+export type RequestBody<P extends Paths<'post'>> =
+  Operation<paths[P], 'post'> extends { requestBody: infer B } ? JsonBody<B> : undefined;
+export type Answer<P extends keyof paths, M extends string> =
+  Operation<paths[P], M> extends { responses: { 200: infer A } } ? JsonBody<A> : unknown;
 
-type LinesOf<T> = T extends { content: { 'application/jsonl': infer L } } ? L : never;
-export type LineOf<P extends Paths<'post'>> =
-  Operation<paths[P], 'post'> extends { responses: { 200: infer A } } ? LinesOf<A> : never;
+type JsonLines<T> = T extends { content: { 'application/jsonl': infer L } } ? L : never;
+export type AnswerLine<P extends Paths<'post'>> =
+  Operation<paths[P], 'post'> extends { responses: { 200: infer A } } ? JsonLines<A> : never;
 
 export interface Options {
   signal?: AbortSignal;
@@ -54,34 +54,34 @@ export async function send(
     throw new Problem(0, 'unreachable', 'the service cannot be reached');
   });
   if (response.ok) return response;
-  const problem = await problemOf(response);
+  const problem = await readProblem(response);
   if (problem.status === 401) for (const listener of onEnd) listener();
   throw problem;
 }
 
 export async function post<P extends Paths<'post'>>(
   path: P,
-  body: BodyOf<P>,
+  body: RequestBody<P>,
   { signal, to = path }: Options = {},
-): Promise<AnswerOf<P, 'post'>> {
+): Promise<Answer<P, 'post'>> {
   const response = await send('POST', to, { body, ...(signal && { signal }) });
-  return (await response.json()) as AnswerOf<P, 'post'>;
+  return (await response.json()) as Answer<P, 'post'>;
 }
 
 export async function get<P extends Paths<'get'>>(
   path: P,
   { signal, to = path }: Options = {},
-): Promise<AnswerOf<P, 'get'>> {
+): Promise<Answer<P, 'get'>> {
   const response = await send('GET', to, signal ? { signal } : {});
-  return (await response.json()) as AnswerOf<P, 'get'>;
+  return (await response.json()) as Answer<P, 'get'>;
 }
 
 /** The objects of a stream of lines, a few thousand at a time, as they come. */
 export async function* lines<P extends Paths<'post'>>(
   path: P,
-  body: BodyOf<P>,
+  body: RequestBody<P>,
   signal?: AbortSignal,
-): AsyncGenerator<LineOf<P>[]> {
+): AsyncGenerator<AnswerLine<P>[]> {
   const response = await send('POST', path, { body, ...(signal && { signal }) });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
@@ -90,17 +90,17 @@ export async function* lines<P extends Paths<'post'>>(
     if (done) return;
     const texts = (rest + value).split('\n');
     rest = texts.pop()!;
-    if (texts.length > 0) yield texts.map((text) => JSON.parse(text) as LineOf<P>);
+    if (texts.length > 0) yield texts.map((text) => JSON.parse(text) as AnswerLine<P>);
   }
 }
 
 /** All of them at once. */
 export async function allLines<P extends Paths<'post'>>(
   path: P,
-  body: BodyOf<P>,
+  body: RequestBody<P>,
   signal?: AbortSignal,
-): Promise<LineOf<P>[]> {
-  const all: LineOf<P>[] = [];
+): Promise<AnswerLine<P>[]> {
+  const all: AnswerLine<P>[] = [];
   for await (const some of lines(path, body, signal)) for (const one of some) all.push(one);
   return all;
 }

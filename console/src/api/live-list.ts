@@ -72,9 +72,9 @@ export function useLiveList<Row>({
   const [start, startBehind] = useState<Row>();
   const [isStill, setStill] = useState(false);
   const [hasTicked, setTicked] = useState(false);
-  const [of, setOf] = useState(hashKey(queryKey));
+  const [of, asSet] = useState(hashKey(queryKey));
   if (of !== hashKey(queryKey)) {
-    setOf(hashKey(queryKey));
+    asSet(hashKey(queryKey));
     startBehind(undefined);
     setStill(false);
   }

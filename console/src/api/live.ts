@@ -4,10 +4,10 @@ import { Problem } from './problem.ts';
 
 type Tick = Schema<'TickDto'>;
 /** What of a project may change. */
-type Kind = Tick['kinds'][number];
+type ChangeKind = Tick['kinds'][number];
 
 /** Without kinds, everything may have changed. */
-type Listener = (kinds?: readonly Kind[]) => void;
+type Listener = (kinds?: readonly ChangeKind[]) => void;
 
 /** The service says the same to clients that it sends away. */
 const RETRY_MS = 2000;
@@ -17,8 +17,10 @@ const watched = new Map<string, { listeners: Set<Listener>; end: AbortController
 
 /** What the tab that has the stream of a project tells the others. */
 const tabs = new BroadcastChannel('skein events');
-tabs.addEventListener('message', ({ data }: MessageEvent<{ project: string; kinds: Kind[] }>) =>
-  tell(data.project, data.kinds),
+tabs.addEventListener(
+  'message',
+  ({ data }: MessageEvent<{ project: string; kinds: ChangeKind[] }>) =>
+    tell(data.project, data.kinds),
 );
 
 /**
@@ -28,12 +30,12 @@ tabs.addEventListener('message', ({ data }: MessageEvent<{ project: string; kind
  */
 export function useLive(
   project: string | undefined,
-  kinds: readonly Kind[],
+  kinds: readonly ChangeKind[],
   onTick: () => unknown,
 ): void {
   const state = useRef<'idle' | 'busy' | 'again'>('idle');
   const call = useEffectEvent(() => onTick());
-  const tick = useEffectEvent(async (changed?: readonly Kind[]) => {
+  const tick = useEffectEvent(async (changed?: readonly ChangeKind[]) => {
     if (changed && !kinds.some((kind) => changed.includes(kind))) return;
     if (state.current !== 'idle') {
       state.current = 'again';
@@ -55,7 +57,7 @@ export function useLive(
   }, [project]);
 }
 
-function tell(project: string, kinds?: readonly Kind[]): void {
+function tell(project: string, kinds?: readonly ChangeKind[]): void {
   for (const listener of watched.get(project)?.listeners ?? []) listener(kinds);
 }
 
@@ -138,7 +140,7 @@ async function readTicks(project: string, signal: AbortSignal): Promise<boolean>
   return false;
 }
 
-async function* ticks(project: string, signal: AbortSignal): AsyncGenerator<Kind[]> {
+async function* ticks(project: string, signal: AbortSignal): AsyncGenerator<ChangeKind[]> {
   const path = `/events?project_id=${encodeURIComponent(project)}`;
   const { body } = await send('GET', path, { signal });
   const reader = body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -11,7 +11,7 @@ export class Problem extends Error {
 }
 
 /** The problem document of an answer. */
-export async function problemOf(response: Response): Promise<Problem> {
+export async function readProblem(response: Response): Promise<Problem> {
   const { status } = response;
   const requestId = response.headers.get('x-request-id') ?? undefined;
   try {

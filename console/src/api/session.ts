@@ -9,6 +9,10 @@ export interface Session {
   /** Null when nobody is signed in. */
   me: Me | null;
   version: string;
+  /** Providers that people sign in with. */
+  signIn: Schema<'ServerInfoDto'>['sign_in'];
+  /** Whether keys are taken too. */
+  keySignIn: boolean;
 }
 
 /** Who is signed in, and to what. */
@@ -24,7 +28,8 @@ export const sessionQuery = queryOptions({
       get('/server_info'),
     ]);
     setDialect(info.wire_dialect);
-    return { me, version: info.trace_server_version };
+    const { sign_in: signIn, key_sign_in: keySignIn } = info;
+    return { me, version: info.trace_server_version, signIn, keySignIn };
   },
 });
 
@@ -33,11 +38,14 @@ export const useMe = (): Me => useSuspenseQuery(sessionQuery).data.me!;
 
 const RANK: Record<Me['role'], number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
-/** Whether a button of the operation is shown: nobody is offered what would be refused. */
-export const mayActAs = (me: Me, role: Me['role']): boolean => RANK[me.role] >= RANK[role];
+/** Whether a button of the operation is shown, in a project or anywhere: nobody is offered what would be refused. */
+export const mayActAs = (me: Me, role: Me['role'], project?: string): boolean =>
+  me.grants.some(
+    (grant) => RANK[grant.role] >= RANK[role] && (project === undefined || reaches(grant, project)),
+  );
 
-export const reaches = (me: Me, project: string): boolean =>
-  me.scopes.some(
+export const reaches = ({ scopes }: Pick<Me, 'scopes'>, project: string): boolean =>
+  scopes.some(
     (scope) =>
       scope === '*' ||
       scope === project ||
@@ -49,8 +57,11 @@ export const signIn = (scheme: 'Bearer' | 'Code', secret: string): Promise<unkno
   send('POST', '/console/login', { headers: { authorization: `${scheme} ${secret}` } });
 
 export async function signOut(client: QueryClient): Promise<void> {
-  await send('POST', '/console/logout');
-  forgetSession(client);
+  const response = await send('POST', '/console/logout');
+  const { end_session_url: url } = (await response.json()) as { end_session_url?: string };
+  // the provider ends its session too, and sends the browser back
+  if (url === undefined) forgetSession(client);
+  else location.assign(url);
 }
 
 /** Nothing of what one person saw stays for the next. */

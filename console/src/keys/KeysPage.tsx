@@ -8,7 +8,7 @@ import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
-import { type Key, stateOf } from './key.ts';
+import { type Key, keyState } from './key.ts';
 import styles from './keys.module.css';
 
 const route = getRouteApi('/keys');
@@ -95,7 +95,7 @@ function List({
   onRevoke: (key: Key) => void;
 }) {
   const now = Date.now();
-  const shown = search.ended ? all : all.filter((key) => stateOf(key, now) === 'active');
+  const shown = search.ended ? all : all.filter((key) => keyState(key, now) === 'active');
   if (shown.length === 0)
     return (
       <Empty title="No key is active">
@@ -106,15 +106,15 @@ function List({
     <Table
       label="Keys"
       rows={shown}
-      keyOf={({ id }) => id}
-      columns={columnsOf({ own, now, onRevoke })}
+      rowKey={({ id }) => id}
+      columns={keyColumns({ own, now, onRevoke })}
       sort={search.sort ?? '-created_at'}
       onSort={onSort}
     />
   );
 }
 
-function columnsOf({
+function keyColumns({
   own,
   now,
   onRevoke,
@@ -165,7 +165,7 @@ function columnsOf({
       title: '',
       isNumber: true,
       cell: (key) =>
-        stateOf(key, now) === 'active' ? (
+        keyState(key, now) === 'active' ? (
           <Button
             className={styles['revoke']}
             aria-label={`Revoke the key of ${key.user}, ${key.hint}`}
@@ -174,7 +174,7 @@ function columnsOf({
             Revoke
           </Button>
         ) : (
-          <span className={styles['soft']}>{stateOf(key, now)}</span>
+          <span className={styles['soft']}>{keyState(key, now)}</span>
         ),
     },
   ];

@@ -1,15 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { type BodyOf, post } from '../api/client.ts';
+import { type RequestBody, post } from '../api/client.ts';
 import { recentProjects } from '../api/recent.ts';
-import { type Me, reaches } from '../api/session.ts';
+import { mayActAs, type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
-import { isScope, scopesOf } from './key.ts';
+import { isScope, parseScopes } from './key.ts';
 import styles from './keys.module.css';
 
 type Role = Me['role'];
@@ -22,10 +22,19 @@ const ROLES: Record<Role, string> = {
 };
 
 /** Makes a key, and shows its secret this once. */
-export function NewKey({ me, onClose }: { me: Me; onClose: () => void }) {
+export function NewKey({
+  me,
+  isOwn = false,
+  onClose,
+}: {
+  me: Me;
+  /** A key of the person, who needs no name for it. */
+  isOwn?: boolean;
+  onClose: () => void;
+}) {
   const client = useQueryClient();
   const make = useMutation({
-    mutationFn: (body: BodyOf<'/keys/create'>) => post('/keys/create', body),
+    mutationFn: (body: RequestBody<'/keys/create'>) => post('/keys/create', body),
     onSuccess: () => client.invalidateQueries({ queryKey: ['keys'] }),
   });
   if (make.data)
@@ -45,44 +54,48 @@ export function NewKey({ me, onClose }: { me: Me; onClose: () => void }) {
     );
   return (
     <Dialog title="New key" isOpen onClose={onClose}>
-      <Form me={me} make={make} onClose={onClose} />
+      <Form me={me} isOwn={isOwn} make={make} onClose={onClose} />
     </Dialog>
   );
 }
 
 function Form({
   me,
+  isOwn,
   make,
   onClose,
 }: {
   me: Me;
-  make: { mutate: (body: BodyOf<'/keys/create'>) => void; isPending: boolean; error: unknown };
+  isOwn: boolean;
+  make: { mutate: (body: RequestBody<'/keys/create'>) => void; isPending: boolean; error: unknown };
   onClose: () => void;
 }) {
   const id = useId();
   const [user, setUser] = useState('');
-  const [role, setRole] = useState<Role>('writer');
+  const [role, setRole] = useState<Role>(mayActAs(me, 'writer') ? 'writer' : 'reader');
   const [typed, type] = useState(
     () => recentProjects().find((name) => reaches(me, name)) ?? me.scopes.join(', '),
   );
   const [expires, setExpires] = useState('');
-  const scopes = scopesOf(typed);
+  const scopes = parseScopes(typed);
   const bad = scopes.find((scope) => !isScope(scope));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const expires_at = expires === '' ? null : new Date(expires).toISOString();
-    make.mutate({ user: user.trim(), role, scopes, expires_at });
+    make.mutate({ ...(!isOwn && { user: user.trim() }), role, scopes, expires_at });
   };
   return (
     <form onSubmit={submit} className={styles['form']}>
-      <Field
-        label="User"
-        placeholder="ada, or checkout-service"
-        value={user}
-        maxLength={256}
-        onChange={({ target }) => setUser(target.value)}
-        hint="What is written with the key says that it is of this user."
-      />
+      {!isOwn && (
+        <Field
+          label="User"
+          placeholder="ada, or checkout-service"
+          value={user}
+          maxLength={256}
+          onChange={({ target }) => setUser(target.value)}
+          hint="What is written with the key says that it is of this user."
+        />
+      )}
       <div className={controls['field']}>
         <label className={controls['label']} htmlFor={`${id}-role`}>
           Role
@@ -93,11 +106,13 @@ function Form({
           value={role}
           onChange={({ target }) => setRole(target.value as Role)}
         >
-          {Object.entries(ROLES).map(([value, what]) => (
-            <option key={value} value={value}>
-              {value}: {what}
-            </option>
-          ))}
+          {Object.entries(ROLES)
+            .filter(([value]) => mayActAs(me, value === 'trainer' ? 'admin' : (value as Role)))
+            .map(([value, what]) => (
+              <option key={value} value={value}>
+                {value}: {what}
+              </option>
+            ))}
         </select>
       </div>
       <Field
@@ -117,7 +132,7 @@ function Form({
         type="datetime-local"
         value={expires}
         onChange={({ target }) => setExpires(target.value)}
-        hint="In your time zone. Empty: never."
+        hint={isOwn ? 'In your time zone. Empty: in 90 days.' : 'In your time zone. Empty: never.'}
       />
       {make.error !== null && <ErrorNote error={make.error} />}
       <DialogActions>
@@ -126,7 +141,10 @@ function Form({
           type="submit"
           look="primary"
           disabled={
-            user.trim() === '' || scopes.length === 0 || bad !== undefined || make.isPending
+            (!isOwn && user.trim() === '') ||
+            scopes.length === 0 ||
+            bad !== undefined ||
+            make.isPending
           }
         >
           Make the key

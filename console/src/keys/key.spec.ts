@@ -1,4 +1,4 @@
-import { isScope, scopesOf, stateOf } from './key.js';
+import { isScope, parseScopes, keyState } from './key.js';
 
 it.each([
   [null, null, 'active'],
@@ -8,12 +8,12 @@ it.each([
 ] as const)(
   'a key that expires at %s and was revoked at %s is %s',
   (expires_at, revoked_at, state) =>
-    expect(stateOf({ expires_at, revoked_at }, Date.parse('2026-11-22T12:00:00Z'))).toBe(state),
+    expect(keyState({ expires_at, revoked_at }, Date.parse('2026-11-22T12:00:00Z'))).toBe(state),
 );
 
 it('reads scopes however they are written down', () => {
-  expect(scopesOf(' acme/demo, acme/*\n\nacme/demo * ')).toEqual(['acme/demo', 'acme/*', '*']);
-  expect(scopesOf('  ')).toEqual([]);
+  expect(parseScopes(' acme/demo, acme/*\n\nacme/demo * ')).toEqual(['acme/demo', 'acme/*', '*']);
+  expect(parseScopes('  ')).toEqual([]);
 });
 
 it.each(['*', 'acme/*', 'acme/demo'])('%s is a scope', (text) => expect(isScope(text)).toBe(true));

@@ -2,7 +2,7 @@ import type { Schema } from '../api/client.ts';
 
 export type Key = Schema<'KeyDto'>;
 
-export function stateOf(
+export function keyState(
   { expires_at, revoked_at }: Pick<Key, 'expires_at' | 'revoked_at'>,
   now: number,
 ): 'active' | 'revoked' | 'expired' {
@@ -11,7 +11,7 @@ export function stateOf(
 }
 
 /** The scopes of a text, with spaces, commas or lines between. */
-export const scopesOf = (text: string): string[] => [
+export const parseScopes = (text: string): string[] => [
   ...new Set(text.split(/[\s,]+/).filter((word) => word !== '')),
 ];
 

@@ -1,17 +1,31 @@
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sessionQuery, signIn } from '../api/session.ts';
-import { Button } from '../ui/Button.tsx';
+import { type Session, sessionQuery, signIn } from '../api/session.ts';
+import { Button, buttonClass } from '../ui/Button.tsx';
 import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { Mark } from './Mark.tsx';
 import styles from './shell.module.css';
 
-/** Why a login link did not work; told once. */
+/** Why a login link or a sign-in did not work; told once. */
 function refusal(): Error | undefined {
   const message = sessionStorage.getItem('skein.refused');
   sessionStorage.removeItem('skein.refused');
   return message === null ? undefined : new Error(message);
+}
+
+const NONE = { signIn: [], keySignIn: true };
+
+function Providers({ all }: { all: Session['signIn'] }) {
+  return all.map(({ name, url }, at) => (
+    <a
+      key={url}
+      className={buttonClass(at === 0 ? 'primary' : undefined)}
+      href={`${url}?to=${encodeURIComponent(location.pathname + location.search)}`}
+    >
+      Sign in with {name}
+    </a>
+  ));
 }
 
 export function Login() {
@@ -19,6 +33,10 @@ export function Login() {
   const [key, setKey] = useState('');
   const [error, setError] = useState<unknown>(refusal);
   const [isBusy, setBusy] = useState(false);
+  const { signIn: providers, keySignIn } = useQuery(sessionQuery).data ?? NONE;
+  const [withKey, showKey] = useState(false);
+  const isAlone = providers.length === 0;
+  const isKeyShown = keySignIn && (withKey || isAlone);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -36,19 +54,33 @@ export function Login() {
         <h1 className={styles['loginTitle']}>
           <Mark /> Skein
         </h1>
-        <Field
-          label="API key"
-          type="password"
-          placeholder="skn_…"
-          value={key}
-          onChange={({ target }) => setKey(target.value)}
-          autoFocus
-          hint="It is exchanged for a session of 12 hours and kept nowhere in this browser."
-        />
+        <Providers all={providers} />
+        {isKeyShown && (
+          <Field
+            label="API key"
+            type="password"
+            placeholder="skn_…"
+            value={key}
+            onChange={({ target }) => setKey(target.value)}
+            autoFocus
+            hint="It is exchanged for a session of 12 hours and kept nowhere in this browser."
+          />
+        )}
         {error !== undefined && <ErrorNote error={error} />}
-        <Button type="submit" look="primary" disabled={key.trim() === '' || isBusy}>
-          Sign in
-        </Button>
+        {isKeyShown && (
+          <Button
+            type="submit"
+            look={isAlone ? 'primary' : undefined}
+            disabled={key.trim() === '' || isBusy}
+          >
+            {isAlone ? 'Sign in' : 'Sign in with the key'}
+          </Button>
+        )}
+        {keySignIn && !isKeyShown && (
+          <Button look="quiet" onClick={() => showKey(true)}>
+            Use an API key
+          </Button>
+        )}
         <p className={styles['loginHint']}>
           On the machine of the service, <code>npm run keys -- login</code> prints a link that signs
           you in.

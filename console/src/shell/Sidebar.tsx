@@ -59,10 +59,23 @@ export function Sidebar() {
         <li>
           <Link to="/projects">Projects</Link>
         </li>
-        {mayActAs(me, 'admin') && (
+        {me.person !== null && (
           <li>
-            <Link to="/keys">Keys</Link>
+            <Link to="/my-keys">My keys</Link>
           </li>
+        )}
+        {mayActAs(me, 'admin') && (
+          <>
+            <li>
+              <Link to="/keys">Keys</Link>
+            </li>
+            <li>
+              <Link to="/people">People</Link>
+            </li>
+            <li>
+              <Link to="/audit">Audit</Link>
+            </li>
+          </>
         )}
       </ul>
       <span className={styles['space']} />

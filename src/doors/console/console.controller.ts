@@ -1,8 +1,8 @@
-import { Controller, HttpCode, HttpStatus, Post, Req, Res } from '@nestjs/common';
+import { Controller, HttpCode, HttpStatus, Inject, Post, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { CookieOptions, Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.js';
-import { addressOf } from '../../platform/auth/failed-attempts.js';
+import { clientAddress } from '../../platform/auth/failed-attempts.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import { FailureLog } from '../../platform/auth/failure-log.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
@@ -10,11 +10,13 @@ import { RateLimits } from '../../platform/auth/rate-limits.js';
 import {
   isFromConsole,
   SESSION_CHALLENGE,
-  sessionCookieOf,
-  sessionTokenOf,
+  sessionCookieName,
+  sessionToken,
 } from '../../platform/auth/session-cookie.js';
 import { SESSION_SECONDS, SessionsService } from '../../platform/auth/sessions.service.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
 import { ApiError } from '../../platform/errors.js';
+import { SignInService } from '../../platform/people/sign-in.service.js';
 
 /** `Bearer <key>`, or `Code <code>` of a login link. */
 const AUTHORIZATION = /^(Bearer|Code) (\S+)$/;
@@ -23,6 +25,9 @@ const AUTHORIZATION = /^(Bearer|Code) (\S+)$/;
 @ApiExcludeController()
 @Controller('console')
 export class ConsoleController {
+  @Inject() private readonly signIns!: SignInService;
+  @Inject(CONFIG) private readonly config!: Config;
+
   constructor(
     private readonly keys: KeysService,
     private readonly sessions: SessionsService,
@@ -40,18 +45,20 @@ export class ConsoleController {
   ): Promise<object> {
     const [, scheme, secret] = AUTHORIZATION.exec(request.headers.authorization ?? '') ?? [];
     if (secret === undefined || !isFromConsole(request)) throw notLetIn();
+    if (scheme === 'Bearer' && !this.config.consoleKeySignIn)
+      throw new ApiError('forbidden', 'the console takes no keys here: sign in with the provider');
     const token =
       scheme === 'Code'
-        ? await this.sessions.redeem(secret, addressOf(request))
-        : await this.sessions.begin(await this.callerOf(secret, request));
-    response.cookie(sessionCookieOf(request), token, {
+        ? await this.sessions.redeem(secret, clientAddress(request))
+        : await this.sessions.begin(await this.signInBySecret(secret, request));
+    response.cookie(sessionCookieName(request), token, {
       ...attributes(request),
       maxAge: SESSION_SECONDS * 1000,
     });
     return {};
   }
 
-  /** Ends the session of the cookie, if there is one. */
+  /** Ends the session of the cookie, if there is one. Of a person, the answer may say where it is ended at the provider too. */
   @Post('logout')
   @HttpCode(HttpStatus.OK)
   @Public()
@@ -60,20 +67,20 @@ export class ConsoleController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<object> {
     if (!isFromConsole(request)) throw notLetIn();
-    const token = sessionTokenOf(request);
-    if (token !== undefined) await this.sessions.end(token);
-    response.clearCookie(sessionCookieOf(request), attributes(request));
-    return {};
+    const token = sessionToken(request);
+    const url = token === undefined ? null : await this.signIns.signOut(token);
+    response.clearCookie(sessionCookieName(request), attributes(request));
+    return url === null ? {} : { end_session_url: url };
   }
 
-  private async callerOf(secret: string, request: Request): Promise<Caller> {
-    const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
+  private async signInBySecret(secret: string, request: Request): Promise<Caller> {
+    const from = { address: clientAddress(request), challenge: SESSION_CHALLENGE };
     const caller = await this.keys.verify(secret, from);
     if (!caller) {
       this.failures.note(from.address);
       throw notLetIn();
     }
-    if (!caller.mayActAs('reader'))
+    if (!caller.as('reader'))
       throw new ApiError('forbidden', 'the console needs a key with the role reader');
     if (this.limits.areOn) await this.limits.admit(request, caller);
     return caller;

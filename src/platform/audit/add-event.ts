@@ -10,10 +10,11 @@ export const { names: ACTIONS, declare: auditAction } = declarations('action');
 /** Of a command, which the service does not load. */
 export const BACKUP_CREATE = auditAction('backup.create');
 
-/** The actor: a key, or a user of the operating system. */
+/** The actor: a key, a person (who may act by a key of theirs), or a user of the operating system. */
 export interface Actor {
   keyId: string | null;
   userName: string;
+  userId?: string | null;
 }
 
 /**
@@ -31,7 +32,7 @@ export interface NewEvent {
   detail?: object;
 }
 
-const insertOf = (
+const insertEvent = (
   database: Database,
   { action, by, projectId = '', target = null, scopes = null, detail = {} }: NewEvent,
 ) =>
@@ -44,7 +45,9 @@ const insertOf = (
       projectId,
       id: uuidv7(),
       action,
-      keyId: by.keyId,
+      // a person without a key is known by their own id
+      keyId: by.keyId === by.userId ? null : by.keyId,
+      userId: by.userId ?? null,
       userName: by.userName,
       target,
       scopes: scopes && [...scopes],
@@ -53,7 +56,7 @@ const insertOf = (
 
 /** Adds an event, in the transaction of the change that it records. */
 export const addEvent = (database: Database, event: NewEvent) =>
-  insertOf(database, event).execute();
+  insertEvent(database, event).execute();
 
 /** Adds an event of what changes nothing, also while the database takes no writes because its disk is nearly full. */
 export const addEventAlone = (database: Database, event: NewEvent) =>
@@ -61,4 +64,4 @@ export const addEventAlone = (database: Database, event: NewEvent) =>
 
 /** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
 export const addUse = (database: Database, event: NewEvent) =>
-  insertOf(database, event).orIgnore().execute();
+  insertEvent(database, event).orIgnore().execute();

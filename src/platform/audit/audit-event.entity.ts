@@ -21,4 +21,6 @@ export class AuditEvent {
   /** Of the key that the event is about: who may see it. */
   @Column({ type: 'text', array: true, nullable: true, collation: 'C' }) scopes!: string[] | null;
   @Column('json') detail!: unknown;
+  /** The person who acted, in a session or by a key of theirs. */
+  @Column('uuid', { name: 'user_id', nullable: true }) userId!: string | null;
 }

@@ -21,6 +21,8 @@ export class AuditFilterDto {
   actions?: Action[] | null;
   /** Ids of the keys that acted. */
   @IsTexts() key_ids?: string[] | null;
+  /** Ids of the people who acted, in a session or by a key of theirs. */
+  @IsTexts() user_ids?: string[] | null;
   /** Names of the users who acted. */
   @IsTexts() users?: string[] | null;
   /** What it was done to. */
@@ -46,7 +48,9 @@ export class AuditEventDto {
   @ApiProperty({ type: 'string', nullable: true }) project_id!: string | null;
   /** The key that acted; null for the command line and for the first start. */
   @ApiProperty({ type: 'string', nullable: true }) key_id!: string | null;
-  /** Of the key, or of the operating system. */
+  /** The person who acted, in a session or by a key of theirs. */
+  @ApiProperty({ type: 'string', nullable: true }) user_id!: string | null;
+  /** Of the person, the key, or the operating system. */
   user!: string;
   /** The id or name of what it was done to. */
   @ApiProperty({ type: 'string', nullable: true }) target!: string | null;

@@ -19,7 +19,9 @@ export class KeyUses {
 
   constructor(private readonly database: Database) {}
 
+  /** A person without a key has signed in, which was recorded then. */
   note(key: Actor & { keyId: string; scopes: readonly string[] }): void {
+    if (key.keyId === key.userId) return;
     const day = new Date().toISOString().slice(0, '2026-01-31'.length);
     if (this.days.get(key.keyId) === day) return;
     this.days.set(key.keyId, day);

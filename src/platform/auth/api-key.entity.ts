@@ -7,6 +7,7 @@ export type Role = (typeof ROLES)[number];
 /** A credential. Only the hash of its secret is stored. */
 @Entity('api_keys')
 @Index('api_keys_entity_idx', { synchronize: false })
+@Index('api_keys_user_idx', ['userId', 'id'], { where: 'user_id IS NOT NULL' })
 @Check('api_keys_role_check', `role IN ('reader', 'writer', 'admin', 'trainer')`)
 export class ApiKey {
   @PrimaryColumn('uuid') id!: string;
@@ -24,4 +25,8 @@ export class ApiKey {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   @Column('timestamptz', { name: 'expires_at', nullable: true }) expiresAt!: Date | null;
   @Column('timestamptz', { name: 'revoked_at', nullable: true }) revokedAt!: Date | null;
+  /** The person whose key it is: it can do what both may now. Null for a key of a service. */
+  @Column('uuid', { name: 'user_id', nullable: true }) userId!: string | null;
+  /** Who made it; null when that was not kept yet. */
+  @Column('text', { name: 'created_by', nullable: true }) createdBy!: string | null;
 }

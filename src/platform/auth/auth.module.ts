@@ -11,6 +11,7 @@ import { KeysController } from './keys.controller.js';
 import { MeController } from './me.controller.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
+import { WorkloadTokens } from './workload-tokens.js';
 import { SessionsService } from './sessions.service.js';
 
 /** Global, because controllers of every feature declare its guards. */
@@ -28,8 +29,11 @@ import { SessionsService } from './sessions.service.js';
     Idempotency,
     IdempotencySweeper,
     SessionsService,
+    WorkloadTokens,
   ],
   exports: [
+    FailedAttempts,
+    WorkloadTokens,
     KeysService,
     BasicStrategy,
     BearerStrategy,

@@ -3,7 +3,7 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { BasicStrategy as HttpBasic } from 'passport-http';
 import type { Caller } from './caller.js';
-import { addressOf } from './failed-attempts.js';
+import { clientAddress } from './failed-attempts.js';
 import { KeysService } from './keys.service.js';
 
 export const BASIC_CHALLENGE = 'Basic realm="skein", charset="UTF-8"';
@@ -24,7 +24,7 @@ export class BasicStrategy extends PassportStrategy(HttpBasic, 'basic') {
       ? `${scheme} ${Buffer.from(`-${decoded}`).toString('base64')}`
       : authorization;
     super.authenticate(
-      { headers: { authorization: named }, address: addressOf(request) } as never,
+      { headers: { authorization: named }, address: clientAddress(request) } as never,
       options,
     );
   }
@@ -46,7 +46,7 @@ function basicUserName(authorization: string | undefined): string | undefined {
 }
 
 /** The same, where it names a project, as the public keys of Langfuse do: those with a slash. */
-export function projectKeyOf(authorization: string | undefined): string | undefined {
+export function langfuseProjectKey(authorization: string | undefined): string | undefined {
   const name = basicUserName(authorization);
   return name?.includes('/') ? name : undefined;
 }

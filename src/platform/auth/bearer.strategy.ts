@@ -3,15 +3,22 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy as HttpBearer } from 'passport-http-bearer';
 import type { Caller } from './caller.js';
-import { addressOf } from './failed-attempts.js';
+import { clientAddress, FailedAttempts } from './failed-attempts.js';
+import { listCauses } from '../http/outside.js';
+import { logger } from '../process/logger.js';
 import { KeysService } from './keys.service.js';
+import { WorkloadTokens } from './workload-tokens.js';
 
 export const BEARER_CHALLENGE = 'Bearer realm="skein"';
 
-/** An API key as the token. */
+/** An API key as the token, or a signed token of a workload. */
 @Injectable()
 export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
-  constructor(private readonly keys: KeysService) {
+  constructor(
+    private readonly keys: KeysService,
+    private readonly tokens: WorkloadTokens,
+    private readonly attempts: FailedAttempts,
+  ) {
     super({ passReqToCallback: true });
   }
 
@@ -19,12 +26,21 @@ export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
   override authenticate(request: Request, options?: object): void {
     const { authorization } = request.headers;
     super.authenticate(
-      { headers: { authorization }, address: addressOf(request) } as never,
+      { headers: { authorization }, address: clientAddress(request) } as never,
       options,
     );
   }
 
-  validate({ address }: { address: string }, token: string): Promise<Caller | null> {
-    return this.keys.verify(token, { address, challenge: BEARER_CHALLENGE });
+  /** A token that is refused counts as a failed attempt of the address, as an unknown key does. */
+  async validate({ address }: { address: string }, token: string): Promise<Caller | null> {
+    if (!this.tokens.mayBe(token))
+      return this.keys.verify(token, { address, challenge: BEARER_CHALLENGE });
+    try {
+      return await this.tokens.verify(token, BEARER_CHALLENGE);
+    } catch (error) {
+      await this.attempts.count(address); // what is over the limit is not logged either
+      logger.warn({ causes: listCauses(error) }, 'a token was refused');
+      return null;
+    }
   }
 }

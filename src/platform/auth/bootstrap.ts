@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { type Config, InvalidSetting } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { InvalidSetting } from '../config/setting.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { oneLock, withLock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';

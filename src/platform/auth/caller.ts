@@ -1,35 +1,59 @@
-import { isProjectId, PROJECT_PART } from '../http/dto.js';
+import { isProjectId } from '../http/dto.js';
 import { ApiError } from '../errors.js';
-import type { ApiKey, Role } from './api-key.entity.js';
+import type { Role } from './api-key.entity.js';
+import { areWithin, covers, type Grant, mayAct, type Person } from './grants.js';
 
-const RANK: Record<Role, number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
-
-/** Whether the caller's key is valid now, and the challenge of the scheme that was used. */
+/** What the credential allows now, null when it is not valid any more; and the challenge of the scheme that was used. */
 interface Credential {
   challenge: string;
-  isActive: () => Promise<boolean>;
+  grants: () => Promise<readonly Grant[] | null>;
 }
 
-/** The sender of a request: its key, without the secret. */
+/** What a credential stands for: a key, a person, or both. */
+export interface Holder {
+  /** Of the key; of a person without one, or a token, an id of their own. */
+  id: string;
+  userName: string;
+  /** Not empty. */
+  grants: readonly Grant[];
+  expiresAt: Date | null;
+  /** What it came by; a `token` is one that an issuer in JWT_ISSUERS has signed. */
+  by: 'key' | 'session' | 'personal key' | 'token';
+  person: Person | null;
+}
+
+/** The sender of a request: its key or person, without the secret. */
 export class Caller {
   readonly keyId: string;
   readonly userName: string;
+  readonly grants: readonly Grant[];
+  /** The highest role that the caller has anywhere. */
   readonly role: Role;
+  /** Of all grants together. */
   readonly scopes: readonly string[];
   readonly expiresAt: Date | null;
+  /** The person that acts, in a session or by a key of theirs; null for keys of services. */
+  readonly userId: string | null;
   /** Whose share of the process it uses: `<entity>/<key>`, as of `Shares`. */
   readonly owner: string;
 
   constructor(
-    key: Pick<ApiKey, 'id' | 'userName' | 'role' | 'scopes' | 'expiresAt'>,
+    readonly holder: Holder,
     private readonly credential: Credential,
+    owner?: string,
   ) {
-    this.keyId = key.id;
-    this.userName = key.userName;
-    this.role = key.role;
-    this.scopes = key.scopes;
-    this.expiresAt = key.expiresAt;
-    this.owner = `${shareEntityOf(key)}/${key.id}`;
+    const { id, userName, grants, expiresAt, person } = holder;
+    this.keyId = id;
+    this.userName = userName;
+    this.grants = grants;
+    this.role = grants.map(({ role }) => role).reduce((a, b) => (mayAct(a, b) ? a : b));
+    this.scopes =
+      grants.length === 1
+        ? grants[0]!.scopes
+        : [...new Set(grants.flatMap((grant) => grant.scopes))];
+    this.expiresAt = expiresAt;
+    this.userId = person?.id ?? null;
+    this.owner = owner ?? `${shareEntity(id, this.scopes)}/${id}`;
   }
 
   isExpired(): boolean {
@@ -39,19 +63,26 @@ export class Caller {
   /**
    * For requests that wait, stream or upload: to be asked before each thing they take or store. Costs at most one
    * look-up a key, 2 s and process, so it may be asked often.
-   * @throws ApiError `unauthenticated` when the key has been revoked or has expired meanwhile.
+   * @throws ApiError `unauthenticated` when the key has been revoked or has expired meanwhile, or the person may do less.
    */
   async assertValid(): Promise<void> {
-    if (!(await this.credential.isActive()))
-      throw new ApiError('unauthenticated', 'the key has been revoked or has expired', {
-        headers: { 'WWW-Authenticate': this.credential.challenge },
-      });
+    const grants = await this.credential.grants();
+    if (grants === null || (grants !== this.grants && !areWithin(this.grants, grants)))
+      throw new ApiError(
+        'unauthenticated',
+        this.userId === null
+          ? 'the key has been revoked or has expired'
+          : 'the key or the session has ended, or the person may do less than before',
+        { headers: { 'WWW-Authenticate': this.credential.challenge } },
+      );
   }
 
-  /** A trainer key has no rank among the others; an admin may do everything. */
-  mayActAs(role: Role): boolean {
-    if (role === 'trainer') return this.role === 'trainer' || this.role === 'admin';
-    return RANK[this.role] >= RANK[role];
+  /** The caller as far as it has the role: with the scopes in which it has. Null where it has it nowhere. */
+  as(role: Role): Caller | null {
+    const grants = this.grants.filter((grant) => mayAct(grant.role, role));
+    if (grants.length === this.grants.length) return this;
+    if (grants.length === 0) return null;
+    return new Caller({ ...this.holder, grants }, this.credential, this.owner);
   }
 
   /** The one entity that the scopes name, null when they name several or all. */
@@ -80,22 +111,9 @@ export class Caller {
  * The entity in whose share a key is: the one that its scopes name first, so that an admin of an entity can make no key that
  * gets a share of its own. A key of all entities is one by itself.
  */
-function shareEntityOf({ id, scopes }: Pick<ApiKey, 'id' | 'scopes'>): string {
+function shareEntity(id: string, scopes: readonly string[]): string {
   return scopes.includes('*') ? `*${id}` : scopes[0]!.split('/')[0]!;
 }
-
-/** Whether a scope covers a project, or a narrower scope. */
-export function covers(scope: string, inner: string): boolean {
-  return (
-    scope === '*' ||
-    scope === inner ||
-    (scope.endsWith('/*') && inner.startsWith(scope.slice(0, -1)))
-  );
-}
-
-const SCOPE = new RegExp(`^(\\*|${PROJECT_PART}/(\\*|${PROJECT_PART}))$`);
-export const isScope = (text: unknown): text is string =>
-  typeof text === 'string' && SCOPE.test(text);
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- the way passport's types are extended

@@ -1,6 +1,6 @@
-import { addressOf, FailedAttempts } from './failed-attempts.js';
+import { clientAddress, FailedAttempts } from './failed-attempts.js';
 
-const from = (ip: string) => addressOf({ ip, socket: { remoteAddress: '9.9.9.9' } as never });
+const from = (ip: string) => clientAddress({ ip, socket: { remoteAddress: '9.9.9.9' } as never });
 
 it.each([
   ['1.2.3.4', '1.2.3.4'],

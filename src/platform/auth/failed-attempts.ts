@@ -10,6 +10,8 @@ const TOGETHER_MS = 250;
 const MAX_TOGETHER = 1000;
 
 const attempts = new Rate('attempts', ATTEMPTS);
+/** Sign-ins that failed: each has a line in the log, which nobody may fill. */
+const logged = new Rate('logged sign-ins', ATTEMPTS);
 
 /** Answers which of the secrets, given as hashes, are keys. */
 export type LookUp<Key> = (secretHashes: string[]) => Promise<Map<string, Key>>;
@@ -31,6 +33,11 @@ export class FailedAttempts {
   async count(address: string): Promise<void> {
     const ms = await attempts.take(address);
     if (ms > 0) throw tooMany(ms);
+  }
+
+  /** Whether a sign-in of the address that failed is logged. It counts for nothing else: all people of an office may have one address. */
+  async isLogged(address: string): Promise<boolean> {
+    return (await logged.take(address)) === 0;
   }
 
   /** The key of a secret that is not known yet. Secrets of one kind are looked up together. @throws ApiError `rate_limited` */
@@ -77,13 +84,13 @@ const tooMany = (ms: number) =>
   );
 
 /** The address that is counted: for IPv6 its /64, the least that one customer is given. */
-export function addressOf({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
+export function clientAddress({ ip = '', socket }: Pick<Request, 'ip' | 'socket'>): string {
   // a proxy may pass on any text as an address
-  return isIP(ip) ? networkOf(ip) : networkOf(socket.remoteAddress ?? '');
+  return isIP(ip) ? clientNetwork(ip) : clientNetwork(socket.remoteAddress ?? '');
 }
 
 /** Of IPv6 the /64, else the address. */
-export function networkOf(ip: string): string {
+export function clientNetwork(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const { address } = new SocketAddress({ address: ip.replace(/%.*/, ''), family: 'ipv6' });
   const mapped = /^::ffff:([\d.]+)$/.exec(address)?.[1];

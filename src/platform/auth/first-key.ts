@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { logger } from '../process/logger.js';
-import { InvalidSetting } from '../config/config.js';
+import { InvalidSetting } from '../config/setting.js';
 
 const FILE = 'first-key';
 

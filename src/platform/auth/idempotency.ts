@@ -21,7 +21,7 @@ import { STATEMENT_MS } from '../database/limits.js';
 import { sql } from '../query/sql.js';
 import type { Caller } from './caller.js';
 import { seal, unseal } from './seal.js';
-import { sessionTokenOf } from './session-cookie.js';
+import { sessionToken } from './session-cookie.js';
 
 interface Options {
   /** Where no field of the request names a project: the one whose data the answer has. It is kept and erased with that. */
@@ -74,7 +74,7 @@ export class Idempotency implements NestInterceptor {
     const { params, body, context: own } = request;
     const write = async () => {
       const project = options.of
-        ? await this.projectOf(options.of, params.id)
+        ? await this.findProject(options.of, params.id)
         : options.project?.(body, own.caller);
       const isReached = project !== undefined && own.caller.reaches(project); // else the handler refuses
       return this.once(own, () => lastValueFrom(next.handle()), {
@@ -85,7 +85,7 @@ export class Idempotency implements NestInterceptor {
     return from(write());
   }
 
-  private async projectOf(
+  private async findProject(
     of: NonNullable<Options['of']>,
     id: string | undefined,
   ): Promise<string | undefined> {
@@ -122,7 +122,7 @@ export class Idempotency implements NestInterceptor {
       hash: createHash('sha256')
         .update(`${context.url}\n${context.bodyText ?? ''}`)
         .digest(),
-      ...(isSecret && { secret: passwordOf(context) }),
+      ...(isSecret && { secret: sentPassword(context) }),
     };
     return answerOnce(this.database, keyed, write, transaction);
   }
@@ -140,9 +140,9 @@ export function idempotencyKey({ headers }: Headed): string | undefined {
 }
 
 /** The key that a caller with the scheme Basic sent, or the token of its session. */
-function passwordOf(request: Headed): string {
+function sentPassword(request: Headed): string {
   const { authorization } = request.headers;
-  if (authorization === undefined) return sessionTokenOf(request)!;
+  if (authorization === undefined) return sessionToken(request)!;
   return Buffer.from(authorization.split(' ')[1]!, 'base64').toString().split(':')[1]!;
 }
 
@@ -189,7 +189,7 @@ export async function answerOnce<T>(
 ): Promise<T> {
   const name = JSON.stringify([write.project, write.caller.keyId, write.key]);
   const first = underWay.get(name);
-  if (first) return answerOf(first, write) as Promise<T>;
+  if (first) return repeatAnswer(first, write) as Promise<T>;
   const keyed = () => keyedWrite(database, write, work);
   const answer = database.runFor(
     () => write.caller.owner,
@@ -203,7 +203,7 @@ export async function answerOnce<T>(
   }
 }
 
-async function answerOf(first: UnderWay, { hash, caller }: KeyedWrite): Promise<unknown> {
+async function repeatAnswer(first: UnderWay, { hash, caller }: KeyedWrite): Promise<unknown> {
   if (!first.hash.equals(hash)) throw otherBody();
   if (first.waiting >= MAX_WAITING) throw stillUnderWay();
   first.waiting++;

@@ -8,11 +8,11 @@ import { ROLE } from './access.guard.js';
 import type { Caller } from './caller.js';
 import { BasicStrategy } from './basic.strategy.js';
 import { BearerStrategy } from './bearer.strategy.js';
-import { addressOf } from './failed-attempts.js';
+import { clientAddress } from './failed-attempts.js';
 import { FailureLog } from './failure-log.js';
 import { KeysService } from './keys.service.js';
 import { RateLimits } from './rate-limits.js';
-import { isFromConsole, SESSION_CHALLENGE, sessionTokenOf } from './session-cookie.js';
+import { isFromConsole, SESSION_CHALLENGE, sessionToken } from './session-cookie.js';
 
 type Scheme = 'basic' | 'bearer';
 
@@ -30,7 +30,7 @@ const noSession = () =>
 /**
  * The Passport guard of a scheme, or of several. It answers 401 with the scheme's challenge when there is no valid key
  * (Passport adds none to Nest's), 429 when an address has failed too often or a key is over its rate, and 403 when the role
- * is too low for the route's `@Allow()`. A request of the console without the header Authorization is that of its session.
+ * is too low for the route's `@Allow()`; from then on the caller reaches what it has that role in. A request of the console without the header Authorization is that of its session.
  */
 export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard> {
   // A connection is trusted by the same guard only: another one may not accept this scheme.
@@ -75,7 +75,7 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
       else request.user = await this.callerOfSession(request);
       const caller = request.user;
       if (!caller) {
-        if (authorization || sessionTokenOf(request)) this.failures.note(addressOf(request));
+        if (authorization || sessionToken(request)) this.failures.note(clientAddress(request));
         throw isFromConsole(request) ? noSession() : noKey();
       }
       if (this.limits.areOn) await this.limits.admit(request, caller);
@@ -83,16 +83,18 @@ export function keyGuard(schemes: Scheme[], challenge: string): Type<IAuthGuard>
         context.getHandler(),
         context.getClass(),
       ]);
-      if (!caller.mayActAs(role))
+      const acting = caller.as(role);
+      if (!acting)
         throw new ApiError('forbidden', `the operation needs a key with the role ${role}`);
+      request.user = acting;
       return true;
     }
 
     /** A session of the console stands for its key, whatever the scheme. */
     private async callerOfSession(request: Request): Promise<Caller | undefined> {
-      const token = sessionTokenOf(request);
+      const token = sessionToken(request);
       if (token === undefined) return undefined;
-      const from = { address: addressOf(request), challenge: SESSION_CHALLENGE };
+      const from = { address: clientAddress(request), challenge: SESSION_CHALLENGE };
       return this.keys.callerOn(
         request.socket,
         `session ${token}`,

@@ -1,11 +1,15 @@
-import { Body } from '@nestjs/common';
-import { dateOf } from '../http/dto.js';
-import { ApiError } from '../errors.js';
+import { Body, Inject, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { CONFIG, type Config } from '../config/config.js';
+import { parseDate } from '../http/dto.js';
+import { ApiError, invalidRequest } from '../errors.js';
 import { BasicAuth, NoProjectField, Operation, Resource } from './access.js';
 import type { ApiKey } from './api-key.entity.js';
-import { Caller, covers } from './caller.js';
+import type { Caller } from './caller.js';
+import { covers } from './grants.js';
 import { Idempotent } from './idempotency.js';
 import { Context, Ctx } from '../http/context.js';
+import { jsonArray } from '../http/json-rows.js';
 import {
   CreatedKeyDto,
   CreateKeyDto,
@@ -17,48 +21,112 @@ import {
 } from './keys.dto.js';
 import { KeysService } from './keys.service.js';
 
-/** Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. */
+const DAY_MS = 86_400_000;
+/** How long a key of a person lasts unless they say another time. */
+const PERSONAL_KEY_DAYS = 90;
+
+/**
+ * Admins issue, list and revoke keys, none of which reaches further or lasts longer than their own. People do so with keys
+ * of their own, whatever their role.
+ */
 @NoProjectField('a key has scopes, which are held against those of the caller')
 @Resource('keys', BasicAuth(), 'keys')
 export class KeysController {
-  constructor(private readonly keys: KeysService) {}
+  constructor(
+    private readonly keys: KeysService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
-  /** Issues a key. The secret is in this answer and nowhere else. */
-  @Operation('create', 'admin')
+  /** Issues a key: of a service, by an admin; without `user`, one of the person who asks. The secret is in this answer and nowhere else. */
+  @Operation('create', 'reader')
   @Idempotent({ isSecret: true })
   create(@Body() body: CreateKeyDto, @Ctx() { caller }: Context): Promise<CreatedKeyDto> {
-    const expiresAt = body.expires_at ? dateOf(body.expires_at) : null;
+    const { user, role, scopes } = body;
+    const isOwn = user === undefined || user === null;
+    if (isOwn && caller.userId === null)
+      throw invalidRequest([
+        {
+          path: 'user',
+          message: 'must be given: only a person who has signed in has keys of their own',
+        },
+      ]);
+    const maker = isOwn ? caller : admin(caller);
+    const expiresAt = this.expiry(body, isOwn, caller);
+    const acting = isOwn ? maker.as(role) : maker;
+    if (!acting)
+      throw new ApiError('forbidden', `you do not have the role ${role}, so your keys cannot`);
+    const outside = scopes.find((scope) => !isWithin(acting, scope));
+    if (outside !== undefined)
+      throw new ApiError('forbidden', `the scope ${outside} is outside the key's own scopes`);
+    return this.keys.create(
+      {
+        userName: isOwn ? caller.userName : user,
+        role,
+        scopes,
+        expiresAt,
+        userId: isOwn ? caller.userId : null,
+      },
+      caller,
+    );
+  }
+
+  /** @throws ApiError when the key would last longer than it may. */
+  private expiry({ expires_at }: CreateKeyDto, isOwn: boolean, caller: Caller): Date | null {
+    const most = this.config.personalKeyDays;
+    const days = Math.min(PERSONAL_KEY_DAYS, most);
+    const byDefault = isOwn
+      ? Math.min(Date.now() + days * DAY_MS, caller.expiresAt?.getTime() ?? Infinity)
+      : null;
+    const asked = expires_at ? parseDate(expires_at) : null;
+    const expiresAt = asked ?? (byDefault === null ? null : new Date(byDefault));
+    if (isOwn && expiresAt!.getTime() > Date.now() + most * DAY_MS)
+      throw new ApiError(
+        'forbidden',
+        `expires_at must not be later than in ${most} days, which is PERSONAL_KEY_DAYS`,
+      );
     if (caller.expiresAt && !(expiresAt && expiresAt <= caller.expiresAt))
       throw new ApiError(
         'forbidden',
         `expires_at must not be later than ${caller.expiresAt.toISOString()}, when the key itself expires`,
       );
-    const outside = body.scopes.find((scope) => !isWithin(caller, scope));
-    if (outside !== undefined)
-      throw new ApiError('forbidden', `the scope ${outside} is outside the key's own scopes`);
-    return this.keys.create(
-      { userName: body.user, role: body.role, scopes: body.scopes, expiresAt },
-      caller,
-    );
+    return expiresAt;
   }
 
-  /** Lists the keys whose scopes are all within the caller's own, the oldest first, 1,000 at a time. */
-  @Operation('list', 'admin')
-  async list(@Body() { after, limit }: ListKeysDto, @Ctx() { caller }: Context): Promise<KeysDto> {
-    const count = limit ?? KEYS_PAGE;
-    const keys = await this.keys.within(caller.scopes, after ?? null, count + 1);
-    return { keys: keys.slice(0, count).map(shown), has_more: keys.length > count };
+  /** Lists the keys whose scopes are all within those of an admin, the oldest first, 1,000 at a time; or the caller's own. */
+  @Operation('list', 'reader')
+  @ApiOkResponse({ type: KeysDto })
+  async list(
+    @Body() { after, limit, own }: ListKeysDto,
+    @Ctx() context: Context,
+  ): Promise<StreamableFile | KeysDto> {
+    const { caller } = context;
+    if (own) {
+      const own = caller.userId === null ? [] : await this.keys.personal(caller.userId);
+      return { keys: own, has_more: false };
+    }
+    const { scopes } = admin(caller);
+    const { keys, hasMore } = await this.keys.within(scopes, after ?? null, limit ?? KEYS_PAGE);
+    return jsonArray(keys, context, 'keys', () => `"has_more":${hasMore()}`);
   }
 
-  /** Revokes a key. It stops working everywhere within 5 s. */
-  @Operation('revoke', 'admin')
+  /** Revokes a key that an admin sees, or one of the caller's own. It stops working everywhere within 5 s. */
+  @Operation('revoke', 'reader')
   @Idempotent()
   async revoke(@Body() { id }: RevokeKeyDto, @Ctx() { caller }: Context): Promise<KeyDto> {
     const key = await this.keys.find(id);
-    if (!key || !isVisible(caller, key)) throw new ApiError('not_found', `there is no key ${id}`);
+    const isOwn = key && key.userId !== null && key.userId === caller.userId;
+    const acting = isOwn ? caller : admin(caller);
+    if (!key || !(isOwn || isVisible(acting, key))) missing(id);
     await this.keys.revoke(id, caller);
-    return shown((await this.keys.find(id)) ?? key);
+    return (await this.keys.shown(id)) ?? missing(id);
   }
+}
+
+/** The caller as far as it is an admin. @throws ApiError `forbidden` when it is one nowhere. */
+function admin(caller: Caller): Caller {
+  const acting = caller.as('admin');
+  if (!acting) throw new ApiError('forbidden', 'the operation needs a key with the role admin');
+  return acting;
 }
 
 const isWithin = (caller: Caller, scope: string) => caller.scopes.some((own) => covers(own, scope));
@@ -66,13 +134,6 @@ const isWithin = (caller: Caller, scope: string) => caller.scopes.some((own) => 
 const isVisible = (caller: Caller, key: ApiKey) =>
   key.scopes.every((scope) => isWithin(caller, scope));
 
-const shown = (key: ApiKey): KeyDto => ({
-  id: key.id,
-  user: key.userName,
-  role: key.role,
-  scopes: key.scopes,
-  hint: key.hint,
-  created_at: key.createdAt.toISOString(),
-  expires_at: key.expiresAt?.toISOString() ?? null,
-  revoked_at: key.revokedAt?.toISOString() ?? null,
-});
+function missing(id: string): never {
+  throw new ApiError('not_found', `there is no key ${id}`);
+}

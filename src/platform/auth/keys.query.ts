@@ -1,39 +1,74 @@
 // SQL: every request may look its key up here, many keys at once; a key is revoked once.
 import { textLock } from '../database/advisory-locks.js';
-import { entityOf } from '../process/fair-queue.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import { allOf, sql, type Sql } from '../query/sql.js';
 import type { ApiKey } from './api-key.entity.js';
+import type { Person } from './grants.js';
 
-const KEY = sql`id, user_name AS "userName", role, scopes, secret_hash AS "secretHash", hint,
-    created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+/** What a secret or a session stands for: a key, a person, or a key of a person. */
+export type Found = Pick<ApiKey, 'id' | 'userId' | 'secretHash' | 'expiresAt' | 'revokedAt'> & {
+  /** Null for a session of a person. */
+  key: Pick<ApiKey, 'userName' | 'role' | 'scopes'> | null;
+  person: Person | null;
+};
 
-export const keysBySecrets = (secretHashes: Buffer[]) => sql<ApiKey>`
-  SELECT ${KEY}
-  FROM api_keys WHERE secret_hash = ANY (${secretHashes}::bytea[])`;
+const FOUND = (
+  id: Sql,
+  userId: Sql,
+  hash: Sql,
+) => sql`${id} AS id, ${userId} AS "userId", ${hash} AS "secretHash",
+    k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", ${personJson(userId)} AS person,
+    CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key`;
 
-/** The keys that sessions stand for, each with the hash of the session's token in the place of its own. */
-export const keysBySessions = (tokenHashes: Buffer[]) => sql<ApiKey>`
-  SELECT k.id, k.user_name AS "userName", k.role, k.scopes, s.token_hash AS "secretHash", k.hint,
-    k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt"
-  FROM console_sessions s JOIN api_keys k ON k.id = s.api_key_id
-  WHERE s.token_hash = ANY (${tokenHashes}::bytea[]) AND NOT s.is_code AND s.expires_at > now()`;
+/** A `Person` in JSON. Where there is no id, nothing of people is read. */
+export const personJson = (userId: Sql) => sql`CASE WHEN ${userId} IS NOT NULL THEN (
+    SELECT json_build_object('id', u.id, 'issuer', u.issuer, 'subject', u.subject, 'email', u.email, 'emailVerified', u.email_verified,
+      'name', u.name, 'groups', u.groups, 'isActive', u.is_active, 'memberships', (
+        SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.scope, m.id), '[]')
+        FROM memberships m
+        WHERE (m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
+          OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))
+    FROM users u WHERE u.id = ${userId}) END`;
+
+export const keysBySecrets = (secretHashes: Buffer[]) => sql<Found>`
+  SELECT ${FOUND(sql`k.id`, sql`k.user_id`, sql`k.secret_hash`)}
+  FROM api_keys k WHERE k.secret_hash = ANY (${secretHashes}::bytea[])`;
+
+/** What sessions stand for, each with the hash of the session's token. */
+export const keysBySessions = (tokenHashes: Buffer[]) => sql<Found>`
+  SELECT ${FOUND(sql`coalesce(k.id, s.user_id)`, sql`coalesce(k.user_id, s.user_id)`, sql`s.token_hash`)}
+  FROM console_sessions s LEFT JOIN api_keys k ON k.id = s.api_key_id
+  WHERE s.token_hash = ANY (${tokenHashes}::bytea[]) AND NOT s.is_code AND s.expires_at > now()
+    AND (k.id IS NOT NULL OR s.user_id IS NOT NULL)`;
+
+const isoTime = (name: Sql) =>
+  sql`to_char(${name} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** Keys as they may be shown, as JSON text. */
+const shownKeys = (rest: Sql) => sql<{ json: string }>`
+  SELECT row_to_json(t)::text AS json FROM (
+    SELECT id, user_name AS "user", role, scopes, hint, ${isoTime(sql`created_at`)} AS created_at,
+      ${isoTime(sql`expires_at`)} AS expires_at, ${isoTime(sql`revoked_at`)} AS revoked_at, user_id, created_by
+    FROM api_keys k ${rest}) t`;
+
+export const keyShown = (id: string) => shownKeys(sql`WHERE id = ${id}`);
 
 /** Keys whose scopes are all within these, as by `covers`. The first one leads to them by its entity. */
-export const keysWithin = (
-  scopes: readonly string[],
-  after: string | null,
-  limit: number,
-) => sql<ApiKey>`
-  SELECT ${KEY}
-  FROM api_keys k
-  WHERE ${allOf(
+export const keysWithin = (scopes: readonly string[], after: string | null, limit: number) =>
+  shownKeys(sql`WHERE ${allOf(
     !scopes.includes('*') &&
-      sql`split_part(scopes[1], '/', 1) = ANY (${scopes.map(entityOf)}::text[]) AND NOT EXISTS (
+      sql`split_part(scopes[1], '/', 1) = ANY (${scopes.map(ownerEntity)}::text[]) AND NOT EXISTS (
         SELECT FROM unnest(k.scopes) s
         WHERE NOT (s = ANY (${scopes}::text[]) OR split_part(s, '/', 1) || '/*' = ANY (${scopes}::text[])))`,
     after !== null && sql`id > ${after}`,
   )}
-  ORDER BY id LIMIT ${limit}`;
+    ORDER BY id LIMIT ${limit}`);
+
+/** Keys of a person that have not ended, the oldest first. */
+export const personalKeys = (userId: string, limit: number) =>
+  shownKeys(
+    sql`WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > now() ORDER BY id LIMIT ${limit}`,
+  );
 
 /** Those who make keys of an entity wait for each other, so that together they stay within its limit. */
 export const KEYS_OF_ENTITY = textLock(0x6b657973);

@@ -1,27 +1,35 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { v7 as uuidv7 } from 'uuid';
+import { MoreThan } from 'typeorm';
+import { NIL, v7 as uuidv7 } from 'uuid';
 import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import { KeyUses } from '../audit/key-uses.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { lock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
+import { PageRows } from '../database/row-stream.js';
 import { ApiError } from '../errors.js';
-import { entityOf } from '../process/fair-queue.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import { ApiKey, type Role } from './api-key.entity.js';
-import { Caller } from './caller.js';
+import { Caller, type Holder } from './caller.js';
 import { FailedAttempts } from './failed-attempts.js';
+import { type Grant, grantsTo, meet, personName } from './grants.js';
+import type { KeyDto } from './keys.dto.js';
 import {
+  type Found,
   keyRevoke,
+  keyShown,
   keysBySecrets,
   keysBySessions,
   KEYS_OF_ENTITY,
   keysMakeRoom,
+  personalKeys,
   keysWithin,
 } from './keys.query.js';
-import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
+import { hashSecret, secretHint, isSecret, newSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 
 const KEYS_CREATE = auditAction('keys.create');
@@ -33,13 +41,21 @@ const CACHED_KEYS = 10_000;
 /** How long the cache goes by one reading of the clock: each reading sets a timer, which a busy server would notice. */
 const CLOCK_MS = 100;
 
+/** A key has up to 9 KiB. */
+const FIRST_KEYS = 50;
+
 /** What is needed to make a key. */
 export interface NewKey {
   userName: string;
   role: Role;
   scopes: string[];
   expiresAt?: Date | null;
+  /** The person whose key it is. */
+  userId?: string | null;
 }
+
+/** Of one person, at a time: otherwise a reader could use up the keys of an entity. */
+const MAX_PERSONAL_KEYS = 50;
 
 /** Where a secret came from, and the challenge of the scheme it came by. */
 interface From {
@@ -51,10 +67,17 @@ interface From {
 const SESSION = 'session ';
 
 /** The last header of a connection, and its caller. */
-interface Known {
+interface Trusted {
   header: string;
   caller: Caller;
   until: number;
+}
+
+/** What a secret or a token stands for, and what it allows while it is cached: nothing when there are no grants. */
+interface Known {
+  holder: Holder;
+  secretHash: Buffer;
+  revokedAt: Date | null;
 }
 
 /**
@@ -65,7 +88,7 @@ interface Known {
  */
 @Injectable()
 export class KeysService {
-  private readonly cache = new LRUCache<string, ApiKey, string | undefined>({
+  private readonly cache = new LRUCache<string, Known, string | undefined>({
     max: CACHED_KEYS,
     ttl: CACHE_MS,
     ttlResolution: CLOCK_MS,
@@ -79,13 +102,13 @@ export class KeysService {
         : this.attempts.find(name, address, (names) => this.findBySecrets(names)),
   });
 
-  private known = new WeakMap<Socket, Known>();
+  private trusted = new WeakMap<Socket, Trusted>();
 
   constructor(
     private readonly database: Database,
     private readonly attempts: FailedAttempts,
     private readonly uses: KeyUses,
-    @Inject(CONFIG) private readonly config: Pick<Config, 'maxKeysPerEntity'>,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'maxKeysPerEntity' | 'signInProviders'>,
   ) {}
 
   /** The caller of a request with this header on the connection. What `authenticate` finds is kept with the connection. */
@@ -94,12 +117,16 @@ export class KeysService {
     header: string,
     authenticate: () => Promise<Caller | undefined>,
   ): Promise<Caller | undefined> {
-    const known = this.known.get(socket);
-    if (known?.header === header && known.until > performance.now() && !known.caller.isExpired())
-      return known.caller;
+    const trusted = this.trusted.get(socket);
+    if (
+      trusted?.header === header &&
+      trusted.until > performance.now() &&
+      !trusted.caller.isExpired()
+    )
+      return trusted.caller;
     const caller = await authenticate();
     if (!caller) return undefined;
-    this.known.set(socket, { header, caller, until: performance.now() + CACHE_MS });
+    this.trusted.set(socket, { header, caller, until: performance.now() + CACHE_MS });
     this.uses.note(caller);
     return caller;
   }
@@ -127,43 +154,46 @@ export class KeysService {
       await this.attempts.count(address);
       return null;
     }
-    const secretHash = hashOf(secret);
+    const secretHash = hashSecret(secret);
     const name = kind + secretHash.toString('base64');
-    const key = await this.cache.fetch(name, { context: address });
-    if (!key || !timingSafeEqual(key.secretHash, secretHash)) return null;
-    if (!isActive(key)) {
+    const known = await this.cache.fetch(name, { context: address });
+    if (!known || !timingSafeEqual(known.secretHash, secretHash)) return null;
+    if (!isActive(known)) {
       await this.attempts.count(address);
       return null;
     }
-    return new Caller(key, { challenge, isActive: () => this.isStillActive(name) });
+    return new Caller(known.holder, { challenge, grants: () => this.grantsNow(name) });
   }
 
   /**
    * A transaction looks up by itself, on the connection it has: if it waited for a look-up that waits for a connection,
    * transactions that hold all connections would wait for each other. It leaves the cache to the look-ups of others.
    */
-  private async isStillActive(name: string): Promise<boolean> {
-    const key =
+  private async grantsNow(name: string): Promise<readonly Grant[] | null> {
+    const known =
       this.cache.get(name) ??
       (await (this.database.inTransaction
         ? this.findBySecret(name)
         : this.cache.fetch(name, { context: undefined })));
-    return key !== undefined && isActive(key);
+    return known !== undefined && isActive(known) ? known.holder.grants : null;
   }
 
-  private async findBySecret(name: string): Promise<ApiKey | undefined> {
+  private async findBySecret(name: string): Promise<Known | undefined> {
     return (await this.findBySecrets([name])).get(name);
   }
 
   /** By their names in the cache. */
-  private async findBySecrets(names: string[]): Promise<Map<string, ApiKey>> {
-    const found = new Map<string, ApiKey>();
+  private async findBySecrets(names: string[]): Promise<Map<string, Known>> {
+    const found = new Map<string, Known>();
     const isSession = (name: string) => name.startsWith(SESSION);
     const find = async (of: string[], kind: string, query: typeof keysBySecrets) => {
       if (of.length === 0) return;
       const hashes = of.map((name) => Buffer.from(name.slice(kind.length), 'base64'));
       for (const key of await this.database.query(query(hashes)))
-        found.set(kind + key.secretHash.toString('base64'), key);
+        found.set(
+          kind + key.secretHash.toString('base64'),
+          known(key, kind === SESSION, this.config.signInProviders),
+        );
     };
     await find(
       names.filter((name) => !isSession(name)),
@@ -176,17 +206,25 @@ export class KeysService {
 
   /** The answer holds the secret, which is stored nowhere. */
   async create(
-    { userName, role, scopes, expiresAt = null }: NewKey,
+    { userName, role, scopes, expiresAt = null, userId = null }: NewKey,
     by: Actor,
     secret = newSecret(),
   ): Promise<{ id: string; secret: string }> {
     const id = uuidv7();
-    const [secretHash, hint] = [hashOf(secret), hintOf(secret)];
-    const entity = entityOf(scopes[0]!);
-    const detail = { user: userName, role, scopes, expires_at: expiresAt };
+    const [secretHash, hint] = [hashSecret(secret), secretHint(secret)];
+    const entity = ownerEntity(scopes[0]!);
+    const detail = {
+      user: userName,
+      role,
+      scopes,
+      expires_at: expiresAt,
+      ...(userId !== null && { user_id: userId }),
+    };
     await this.database.transaction(async () => {
       if (entity !== '*') await this.assertRoom(entity);
-      const key = { id, userName, role, scopes, expiresAt, secretHash, hint };
+      if (userId !== null) await this.assertRoomFor(userId);
+      const createdBy = by.userName;
+      const key = { id, userName, role, scopes, expiresAt, secretHash, hint, userId, createdBy };
       await this.database.repository(ApiKey).insert(key);
       await addEvent(this.database, { action: KEYS_CREATE, by, target: id, scopes, detail });
     });
@@ -205,13 +243,48 @@ export class KeysService {
       );
   }
 
-  /** Keys that reach no further than these scopes, the oldest first. */
-  within(scopes: readonly string[], after: string | null, limit: number): Promise<ApiKey[]> {
-    return this.database.query(keysWithin(scopes, after, limit));
+  private async assertRoomFor(userId: string): Promise<void> {
+    await this.database.query(lock(KEYS_OF_ENTITY, userId));
+    if ((await this.personal(userId)).length >= MAX_PERSONAL_KEYS)
+      throw new ApiError(
+        'too_large',
+        `you have ${MAX_PERSONAL_KEYS} keys, and a person may have ${MAX_PERSONAL_KEYS}; revoke one first`,
+      );
   }
 
-  list(): Promise<ApiKey[]> {
-    return this.database.repository(ApiKey).find({ order: { id: 'ASC' } });
+  /** Those that have not ended. */
+  async personal(userId: string): Promise<KeyDto[]> {
+    const rows = await this.database.query(personalKeys(userId, MAX_PERSONAL_KEYS));
+    return rows.map(({ json }) => JSON.parse(json) as KeyDto);
+  }
+
+  /** Keys that reach no further than these scopes as JSON texts, the oldest first, and whether there are more once all are read. */
+  async within(
+    scopes: readonly string[],
+    after: string | null,
+    limit: number,
+  ): Promise<{ keys: Readable; hasMore: () => boolean }> {
+    const rows = new PageRows(limit);
+    const query = keysWithin(scopes, after, limit + 1);
+    const keys = await this.database.stream(query, { rows, firstBatch: FIRST_KEYS });
+    return { keys, hasMore: () => rows.hasMore };
+  }
+
+  /** All keys, the oldest first, in pages. */
+  async *pages(size: number): AsyncGenerator<ApiKey[]> {
+    const keys = this.database.repository(ApiKey);
+    let page: ApiKey[];
+    for (let after: string = NIL; ; after = page.at(-1)!.id) {
+      page = await keys.find({ where: { id: MoreThan(after) }, order: { id: 'ASC' }, take: size });
+      if (page.length > 0) yield page;
+      if (page.length < size) return;
+    }
+  }
+
+  /** A key as it may be shown. */
+  async shown(id: string): Promise<KeyDto | undefined> {
+    const [row] = await this.database.query(keyShown(id));
+    return row && (JSON.parse(row.json) as KeyDto);
   }
 
   /** False when there is no such key, or it was revoked before. */
@@ -231,7 +304,7 @@ export class KeysService {
   /** From now on this process asks the database again. */
   forget(): void {
     this.cache.clear();
-    this.known = new WeakMap();
+    this.trusted = new WeakMap();
   }
 
   find(id: string): Promise<ApiKey | null> {
@@ -243,5 +316,25 @@ export class KeysService {
   }
 }
 
-const isActive = ({ revokedAt, expiresAt }: ApiKey) =>
-  !revokedAt && (!expiresAt || expiresAt.getTime() > Date.now());
+/** A key of a person who is not there stands for nobody. */
+function known(
+  { id, userId, key, person, secretHash, expiresAt, revokedAt }: Found,
+  isSession: boolean,
+  providers: Config['signInProviders'],
+): Known {
+  const personal = person ? grantsTo(person, providers) : [];
+  const ofKey = key && userId === null ? [key] : [];
+  const both = key && userId !== null ? meet(personal, key) : [];
+  const holder: Holder = {
+    id,
+    userName: person ? personName(person) : (key?.userName ?? ''),
+    grants: key ? [...ofKey, ...both] : personal,
+    expiresAt,
+    by: isSession ? 'session' : person ? 'personal key' : 'key',
+    person,
+  };
+  return { holder, secretHash, revokedAt };
+}
+
+const isActive = ({ holder: { grants, expiresAt }, revokedAt }: Known) =>
+  grants.length > 0 && !revokedAt && (!expiresAt || expiresAt.getTime() > Date.now());

@@ -5,17 +5,27 @@ import { MeDto } from './keys.dto.js';
 
 @Resource('keys', EitherAuth(), 'me')
 export class MeController {
-  /** What the key of the request is, and what it reaches. */
+  /** Who the caller is, by what, and what it may do where. */
   @Get()
   @Allow('reader')
   @NoProjectField('says what the key is')
   me(@Ctx() { caller }: Context): MeDto {
+    const { by, person } = caller.holder;
     return {
       id: caller.keyId,
       user: caller.userName,
       role: caller.role,
       scopes: [...caller.scopes],
       expires_at: caller.expiresAt?.toISOString() ?? null,
+      by,
+      person: person && {
+        id: person.id,
+        issuer: person.issuer,
+        email: person.email,
+        name: person.name,
+        groups: person.groups,
+      },
+      grants: caller.grants.map(({ role, scopes }) => ({ role, scopes: [...scopes] })),
     };
   }
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../errors.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { entityOf } from '../process/fair-queue.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import type { Caller } from './caller.js';
 import { Rate } from './rate.js';
 
@@ -11,7 +11,7 @@ import { Rate } from './rate.js';
 const STEP_BYTES = 1024 * 1024;
 
 /** One for each limit that is set. With `WORKERS` the primary makes them too, and counts for all workers. */
-export function ratesOf(config: Config) {
+export function makeRates(config: Config) {
   const limits = [
     ['key', 'requests', config.rateLimitRequestsPerMinute],
     ['entity', 'requests', config.rateLimitEntityRequestsPerMinute],
@@ -36,17 +36,17 @@ export function ratesOf(config: Config) {
 @Injectable()
 export class RateLimits {
   readonly areOn: boolean;
-  private readonly rates: ReturnType<typeof ratesOf>;
+  private readonly rates: ReturnType<typeof makeRates>;
 
   constructor(@Inject(CONFIG) config: Config) {
-    this.rates = ratesOf(config);
+    this.rates = makeRates(config);
     this.areOn = this.rates.length > 0;
   }
 
   /** @throws ApiError `rate_limited` */
   async admit(request: Request, { owner, keyId }: Caller): Promise<void> {
     const length = Number(request.headers['content-length'] ?? 0);
-    const entity = entityOf(owner);
+    const entity = ownerEntity(owner);
     const taken: (() => void)[] = [];
     for (const { who, what, perMinute, rate } of this.rates) {
       const name = who === 'key' ? keyId : entity;

@@ -60,7 +60,7 @@ class DeepDto extends GoodDto {
 }
 
 /** What the start says of a controller. */
-function faultOf(controller: Function): string {
+function startFault(controller: Function): string {
   try {
     assertRoutes(routesOfController(controller));
     return '';
@@ -86,7 +86,7 @@ function taking(dto: Function, ...decorators: MethodDecorator[]): Function {
 }
 
 describe('a route', () => {
-  it.each([GoodDto, OuterDto])('may take %p', (dto) => expect(faultOf(taking(dto))).toBe(''));
+  it.each([GoodDto, OuterDto])('may take %p', (dto) => expect(startFault(taking(dto))).toBe(''));
 
   it.each<[Function, RegExp]>([
     [NoProjectDto, /handle names no project: mark .* @IsProjectId\(\).* @NoProjectField/],
@@ -101,11 +101,11 @@ describe('a route', () => {
     [UntypedDto, /UntypedDto\.inner has @ValidateNested\(\) but no @Type\(\)/],
     [Object, /is Object at run time.* imported without "type"/],
     [String, /is String at run time/],
-  ])('may not take %p', (dto, message) => expect(faultOf(taking(dto))).toMatch(message));
+  ])('may not take %p', (dto, message) => expect(startFault(taking(dto))).toMatch(message));
 
   it('may say why it names no project, and only then', () => {
-    expect(faultOf(taking(NoProjectDto, NoProjectField('it has none')))).toBe('');
-    expect(faultOf(taking(GoodDto, NoProjectField('it has none')))).toMatch(/is not true/);
+    expect(startFault(taking(NoProjectDto, NoProjectField('it has none')))).toBe('');
+    expect(startFault(taking(GoodDto, NoProjectField('it has none')))).toMatch(/is not true/);
   });
 
   it('may not take a class that vanishes when it is compiled', () => {
@@ -116,7 +116,7 @@ describe('a route', () => {
     class TypeController {
       @Post('list') list(@Body() _body: ListKeysDto) {}
     }
-    expect(faultOf(TypeController)).toMatch(/list .* imported without "type"/);
+    expect(startFault(TypeController)).toMatch(/list .* imported without "type"/);
   });
 
   it('may not take parts of what is sent, nor what no pipe looks at', () => {
@@ -130,7 +130,7 @@ describe('a route', () => {
       @Get('c') c(@Query() _query: NoProjectDto) {}
       @Get('d') d(@Query(QueryPipe) _query: NoProjectDto) {}
     }
-    const faults = faultOf(PartsController).split('\n').slice(1);
+    const faults = startFault(PartsController).split('\n').slice(1);
     expect(faults.map((fault) => fault.split(' ')[0])).toEqual(
       ['a', 'b', 'c'].map((name) => `PartsController.${name}`),
     );
@@ -143,7 +143,7 @@ describe('a route', () => {
       @Get('b') @Public() b() {}
       @Post('c') @Public() c(@Body() _body: GoodDto) {}
     }
-    expect(faultOf(OpenController)).toMatch(
+    expect(startFault(OpenController)).toMatch(
       /\.a needs @BasicAuth.*\n.*\.a needs @Allow.*\n.*\.a names no project.*\n.*\.c is @Public/,
     );
   });

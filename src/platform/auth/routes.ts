@@ -31,7 +31,7 @@ export interface Route {
 }
 
 /** The routes of all controllers that modules of the app have. */
-export function routesOf(app: INestApplicationContext): Route[] {
+export function listRoutes(app: INestApplicationContext): Route[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [
     ...module.controllers.values(),
   ]);
@@ -48,8 +48,8 @@ export function routesOfController(controller: Function): Route[] {
       Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
     return {
       name: `${controller.name}.${handler.name}`,
-      paths: pathsOf(controller).flatMap((base) =>
-        pathsOf(handler).map((path) => `/${base}/${path}`.replaceAll(/\/+/g, '/')),
+      paths: routePaths(controller).flatMap((base) =>
+        routePaths(handler).map((path) => `/${base}/${path}`.replaceAll(/\/+/g, '/')),
       ),
       hasShortWrites: declared(SHORT_WRITES) ?? false,
       isPublic: declared(PUBLIC) ?? false,
@@ -63,7 +63,8 @@ export function routesOfController(controller: Function): Route[] {
   });
 }
 
-const pathsOf = (target: Function): string[] => [Reflect.getMetadata(PATH_METADATA, target)].flat();
+const routePaths = (target: Function): string[] =>
+  [Reflect.getMetadata(PATH_METADATA, target)].flat();
 
 /**
  * The service does not start with a route that would let somebody in, or let something pass, unseen.
@@ -92,10 +93,10 @@ function accessFaults({ isPublic, guards, role, parameters }: Route): string[] {
 }
 
 function bodyFaults({ isPublic, parameters, noProjectField }: Route): string[] {
-  const faults = parameters.flatMap((parameter) => faultOf(parameter) ?? []);
+  const faults = parameters.flatMap((parameter) => parameterFault(parameter) ?? []);
   for (const isBody of [true, false])
     if (parameters.filter((parameter) => parameter.isBody === isBody).length > 1)
-      faults.push(`has two parameters ${decoratorOf(isBody)}: declare one class for both`);
+      faults.push(`has two parameters ${decoratorText(isBody)}: declare one class for both`);
   if (faults.length > 0 || isPublic) return faults;
   const isNamed = parameters.some(({ dto }) => namesProject(dto));
   if (!isNamed && !noProjectField)
@@ -107,10 +108,10 @@ function bodyFaults({ isPublic, parameters, noProjectField }: Route): string[] {
   return faults;
 }
 
-const decoratorOf = (isBody: boolean) => (isBody ? '@Body()' : '@Query(QueryPipe)');
+const decoratorText = (isBody: boolean) => (isBody ? '@Body()' : '@Query(QueryPipe)');
 
-function faultOf({ dto, isBody, isPart }: DtoParameter): string | undefined {
-  const decorator = decoratorOf(isBody);
+function parameterFault({ dto, isBody, isPart }: DtoParameter): string | undefined {
+  const decorator = decoratorText(isBody);
   if (isPart) return `takes a part of what is sent: take all of it, as ${decorator} of a DTO class`;
   try {
     assertRules(dto);

@@ -1,4 +1,4 @@
-import { hashOf, hintOf, isSecret, newSecret } from './secret.js';
+import { hashSecret, secretHint, isSecret, newSecret } from './secret.js';
 
 it('has 40 characters, the last six of which check the others', () => {
   for (let i = 0; i < 100; i++) {
@@ -18,6 +18,6 @@ it.each(['', 'skn_', `sk_${'0'.repeat(36)}`, `skn_${'0'.repeat(36)}`, `skn_${'0'
 
 it('shows eight characters, stores a hash', () => {
   const secret = newSecret();
-  expect(hintOf(secret)).toBe(secret.slice(0, 8));
-  expect(hashOf(secret)).toHaveLength(32);
+  expect(secretHint(secret)).toBe(secret.slice(0, 8));
+  expect(hashSecret(secret)).toHaveLength(32);
 });

@@ -13,18 +13,18 @@ const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}
 
 export function newSecret(): string {
   const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62[randomInt(62)]).join('');
-  return PREFIX + random + checkOf(random);
+  return PREFIX + random + checksum(random);
 }
 
 /** True when the text has the shape of a secret and its check characters agree. */
 export function isSecret(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const random = text.slice(PREFIX.length, PREFIX.length + RANDOM_LENGTH);
-  return text.endsWith(checkOf(random));
+  return text.endsWith(checksum(random));
 }
 
 /** CRC32 of the random part in base62, padded with `0` on the left. */
-function checkOf(random: string): string {
+function checksum(random: string): string {
   let rest = crc32(random);
   let check = '';
   for (let i = 0; i < CHECK_LENGTH; i++) {
@@ -34,7 +34,7 @@ function checkOf(random: string): string {
   return check;
 }
 
-export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer');
+export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 /** What may be shown of a secret. */
-export const hintOf = (secret: string): string => secret.slice(0, PREFIX.length + 4);
+export const secretHint = (secret: string): string => secret.slice(0, PREFIX.length + 4);

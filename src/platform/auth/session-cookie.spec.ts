@@ -1,8 +1,8 @@
-import { sessionCookieOf, sessionTokenOf } from './session-cookie.js';
+import { sessionCookieName, sessionToken } from './session-cookie.js';
 
 const token = 'a'.repeat(43);
 const of = (cookie: string | undefined, isConsole = true, host = 'skein.local') =>
-  sessionTokenOf({
+  sessionToken({
     headers: {
       host,
       ...(isConsole && { 'x-skein-console': '1' }),
@@ -31,7 +31,7 @@ it.each([
   ['skein.example', 'skein_session'],
   ['[::1]', 'skein_session'],
 ])('at %s the cookie is %s', (host, name) => {
-  expect(sessionCookieOf({ headers: { host } })).toBe(name);
+  expect(sessionCookieName({ headers: { host } })).toBe(name);
   expect(of(`${name}=${token}`, true, host)).toBe(token);
   expect(of(`skein_session_9=${token}`, true, host)).toBeUndefined();
 });

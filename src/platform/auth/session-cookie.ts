@@ -9,23 +9,27 @@ export const SESSION_CHALLENGE = 'Session realm="skein"';
 
 export const isSessionToken = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
-/**
- * The name of the cookie that holds a session's token. Cookies know no ports: with the one that the browser asks, two
- * services on one host leave each other's sessions alone.
- */
-export function sessionCookieOf({ headers }: Headed): string {
+/** Cookies know no ports: with the one that the browser asks, two services on one host leave each other's cookies alone. */
+export function cookieName(name: string, { headers }: Headed): string {
   const port = /:(\d{1,5})$/.exec(headers.host ?? '')?.[1];
-  return port === undefined ? 'skein_session' : `skein_session_${port}`;
+  return port === undefined ? name : `${name}_${port}`;
 }
+
+export function cookieValue({ headers }: Headed, name: string): string | undefined {
+  const before = `${name}=`;
+  const cookies = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
+  return cookies.find((cookie) => cookie.startsWith(before))?.slice(before.length);
+}
+
+/** The name of the cookie that holds a session's token. */
+export const sessionCookieName = (request: Headed): string => cookieName('skein_session', request);
 
 export const isFromConsole = ({ headers }: Headed): boolean =>
   headers[CONSOLE_HEADER] !== undefined;
 
 /** The token that a request of the console carries. A cookie alone is not enough: any page could send it. */
-export function sessionTokenOf(request: Headed): string | undefined {
+export function sessionToken(request: Headed): string | undefined {
   if (!isFromConsole(request)) return undefined;
-  const before = `${sessionCookieOf(request)}=`;
-  const cookies = (request.headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
-  const token = cookies.find((cookie) => cookie.startsWith(before))?.slice(before.length);
+  const token = cookieValue(request, sessionCookieName(request));
   return token !== undefined && isSessionToken(token) ? token : undefined;
 }

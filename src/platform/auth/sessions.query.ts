@@ -20,6 +20,29 @@ export const sessionInsert = (
     INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${tokenHash}, ${keyId}, FALSE, now() + make_interval(secs => ${seconds}))`;
 
+/** What a session of a person keeps of the provider. */
+export interface ProviderSession {
+  issuer: string;
+  sid: string | null;
+  idToken: string | null;
+  refreshToken: string | null;
+}
+
+/** The same for a person. */
+export const personSessionInsert = (
+  tokenHash: Buffer,
+  userId: string,
+  { issuer, sid, idToken, refreshToken }: ProviderSession,
+  { seconds, limit }: { seconds: number; limit: number },
+) =>
+  sql`WITH ended AS (
+      DELETE FROM console_sessions WHERE token_hash IN (
+        SELECT token_hash FROM console_sessions WHERE user_id = ${userId}
+        ORDER BY expires_at DESC, token_hash OFFSET ${limit - 1}::bigint FOR UPDATE SKIP LOCKED))
+    INSERT INTO console_sessions (token_hash, user_id, is_code, expires_at, issuer, sid, id_token, refresh_token, checked_at)
+    VALUES (${tokenHash}, ${userId}, FALSE, now() + make_interval(secs => ${seconds}), ${issuer}, ${sid}, ${idToken},
+      ${refreshToken}, now())`;
+
 export const codeInsert = (codeHash: Buffer, keyId: string, seconds: number) =>
   sql`INSERT INTO console_sessions (token_hash, api_key_id, is_code, expires_at)
     VALUES (${codeHash}, ${keyId}, TRUE, now() + make_interval(secs => ${seconds}))`;

@@ -8,7 +8,8 @@ import { ConsoleSession } from './console-session.entity.js';
 import { FailedAttempts } from './failed-attempts.js';
 import { FailureLog } from './failure-log.js';
 import { KeysService } from './keys.service.js';
-import { hashOf } from './secret.js';
+import { seal, unseal } from './seal.js';
+import { hashSecret } from './secret.js';
 import { isSessionToken } from './session-cookie.js';
 import {
   codeInsert,
@@ -17,6 +18,8 @@ import {
   expiredSessionsDelete,
   loginKey,
   oldestAdminKey,
+  personSessionInsert,
+  type ProviderSession,
   sessionInsert,
 } from './sessions.query.js';
 
@@ -47,7 +50,7 @@ export async function newLoginCode(
   if (!key) return undefined;
   const code = newToken();
   await database.transaction(async () => {
-    await database.query(codeInsert(hashOf(code), key.id, CODE_SECONDS));
+    await database.query(codeInsert(hashSecret(code), key.id, CODE_SECONDS));
     const event = { action: CONSOLE_CODE, by, target: key.id, scopes: key.scopes };
     await addEvent(database, { ...event, detail: { user: key.user_name } });
   });
@@ -80,9 +83,22 @@ export class SessionsService {
     const token = newToken();
     const bounds = { seconds: SESSION_SECONDS, limit: MAX_SESSIONS };
     await this.database.transaction(async () => {
-      await this.database.query(sessionInsert(hashOf(token), key.keyId, bounds));
+      await this.database.query(sessionInsert(hashSecret(token), key.keyId, bounds));
       await this.tellLogin(key, 'key');
     });
+    return token;
+  }
+
+  /**
+   * Begins a session of a person with a new token, and returns that. The provider's ID token is kept encrypted with it, so that
+   * only the browser can show it there.
+   */
+  async beginForPerson(userId: string, kept: ProviderSession): Promise<string> {
+    const token = newToken();
+    const idToken = kept.idToken && seal(kept.idToken, token);
+    const bounds = { seconds: SESSION_SECONDS, limit: MAX_SESSIONS };
+    const query = personSessionInsert(hashSecret(token), userId, { ...kept, idToken }, bounds);
+    await this.database.query(query);
     return token;
   }
 
@@ -103,7 +119,7 @@ export class SessionsService {
    */
   async redeem(code: string, address: string): Promise<string> {
     if (!isSessionToken(code)) await this.attempts.count(address);
-    else if (await this.isCode(hashOf(code), address)) {
+    else if (await this.isCode(hashSecret(code), address)) {
       const token = newToken();
       if (await this.database.transaction(() => this.turn(code, token))) return token;
     }
@@ -129,15 +145,21 @@ export class SessionsService {
 
   /** Makes the code the session of the token; false when it is no code. */
   private async turn(code: string, token: string): Promise<boolean> {
-    const query = codeRedeem(hashOf(code), hashOf(token), SESSION_SECONDS);
+    const query = codeRedeem(hashSecret(code), hashSecret(token), SESSION_SECONDS);
     const [key] = await this.database.query(query);
     if (key)
       await this.tellLogin({ keyId: key.id, userName: key.user_name, scopes: key.scopes }, 'code');
     return key !== undefined;
   }
 
-  async end(token: string): Promise<void> {
-    await this.database.repository(ConsoleSession).delete({ tokenHash: hashOf(token) });
+  /** Ends a session, and returns what it was, with its ID token readable. */
+  async end(token: string): Promise<ConsoleSession | null> {
+    const sessions = this.database.repository(ConsoleSession);
+    const tokenHash = hashSecret(token);
+    const session = await sessions.findOneBy({ tokenHash });
+    await sessions.delete({ tokenHash });
     this.keys.forget();
+    if (session?.idToken) session.idToken = unseal(session.idToken, token);
+    return session;
   }
 }

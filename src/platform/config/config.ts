@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
-
-/** A setting with a value that the service cannot start with; the message names the variable. */
-export class InvalidSetting extends Error {}
+import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+import { signInSettings } from './sign-in-settings.js';
 
 const MIB = 1024 * 1024;
 const DAY_SECONDS = 86_400;
@@ -149,6 +148,7 @@ export function loadConfig(
       1,
       DAY_SECONDS,
     ]),
+    ...signInSettings(setting),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',
@@ -196,32 +196,6 @@ function openFiles(): number {
 }
 
 export type Config = ReturnType<typeof loadConfig>;
-
-type Setting = (name: string) => string | undefined;
-
-function integer(
-  setting: Setting,
-  name: string,
-  fallback: number,
-  [min, max]: [number, number],
-): number {
-  const text = setting(name) ?? String(fallback);
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new InvalidSetting(`${name} must be a whole number from ${min} to ${max}, got "${text}"`);
-  return value;
-}
-
-/** The first value is the default. */
-function oneOf<const T extends string>(setting: Setting, name: string, values: readonly T[]): T {
-  const text = setting(name) ?? values[0]!;
-  const value = values.find((candidate) => candidate === text);
-  if (!value)
-    throw new InvalidSetting(
-      `${name} must be one of ${[...new Set(values)].join(', ')}, got "${text}"`,
-    );
-  return value;
-}
 
 function proxies(setting: Setting): number | string[] {
   const text = setting('TRUST_PROXY') ?? '0';
@@ -297,6 +271,6 @@ function withPassword(url: string | undefined, password: string | undefined): st
 }
 
 /** Where a program on this machine reaches the service. */
-export function addressOf({ host, port }: Pick<Config, 'host' | 'port'>): string {
+export function serviceUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
   return `http://${/^(0\.0\.0\.0|::1?)$/.test(host) ? '127.0.0.1' : host}:${port}`;
 }

@@ -2,7 +2,7 @@ import { BodyBytes, freeBytes } from './body-bytes.js';
 
 const bytes = Buffer.from(Array.from({ length: 1_000_000 }, (_, i) => i % 251));
 
-function bodyOf(length: number, sizes: readonly number[]): BodyBytes {
+function fillBody(length: number, sizes: readonly number[]): BodyBytes {
   const body = new BodyBytes(length);
   for (let at = 0, i = 0; at < length; i++) {
     const size = sizes[i % sizes.length]!;
@@ -20,13 +20,13 @@ it.each<[length: number, sizes: number[]]>([
   [3000, [1]],
   [1_000_000, [65_536]],
 ])('joins %d bytes that come in chunks of %j', (length, sizes) => {
-  const body = bodyOf(length, sizes);
+  const body = fillBody(length, sizes);
   expect(body.length).toBe(length);
   expect(body.joined().equals(bytes.subarray(0, length))).toBe(true);
 });
 
 it('gives back the memory of a large body, or of one in many chunks, at once', () => {
-  for (const body of [bodyOf(1_000_000, [65_536]), bodyOf(3000, [1])]) {
+  for (const body of [fillBody(1_000_000, [65_536]), fillBody(3000, [1])]) {
     const joined = body.joined();
     freeBytes(joined);
     expect(joined).toHaveLength(0);
@@ -35,7 +35,7 @@ it('gives back the memory of a large body, or of one in many chunks, at once', (
 });
 
 it('leaves a small body as it is, which may be part of a larger buffer', () => {
-  const joined = bodyOf(1000, [500]).joined();
+  const joined = fillBody(1000, [500]).joined();
   freeBytes(joined);
   expect(joined.equals(bytes.subarray(0, 1000))).toBe(true);
 });

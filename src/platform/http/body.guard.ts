@@ -6,7 +6,7 @@ import { ApiError } from '../errors.js';
 import { dtoParameters } from './handler-dtos.js';
 import {
   declaredBytes,
-  encodingOf,
+  contentEncoding,
   type Headed,
   HELD_RATE,
   inflaterBytes,
@@ -29,7 +29,7 @@ import { assertValid, type Dto, validate } from './validation.js';
 @Injectable()
 export class BodyGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const { body, query } = dtosOf(context);
+    const { body, query } = handlerDtos(context);
     const request = context.switchToHttp().getRequest<Request>();
     const own = request.context;
     if (query) own.projects = validate(query, request.query).projects; // `QueryPipe` tells what is wrong with it
@@ -46,21 +46,21 @@ export class BodyGuard implements CanActivate {
 /** The DTOs of handlers, which are looked for once. */
 const known = new WeakMap<object, { body: Dto | undefined; query: Dto | undefined }>();
 
-function dtosOf(context: ExecutionContext) {
+function handlerDtos(context: ExecutionContext) {
   const handler = context.getHandler();
   let dtos = known.get(handler);
   if (!dtos) {
     const parameters = dtoParameters(context.getClass(), handler);
-    const dtoOf = (isBody: boolean) =>
+    const findDto = (isBody: boolean) =>
       parameters.find((parameter) => parameter.isBody === isBody)?.dto;
-    known.set(handler, (dtos = { body: dtoOf(true), query: dtoOf(false) }));
+    known.set(handler, (dtos = { body: findDto(true), query: findDto(false) }));
   }
   return dtos;
 }
 
 /** @throws ApiError `unsupported_media_type` when the body is not declared to be JSON. */
 export function assertJson(request: Headed, wanted = 'application/json'): void {
-  const [type, charset] = mediaTypeOf(request);
+  const [type, charset] = readMediaType(request);
   if (!/^application\/(json|[\w.+-]+\+json)$/.test(type) || charset !== 'utf-8')
     throw new ApiError(
       'unsupported_media_type',
@@ -75,7 +75,7 @@ const RAW_WEIGHT = 2;
 export async function readBytes(context: Context): Promise<Buffer> {
   const { request, hold } = context;
   const limit = context.bodies.maxBytes;
-  const encoding = encodingOf(request);
+  const encoding = contentEncoding(request);
   const declared = declaredBytes(request, encoding);
   if (declared !== undefined && declared > limit) throw tooLarge(limit);
   const waiting = hold.set((declared ?? 0) * RAW_WEIGHT + inflaterBytes(encoding));
@@ -135,7 +135,7 @@ export function assertUtf8(bytes: Buffer): void {
 }
 
 /** Type and charset in lower case; the charset of JSON is UTF-8 unless it says otherwise. */
-export function mediaTypeOf({ headers }: Headed): [type: string, charset: string] {
+export function readMediaType({ headers }: Headed): [type: string, charset: string] {
   const header = headers['content-type'] ?? '';
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const charset = parameters.map((text) => /^\s*charset="?([^"\s]*)"?\s*$/.exec(text)?.[1]);

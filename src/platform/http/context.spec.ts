@@ -6,7 +6,7 @@ import { Context } from './context.js';
 
 const MIB = 1024 * 1024;
 
-function contextOf(user?: object, budget = new BodyBudget(64 * MIB)) {
+function makeContext(user?: object, budget = new BodyBudget(64 * MIB)) {
   const request = Object.assign(new IncomingMessage(new Socket()), { user }) as unknown as Request;
   return new Context(request, new ServerResponse(request), { budget, maxBytes: 1, timeoutMs: 1 });
 }
@@ -15,7 +15,7 @@ it('holds answers that wait for their clients, and refuses one at once for which
   const budget = new BodyBudget(64 * MIB);
   const contexts: Context[] = [];
   const answer = () => {
-    contexts.push(contextOf({ owner: 'a/k' }, budget));
+    contexts.push(makeContext({ owner: 'a/k' }, budget));
     contexts.at(-1)!.holdAnswer('x'.repeat(4 * MIB));
   };
   for (let i = 0; i < 7; i++) answer(); // of the seven eighths for large ones, what stays free
@@ -26,17 +26,17 @@ it('holds answers that wait for their clients, and refuses one at once for which
 });
 
 it('says when the client has gone, also to who asks later', () => {
-  const context = contextOf();
+  const context = makeContext();
   const { signal } = context;
   expect(signal.aborted).toBe(false);
   context.response.emit('close');
   expect(signal.aborted).toBe(true);
-  const late = contextOf();
+  const late = makeContext();
   late.response.destroy();
   expect(late.signal.aborted).toBe(true);
 });
 
 it('tells nobody a caller or a text that there is not', () => {
-  expect(() => contextOf().caller).toThrow('nobody is known');
-  expect(() => contextOf().text).toThrow('no body was read');
+  expect(() => makeContext().caller).toThrow('nobody is known');
+  expect(() => makeContext().text).toThrow('no body was read');
 });

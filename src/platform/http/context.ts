@@ -51,6 +51,11 @@ export class Context {
     return this.express.headers;
   }
 
+  /** Of the client, as far as proxies are trusted. */
+  get ip(): string | undefined {
+    return this.express.ip;
+  }
+
   get path(): string {
     return this.express.path;
   }

@@ -1,4 +1,4 @@
-import { dateOf, IsDateTime, IsId, IsProjectId, IsText } from './dto.js';
+import { parseDate, IsDateTime, IsId, IsProjectId, IsText } from './dto.js';
 import { validate } from './validation.js';
 
 class Field {
@@ -80,4 +80,4 @@ it.each([
   ['2026-01-31T12:00:00+05:30', '2026-01-31T06:30:00.000Z'],
   ['2026-01-31T12:00:00-0800', '2026-01-31T20:00:00.000Z'],
   ['2026-01-31T12:00:00+01', '2026-01-31T11:00:00.000Z'],
-])('reads %s as %s', (text, iso) => expect(dateOf(text).toISOString()).toBe(iso));
+])('reads %s as %s', (text, iso) => expect(parseDate(text).toISOString()).toBe(iso));

@@ -97,7 +97,7 @@ export const fits = (text: string, max: number) =>
   text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
 
 /** `\p{Cs}` in a Unicode pattern matches lone surrogates only. */
-const isStorable = (value: unknown): value is string =>
+export const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !/[\0\p{Cs}]/u.test(value);
 
 const ID_LENGTH = 256;
@@ -171,14 +171,14 @@ const PATTERN = new RegExp(DATE_TIME, 'i');
 export function isDateTime(value: unknown): value is string {
   if (typeof value !== 'string' || !PATTERN.test(value)) return false;
   const year = Number(value.slice(0, 4));
-  return (year > 1 && year < 9999) || isYearOfFour(dateOf(value).getUTCFullYear());
+  return (year > 1 && year < 9999) || isYearOfFour(parseDate(value).getUTCFullYear());
 }
 
 /** An offset may move an instant out of the four-digit years. */
 const isYearOfFour = (year: number) => year >= 1 && year <= 9999;
 
 /** The instant of a text that `IsDateTime` accepts. Milliseconds: finer ones are PostgreSQL's to read. */
-export function dateOf(text: string): Date {
+export function parseDate(text: string): Date {
   const [, day, time = 'T00:00', offset = 'Z'] =
     /^(.{10})([Tt ].*?)?([Zz]|[+-]\d\d:?(?:\d\d)?)?$/.exec(text) ?? [];
   const [, sign, hours, minutes = '00'] = /^([+-])(\d\d):?(\d\d)?$/.exec(offset) ?? [];

@@ -33,7 +33,7 @@ export interface Reading {
 export type Headed = Pick<IncomingMessage, 'headers'>;
 
 /** The encodings of a body; empty for none. @throws ApiError `unsupported_media_type` */
-export function encodingOf({ headers }: Headed): string {
+export function contentEncoding({ headers }: Headed): string {
   const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return '';
   if (Object.hasOwn(INFLATERS, encoding)) return encoding;
@@ -67,7 +67,7 @@ export async function readInflated(
   const { request } = context;
   let inflater: Inflater | null = null;
   try {
-    const encoding = encodingOf(request);
+    const encoding = contentEncoding(request);
     if ((declaredBytes(request, encoding) ?? 0) > reading.limit) throw tooLarge(reading.limit);
     if (request.destroyed) throw leftEarly();
     if (encoding) inflater = INFLATERS[encoding]!({ chunkSize: INFLATED_CHUNK_BYTES });

@@ -26,7 +26,7 @@ export function ports({ operationsPort, allowedHosts }: Config) {
       : operationsPort === undefined || !MOVED.test(request.path);
     if (!isHere)
       return sendProblem(new ApiError('not_found', `nothing is at ${request.path}`), response);
-    if (isOperations || !allowedHosts || allowedHosts.includes(hostOf(request))) return next();
+    if (isOperations || !allowedHosts || allowedHosts.includes(requestHost(request))) return next();
     sendProblem(
       new ApiError('misdirected', 'the header Host names none of the hosts in ALLOWED_HOSTS'),
       response,
@@ -34,4 +34,5 @@ export function ports({ operationsPort, allowedHosts }: Config) {
   };
 }
 
-const hostOf = ({ headers }: Request) => (headers.host ?? '').toLowerCase().replace(/:\d*$/, '');
+const requestHost = ({ headers }: Request) =>
+  (headers.host ?? '').toLowerCase().replace(/:\d*$/, '');

@@ -33,7 +33,11 @@ export function parseRef(text: unknown): Ref | null {
 }
 
 /** Refs to items of a project in either dialect: the one in force may have been another one when they were stored. */
-export const refsOf = (projectId: string, kinds: RefKind[], names: readonly string[]): string[] =>
+export const spellRefs = (
+  projectId: string,
+  kinds: RefKind[],
+  names: readonly string[],
+): string[] =>
   WIRE_DIALECTS.flatMap((scheme) =>
     kinds.flatMap((kind) => names.map((name) => `${scheme}:///${projectId}/${kind}/${name}`)),
   );

@@ -1,5 +1,5 @@
-import { granularityOf } from '../time/buckets.js';
-import { dateOf } from './dto.js';
+import { chooseGranularity } from '../time/buckets.js';
+import { parseDate } from './dto.js';
 import { invalidRequest } from '../errors.js';
 import type { StatsWindowDto } from './stats.dto.js';
 
@@ -14,16 +14,16 @@ export interface StatsWindow {
 }
 
 /** @throws ApiError `invalid_request` */
-export function windowOf({ start, ...asked }: StatsWindowDto): StatsWindow {
+export function readWindow({ start, ...asked }: StatsWindowDto): StatsWindow {
   const end = asked.end ?? new Date().toISOString();
-  const [from, to] = [dateOf(start), dateOf(end)];
+  const [from, to] = [parseDate(start), parseDate(end)];
   if (to <= from) throw invalidRequest([{ path: 'end', message: 'must be after start' }]);
-  const granularity = granularityOf(asked.granularity, from, to);
+  const granularity = chooseGranularity(asked.granularity, from, to);
   return { from, to, end, granularity, timezone: asked.timezone ?? 'UTC' };
 }
 
 /** How an answer begins. */
-export const frameOf = ({ from, to, granularity, timezone }: StatsWindow) => ({
+export const windowFrame = ({ from, to, granularity, timezone }: StatsWindow) => ({
   start: microseconds(from),
   end: microseconds(to),
   granularity,

@@ -32,7 +32,7 @@ class Tree extends Base {
   @IsOptional() @ValidateNested() @Type(() => Tree) inner?: Tree;
 }
 const project_id = 'acme/demo';
-const pathsOf = (body: unknown) => validate(Tree, body).violations.map(({ path }) => path);
+const violationPaths = (body: unknown) => validate(Tree, body).violations.map(({ path }) => path);
 
 it('passes a good body and names its projects', () => {
   const body = {
@@ -72,7 +72,7 @@ it.each<[object, string[]]>([
   [{ project_id, words: ['a', 1] }, ['words[1]']],
   [{ project_id, words: 'a' }, ['words']],
   [{ project_id, inner: { project_id: 'x' } }, ['inner.project_id']],
-])('names what is wrong in %j', (body, paths) => expect(pathsOf(body)).toEqual(paths));
+])('names what is wrong in %j', (body, paths) => expect(violationPaths(body)).toEqual(paths));
 
 it('judges a list by its length before it looks at an item', () =>
   expect(validate(Tree, { project_id, words: [1, 2, 3, 4] }).violations).toEqual([
@@ -86,11 +86,11 @@ it('judges the type of a value before its size, also where a decorator brings se
   ]));
 
 it.each([null, [], 'x', 5, undefined])('wants an object, not %j', (body) =>
-  expect(pathsOf(body)).toEqual(['']),
+  expect(violationPaths(body)).toEqual(['']),
 );
 
 it('takes null and absence for the same where a field is optional', () =>
-  expect(pathsOf({ project_id, size: null, leaf: null })).toEqual([]));
+  expect(violationPaths({ project_id, size: null, leaf: null })).toEqual([]));
 
 it('reports one rule that a field breaks, without repeating the value', () => {
   const { violations } = validate(Tree, { project_id, leaf: { name: 5 }, letter: 'secret' });
@@ -102,7 +102,7 @@ it('reports one rule that a field breaks, without repeating the value', () => {
 
 it('reads own keys only', () => {
   const body = JSON.parse('{"__proto__":{"project_id":"acme/demo"}}');
-  expect(pathsOf(body)).toEqual(['project_id']);
+  expect(violationPaths(body)).toEqual(['project_id']);
 });
 
 it('changes nothing of the body', () => {

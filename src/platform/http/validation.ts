@@ -47,7 +47,7 @@ export interface Checked {
  */
 export function validate(dto: Dto, body: unknown, path = '', options: Options = {}): Checked {
   const seen = { violations: [], projects: [], ...options };
-  check(rulesOf(dto), body, path, seen);
+  check(compiledRules(dto), body, path, seen);
   return seen;
 }
 
@@ -131,12 +131,12 @@ function checkNested(
  * @throws Error that says what to do about a property without a rule, or a rule that cannot run.
  */
 export function assertRules(dto: Dto): void {
-  rulesOf(dto);
+  compiledRules(dto);
 }
 
 /** Whether the rules require a project, in a field marked `@IsProjectId()`. */
 export function namesProject(dto: Dto): boolean {
-  return isNaming(rulesOf(dto));
+  return isNaming(compiledRules(dto));
 }
 
 const isNaming = (rules: Rules): boolean =>
@@ -149,7 +149,7 @@ const isNaming = (rules: Rules): boolean =>
 
 const compiled = new Map<Dto, Rules>();
 
-function rulesOf(dto: Dto): Rules {
+function compiledRules(dto: Dto): Rules {
   let rules = compiled.get(dto);
   if (!rules) {
     const properties: Property[] = [];
@@ -211,7 +211,7 @@ function compileProperty(dto: Dto, name: string, metadata: Metadata[]): Property
       .toReversed()
       .toSorted((a, b) => rank(a) - rank(b))
       .flatMap((rule) => (rule.type === CUSTOM ? compileRule(dto, rule) : [])),
-    nested: nested && { rules: rulesOf(nestedDto(dto, name)), each: nested.each },
+    nested: nested && { rules: compiledRules(nestedDto(dto, name)), each: nested.each },
   };
 }
 
@@ -251,7 +251,7 @@ function compileRule(dto: Dto, metadata: Metadata): Rule[] {
       return { path: '', message: wording(template, constraints) };
     };
     assertRuns(rule, (why) => cannotRun(dto, property, why));
-    return each ? eachOf(rule) : rule;
+    return each ? eachElement(rule) : rule;
   });
 }
 
@@ -268,7 +268,7 @@ function assertRuns(rule: Rule, fault: (why: string) => Error): void {
     }
 }
 
-const eachOf =
+const eachElement =
   (rule: Rule): Rule =>
   (values, object) => {
     if (!Array.isArray(values)) return { path: '', message: 'must be an array' };

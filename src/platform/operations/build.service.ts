@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { showInfo } from '../process/metrics.js';
-import { buildOf } from '../database/schema-state.js';
+import { buildFacts } from '../database/schema-state.js';
 
 /** What runs here, for `/server_info` and `/metrics`. */
 @Injectable()
 export class BuildService {
-  readonly build: ReturnType<typeof buildOf>;
+  readonly build: ReturnType<typeof buildFacts>;
 
   constructor(dataSource: DataSource) {
-    this.build = buildOf(dataSource);
+    this.build = buildFacts(dataSource);
     const { version, commit, schema } = this.build;
     showInfo('skein_build_info', '1, by what runs here; schema is its newest migration.', {
       version,

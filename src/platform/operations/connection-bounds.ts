@@ -19,6 +19,9 @@ export class ConnectionBounds<Connection> {
   count = 0;
   /** Of each address, the oldest first. */
   private readonly byAddress = new Map<string, Set<Connection>>();
+  /** The addresses by how many they have, and the most that one has: so a full process looks at none of the others. */
+  private readonly bySize = new Map<number, Set<string>>();
+  private most = 0;
 
   constructor(private readonly limits: Limits<Connection>) {}
 
@@ -34,6 +37,7 @@ export class ConnectionBounds<Connection> {
     const instead = isFull ? this.inExchange(own.size) : undefined;
     if (isFull && !instead) return { refused: 'process' };
     this.byAddress.set(address, own.add(connection));
+    this.move(address, own.size - 1, own.size);
     this.count++;
     return instead ? { instead } : {};
   }
@@ -44,14 +48,22 @@ export class ConnectionBounds<Connection> {
     if (!own?.delete(connection)) return;
     this.count--;
     if (own.size === 0) this.byAddress.delete(address);
+    this.move(address, own.size + 1, own.size);
+  }
+
+  private move(address: string, from: number, to: number): void {
+    const left = this.bySize.get(from);
+    left?.delete(address);
+    if (left?.size === 0) this.bySize.delete(from);
+    if (to > 0) this.bySize.set(to, (this.bySize.get(to) ?? new Set()).add(address));
+    if (to > this.most || (from === this.most && !this.bySize.has(from))) this.most = to;
   }
 
   private inExchange(ownCount: number): Connection | undefined {
-    let largest = new Set<Connection>();
-    for (const those of this.byAddress.values()) if (those.size > largest.size) largest = those;
-    if (largest.size <= ownCount + 1) return undefined;
+    if (this.most <= ownCount + 1) return undefined;
+    const [largest] = this.bySize.get(this.most)!;
     let looks = 0;
-    for (const connection of largest) {
+    for (const connection of this.byAddress.get(largest!)!) {
       if (this.limits.isIdle(connection)) return connection;
       if (++looks >= MAX_LOOKS) break;
     }

@@ -8,7 +8,7 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import { networkOf } from '../auth/failed-attempts.js';
+import { clientNetwork } from '../auth/failed-attempts.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { closeWithAnswers } from '../http/edge.js';
 import { logger } from '../process/logger.js';
@@ -79,7 +79,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
 
   private add(socket: Socket): void {
     const { remoteAddress } = socket;
-    const address = networkOf(remoteAddress ?? '');
+    const address = clientNetwork(remoteAddress ?? '');
     if (!isForOperations(socket)) {
       const { refused, instead } = this.bounds.admit(socket, address, this.isProxy(remoteAddress));
       if (refused) return this.refuse(socket, refused);

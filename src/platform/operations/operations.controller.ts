@@ -1,6 +1,8 @@
-import { Get, Header } from '@nestjs/common';
+import { Get, Header, Inject } from '@nestjs/common';
 import { ApiExcludeEndpoint } from '@nestjs/swagger';
 import { Public, Resource } from '../auth/access.js';
+import { CONFIG, type Config } from '../config/config.js';
+import { ProvidersService } from '../people/providers.service.js';
 import { metrics } from '../process/metrics.js';
 import { ApiError, ERRORS_PAGE, ERRORS_PATH } from '../errors.js';
 import { WIRE } from '../http/wire.js';
@@ -14,6 +16,8 @@ export class OperationsController {
   constructor(
     private readonly readinessService: ReadinessService,
     private readonly buildService: BuildService,
+    private readonly providers: ProvidersService,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** The process is up; says nothing of the database. */
@@ -26,7 +30,7 @@ export class OperationsController {
    * 200 when the database answers, its schema is the newest and the process is not shutting down; else 503. It is 200 too
    * on a schema that a newer build has migrated, since migrations expand before they contract: `migrations` is `newer`;
    * while writes are refused, since reads go on: `writes` tells; and while a node of a cluster is away, since the projects
-   * of the others go on: `unreachable_nodes` names it.
+   * of the others go on: `unreachable_nodes` names it; and while people cannot sign in: `sign_in` says with which provider.
    */
   @Get('ready')
   async ready(): Promise<ReadinessDto> {
@@ -57,7 +61,7 @@ export class OperationsController {
     return allMetrics();
   }
 
-  /** The versions that SDKs look at before they start, what the service was built of, and the dialect of the names on the wire. */
+  /** The versions that SDKs look at before they start, what the service was built of, how people sign in, and the dialect of the names on the wire. */
   @Get('server_info')
   serverInfo(): ServerInfoDto {
     const { version, commit, schema } = this.buildService.build;
@@ -67,6 +71,11 @@ export class OperationsController {
       commit,
       schema,
       wire_dialect: WIRE.scheme,
+      sign_in: this.config.signInProviders.map((provider) => ({
+        name: provider.name,
+        url: this.providers.address(provider, 'sign-in'),
+      })),
+      key_sign_in: this.config.consoleKeySignIn,
     };
   }
 }

@@ -19,6 +19,16 @@ export class ReadinessDto {
   unfilled_rows?: Record<string, number>;
   /** Of a cluster, the nodes that cannot be reached; null when the coordinator could not tell in time. Their projects are answered 503. */
   unreachable_nodes?: string[] | null;
+  /** Of each provider that people sign in with, whether it answered when it was last asked; null when it was not yet. */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'boolean', nullable: true } })
+  sign_in?: Record<string, boolean | null>;
+}
+
+/** A provider that people sign in with. */
+export class SignInDto {
+  name!: string;
+  /** Where a browser begins; `?to=` names the page of the console to come back to. */
+  url!: string;
 }
 
 export class ServerInfoDto {
@@ -31,4 +41,8 @@ export class ServerInfoDto {
   /** The newest migration that the service knows. */
   @ApiProperty({ example: 'Foundation1764000000000' }) schema!: string;
   @ApiProperty({ enum: WIRE_DIALECTS }) wire_dialect!: (typeof WIRE_DIALECTS)[number];
+  /** Providers that people sign in with. */
+  @ApiProperty({ type: [SignInDto] }) sign_in!: SignInDto[];
+  /** Whether the console takes keys too. */
+  key_sign_in!: boolean;
 }

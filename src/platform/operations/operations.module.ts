@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { PeopleModule } from '../people/people.module.js';
 import { BuildService } from './build.service.js';
 import { ConnectionsService } from './connections.service.js';
 import { DatabaseMetrics } from './database.metrics.js';
@@ -8,6 +9,7 @@ import { ReadinessService } from './readiness.service.js';
 
 /** Endpoints for operators and probes. */
 @Module({
+  imports: [PeopleModule],
   controllers: [OperationsController],
   providers: [
     ReadinessService,

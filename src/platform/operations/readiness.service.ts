@@ -5,6 +5,7 @@ import { showNumbers } from '../process/metrics.js';
 import { SharedAnswer } from '../process/shared-answer.js';
 import { Probe, PROBE_TIMEOUT_MS } from '../database/probe.js';
 import { isDistributed, unreachableNodes } from '../database/distribute.js';
+import { ProvidersService } from '../people/providers.service.js';
 import { UnfilledRows } from '../database/unfilled-rows.js';
 import { schemaState } from '../database/schema-state.js';
 import type { ReadinessDto } from './operations.dto.js';
@@ -23,6 +24,7 @@ export class ReadinessService {
   constructor(
     private readonly probe: Probe,
     private readonly unfilled: UnfilledRows,
+    private readonly providers: ProvidersService,
   ) {
     showNumbers(
       'skein_ready',
@@ -40,12 +42,14 @@ export class ReadinessService {
 
   async readiness(): Promise<ReadinessDto> {
     const { unreachable_nodes, ...found } = await this.found.get();
+    const signIn = this.providers.reachable();
     const isReachable = found.database === 'reachable';
     return {
       ...found,
       draining: this.isDraining,
       ...(isReachable && { unfilled_rows: this.unfilled.counts }),
       ...(unreachable_nodes !== undefined && { unreachable_nodes }),
+      ...(Object.keys(signIn).length > 0 && { sign_in: signIn }),
     };
   }
 

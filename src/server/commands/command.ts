@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import type { DataSource } from 'typeorm';
 import type { Actor } from '../../platform/audit/add-event.js';
 import { DamagedBackup } from '../../platform/backup/backup-file.js';
-import { InvalidSetting } from '../../platform/config/config.js';
+import { InvalidSetting } from '../../platform/config/setting.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
 import { schemaState } from '../../platform/database/schema-state.js';
 import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
@@ -37,6 +38,11 @@ function osUser(): string {
 
 /** Says what a command is asked for, on standard output. */
 export const say = (text: string): void => void process.stdout.write(`${printableLines(text)}\n`);
+
+/** Waits until what was said has been taken: it is kept in memory before. */
+export async function heard(): Promise<void> {
+  if (process.stdout.writableNeedDrain) await once(process.stdout, 'drain');
+}
 
 /** Says how it goes, on standard error. */
 export const tell = (text: string): void => void process.stderr.write(`${printableLines(text)}\n`);

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { command, say, tell } from './command.js';
 import { printable } from '../../platform/process/printable.js';
 import { isProjectId, PROJECT_ID_RULE } from '../../platform/http/dto.js';
-import { addressOf } from '../../platform/config/config.js';
+import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { type Format, FORMATS, importFile } from '../../doors/import/import.js';
 import { Service } from '../../doors/import/service.js';
@@ -27,7 +27,7 @@ await command(async () => {
   const { values, positionals } = parse();
   const [format = '', file, ...others] = positionals;
   if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);
-  const { project, url = addressOf(config) } = values;
+  const { project, url = serviceUrl(config) } = values;
   if (!isProjectId(project)) throw new Error(`--project ${PROJECT_ID_RULE}`);
   if (!config.apiKey) throw new Error('SKEIN_API_KEY must hold a key of the role writer');
   const service = new Service(url, config.apiKey, project);

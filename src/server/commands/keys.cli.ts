@@ -1,15 +1,15 @@
 import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { validate } from '../../platform/http/validation.js';
-import { dateOf } from '../../platform/http/dto.js';
-import { command, operator, say, withDatabase } from './command.js';
-import { addressOf } from '../../platform/config/config.js';
+import { parseDate } from '../../platform/http/dto.js';
+import { command, heard, operator, say, withDatabase } from './command.js';
+import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { Database } from '../../platform/database/database.js';
 import { migrate } from '../../platform/database/migrate.js';
 import { KeyUses } from '../../platform/audit/key-uses.js';
 import type { ApiKey } from '../../platform/auth/api-key.entity.js';
-import { CreateKeyDto } from '../../platform/auth/keys.dto.js';
+import { CreateKeyDto, KEYS_PAGE } from '../../platform/auth/keys.dto.js';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.js';
 import { KeysService } from '../../platform/auth/keys.service.js';
 import { newSecret } from '../../platform/auth/secret.js';
@@ -30,6 +30,7 @@ async function create(keys: KeysService, options: Options): Promise<void> {
   const { user, role, scope: scopes, expires } = options;
   const request = { user, role, scopes, expires_at: expires };
   const { violations } = validate(CreateKeyDto, request);
+  if (user === undefined) violations.push({ path: 'user', message: 'must be given' });
   const flags: Record<string, string> = { scopes: 'scope', expires_at: 'expires' };
   if (violations.length > 0)
     throw new Error(
@@ -43,10 +44,10 @@ async function create(keys: KeysService, options: Options): Promise<void> {
   const valid = request as CreateKeyDto;
   const { id, secret } = await keys.create(
     {
-      userName: valid.user,
+      userName: valid.user!,
       role: valid.role,
       scopes: valid.scopes,
-      expiresAt: valid.expires_at ? dateOf(valid.expires_at) : null,
+      expiresAt: valid.expires_at ? parseDate(valid.expires_at) : null,
     },
     operator(),
   );
@@ -54,15 +55,24 @@ async function create(keys: KeysService, options: Options): Promise<void> {
 }
 
 async function list(keys: KeysService): Promise<void> {
-  const rows = (await keys.list()).map((key) => [
-    key.id,
-    `${key.hint}…`,
-    printable(key.userName),
-    key.role,
-    key.scopes.join(' '),
-    stateOf(key),
-  ]);
-  const table = [['id', 'key', 'user', 'role', 'scopes', 'state'], ...rows];
+  let head = [['id', 'key', 'user', 'role', 'scopes', 'state']];
+  for await (const page of keys.pages(KEYS_PAGE)) {
+    sayTable([...head, ...page.map(keyRow)]);
+    await heard();
+    head = [];
+  }
+}
+
+const keyRow = (key: ApiKey) => [
+  key.id,
+  `${key.hint}…`,
+  printable(key.userName),
+  key.role,
+  key.scopes.join(' '),
+  describeState(key),
+];
+
+function sayTable(table: string[][]): void {
   const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
   for (const row of table)
     say(
@@ -73,7 +83,7 @@ async function list(keys: KeysService): Promise<void> {
     );
 }
 
-function stateOf({ revokedAt, expiresAt }: ApiKey): string {
+function describeState({ revokedAt, expiresAt }: ApiKey): string {
   if (revokedAt) return `revoked ${revokedAt.toISOString()}`;
   if (!expiresAt) return 'active';
   return `${expiresAt.getTime() <= Date.now() ? 'expired' : 'expires'} ${expiresAt.toISOString()}`;
@@ -97,7 +107,7 @@ async function login(database: Database, id: string | undefined): Promise<void> 
         ? 'there is no active key with the role admin and the scope *'
         : `there is no active key ${id} that may use the console`,
     );
-  say(loginLink(addressOf(config), code));
+  say(loginLink(serviceUrl(config), code));
 }
 
 type Options = ReturnType<typeof parseCommandLine>['values'];

@@ -1,0 +1,125 @@
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { type RequestBody, post } from '../api/client.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Field } from '../ui/Field.tsx';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { save } from '../ui/save.ts';
+import { Table } from '../ui/Table.tsx';
+import { Time } from '../ui/Time.tsx';
+import styles from './audit.module.css';
+import { csv, type Event } from './csv.ts';
+import type { AuditSearch } from './search.ts';
+
+const route = getRouteApi('/audit');
+const PAGE = 200;
+const MOST_IN_FILE = 50_000;
+
+/** Who did what, for those who answer for it. */
+export function AuditPage() {
+  if (mayActAs(useMe(), 'admin')) return <Audit />;
+  return (
+    <Empty title="The audit is a matter of admins">
+      <p>It says who gave roles and keys, and who deleted what.</p>
+    </Empty>
+  );
+}
+
+const request = ({ user, action, project }: AuditSearch): RequestBody<'/audit/query'> =>
+  ({
+    ...(project && { project_id: project }),
+    filter: { ...(user && { users: [user] }), ...(action && { actions: [action] }) },
+  }) as RequestBody<'/audit/query'>;
+
+function Audit() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
+    useInfiniteQuery({
+      queryKey: ['audit', search],
+      initialPageParam: 0,
+      queryFn: async ({ signal, pageParam: offset }) =>
+        (await post('/audit/query', { ...request(search), limit: PAGE, offset }, { signal }))
+          .events,
+      getNextPageParam: (last: Event[], all) =>
+        last.length === PAGE ? all.length * PAGE : undefined,
+      retry: false,
+    });
+  const download = useMutation({
+    mutationFn: async () => {
+      const { events } = await post('/audit/query', { ...request(search), limit: MOST_IN_FILE });
+      save('audit.csv', new Blob([csv(events)]));
+    },
+  });
+  const field = (label: string, name: keyof AuditSearch, placeholder: string) => (
+    <Field
+      label={label}
+      placeholder={placeholder}
+      value={search[name] ?? ''}
+      onChange={({ target }) => {
+        const { [name]: _, ...rest } = search;
+        void navigate({
+          search: target.value ? { ...rest, [name]: target.value } : rest,
+          replace: true,
+        });
+      }}
+    />
+  );
+  const events = data?.pages.flat() ?? [];
+  return (
+    <Page
+      title="Audit"
+      error={null}
+      onRetry={() => void refetch()}
+      actions={
+        <Button
+          disabled={download.isPending || events.length === 0}
+          onClick={() => download.mutate()}
+        >
+          Download CSV
+        </Button>
+      }
+    >
+      <div className={styles['filter']}>
+        {field('Person', 'user', 'ada@example.com')}
+        {field('Action', 'action', 'members.set')}
+        {field('Project', 'project', 'acme/demo')}
+      </div>
+      {(error ?? download.error) && <ErrorNote error={error ?? download.error} />}
+      {isPending && <Skeleton rows={12} />}
+      {data && events.length === 0 && <Empty title="Nothing of the kind was done" />}
+      {events.length > 0 && (
+        <Table
+          label="Audit"
+          rows={events}
+          rowKey={({ id }) => id}
+          sort=""
+          onSort={() => {}}
+          columns={[
+            { name: 'at', title: 'When', cell: ({ created_at }) => <Time at={created_at} /> },
+            { name: 'user', title: 'Who', cell: ({ user }) => user },
+            { name: 'action', title: 'What', cell: ({ action }) => action },
+            { name: 'project', title: 'Project', cell: ({ project_id }) => project_id ?? '' },
+            { name: 'target', title: 'To what', cell: ({ target }) => target ?? '' },
+            {
+              name: 'detail',
+              title: '',
+              cell: ({ detail }) => (
+                <code className={styles['detail']} title={JSON.stringify(detail)}>
+                  {JSON.stringify(detail)}
+                </code>
+              ),
+            },
+          ]}
+        />
+      )}
+      {hasNextPage && (
+        <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Earlier ones
+        </Button>
+      )}
+    </Page>
+  );
+}

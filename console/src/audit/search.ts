@@ -1,0 +1,15 @@
+export interface AuditSearch {
+  user?: string;
+  action?: string;
+  project?: string;
+}
+
+/** What is in the address of the page. */
+export function auditSearch(search: Record<string, unknown>): AuditSearch {
+  const found: AuditSearch = {};
+  for (const name of ['user', 'action', 'project'] as const) {
+    const value = search[name];
+    if (typeof value === 'string' && value !== '') found[name] = value;
+  }
+  return found;
+}

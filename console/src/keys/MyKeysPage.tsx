@@ -1,0 +1,77 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { post } from '../api/client.ts';
+import { useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Empty, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Table } from '../ui/Table.tsx';
+import { Time } from '../ui/Time.tsx';
+import type { Key } from './key.ts';
+import { NewKey } from './NewKey.tsx';
+import { RevokeKey } from './RevokeKey.tsx';
+
+/** Keys that a person has made for themselves. */
+export function MyKeysPage() {
+  const me = useMe();
+  const [dialog, open] = useState<Key | 'new'>();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['keys', 'own'],
+    queryFn: async ({ signal }) => (await post('/keys/list', { own: true }, { signal })).keys,
+  });
+  const close = () => open(undefined);
+  if (me.person === null)
+    return (
+      <Empty title="Only people have keys of their own">
+        <p>You are signed in with a key of a service.</p>
+      </Empty>
+    );
+  return (
+    <Page
+      title="My keys"
+      error={error}
+      onRetry={() => void refetch()}
+      actions={
+        <Button look="primary" onClick={() => open('new')}>
+          New key
+        </Button>
+      }
+    >
+      {isPending && <Skeleton rows={4} />}
+      {data?.length === 0 && (
+        <Empty title="You have no key">
+          <p>A key of yours can do what you may do at the time, and no more than you give it.</p>
+        </Empty>
+      )}
+      {data && data.length > 0 && (
+        <Table
+          label="My keys"
+          rows={data}
+          rowKey={({ id }) => id}
+          sort="-created_at"
+          onSort={() => {}}
+          columns={[
+            { name: 'hint', title: 'Begins with', cell: ({ hint }) => <code>{hint}…</code> },
+            { name: 'role', title: 'Role', cell: ({ role }) => role },
+            { name: 'scopes', title: 'Reaches', cell: ({ scopes }) => scopes.join(', ') },
+            { name: 'made', title: 'Made', cell: ({ created_at }) => <Time at={created_at} /> },
+            { name: 'ends', title: 'Expires', cell: ({ expires_at }) => <Time at={expires_at!} /> },
+            {
+              name: 'revoke',
+              title: '',
+              cell: (key) => (
+                <Button aria-label={`Revoke the key ${key.hint}`} onClick={() => open(key)}>
+                  Revoke
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+      {dialog === 'new' && <NewKey me={me} isOwn onClose={close} />}
+      {dialog !== undefined && dialog !== 'new' && (
+        <RevokeKey keyToEnd={dialog} isOwn={dialog.id === me.id} onClose={close} />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,143 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useId, useState } from 'react';
+import { type RequestBody, post } from '../api/client.ts';
+import type { Me } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import controls from '../ui/controls.module.css';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { Field, inputClass } from '../ui/Field.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import type { Member } from './PeoplePage.tsx';
+import styles from './people.module.css';
+
+type Role = Member['role'];
+
+const ROLES: Record<Role, string> = {
+  reader: 'see what was recorded',
+  writer: 'see, record and change what is recorded',
+  admin: 'see and change everything, make keys, give roles, and erase projects',
+};
+
+const placeOf = (scope: string) => {
+  if (scope === '*') return 'in every project';
+  return scope.endsWith('/*') ? `in all projects of ${scope.slice(0, -2)}` : `in ${scope}`;
+};
+
+/** Gives a role, and says before what it will mean. */
+export function AddMember({
+  me,
+  scope: shown,
+  members,
+  onClose,
+}: {
+  me: Me;
+  scope: string | undefined;
+  members: readonly Member[];
+  onClose: () => void;
+}) {
+  const id = useId();
+  const client = useQueryClient();
+  const own = me.grants.find(({ role }) => role === 'admin')?.scopes[0] ?? '';
+  const [kind, setKind] = useState<'email' | 'group'>('email');
+  const [who, setWho] = useState('');
+  const [scope, setScope] = useState(shown ?? own);
+  const [role, setRole] = useState<Role>('reader');
+  const add = useMutation({
+    mutationFn: (body: RequestBody<'/members/set'>) => post('/members/set', body),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ['members'] });
+      onClose();
+    },
+  });
+  const name = who.trim();
+  const before = members.find(
+    (member) => member[kind]?.toLowerCase() === name.toLowerCase() && member.scope === scope,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    add.mutate({ scope, role, [kind]: name });
+  };
+  return (
+    <Dialog title="Give a role" isOpen onClose={onClose}>
+      <form onSubmit={submit} className={styles['form']}>
+        <div className={controls['field']}>
+          <label className={controls['label']} htmlFor={`${id}-kind`}>
+            To
+          </label>
+          <select
+            id={`${id}-kind`}
+            className={inputClass}
+            value={kind}
+            onChange={({ target }) => setKind(target.value as typeof kind)}
+          >
+            <option value="email">a person, by e-mail address</option>
+            <option value="group">a group of the provider</option>
+          </select>
+        </div>
+        <Field
+          label={kind === 'email' ? 'E-mail' : 'Group'}
+          value={who}
+          onChange={({ target }) => setWho(target.value)}
+        />
+        <Field label="In" value={scope} onChange={({ target }) => setScope(target.value.trim())} />
+        <div className={controls['field']}>
+          <label className={controls['label']} htmlFor={`${id}-role`}>
+            Role
+          </label>
+          <select
+            id={`${id}-role`}
+            className={inputClass}
+            value={role}
+            onChange={({ target }) => setRole(target.value as Role)}
+          >
+            {Object.keys(ROLES).map((value) => (
+              <option key={value}>{value}</option>
+            ))}
+          </select>
+        </div>
+        {name !== '' && scope !== '' && (
+          <Meaning
+            isGroup={kind === 'group'}
+            name={name}
+            role={role}
+            scope={scope}
+            was={before?.role}
+          />
+        )}
+        {add.error && <ErrorNote error={add.error} />}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            type="submit"
+            look="primary"
+            disabled={name === '' || scope === '' || add.isPending}
+          >
+            Give the role
+          </Button>
+        </DialogActions>
+      </form>
+    </Dialog>
+  );
+}
+
+function Meaning({
+  isGroup,
+  name,
+  role,
+  scope,
+  was,
+}: {
+  isGroup: boolean;
+  name: string;
+  role: Role;
+  scope: string;
+  was: Role | undefined;
+}) {
+  return (
+    <p className={styles['meaning']}>
+      {isGroup ? `Everybody in the group ${name}` : name} will be able to {ROLES[role]}{' '}
+      {placeOf(scope)}
+      {was !== undefined && was !== role && `, as ${role} in the place of ${was}`}.
+    </p>
+  );
+}

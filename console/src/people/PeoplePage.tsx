@@ -1,0 +1,265 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { post, type Schema } from '../api/client.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { Field } from '../ui/Field.tsx';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { Table, type TableColumn } from '../ui/Table.tsx';
+import { Time } from '../ui/Time.tsx';
+import { AddMember } from './AddMember.tsx';
+import styles from './people.module.css';
+
+const route = getRouteApi('/people');
+
+export type Member = Schema<'MemberDto'>;
+type User = Schema<'UserDto'>;
+
+/** Who may do what, for those who decide about it. */
+export function PeoplePage() {
+  if (mayActAs(useMe(), 'admin')) return <People />;
+  return (
+    <Empty title="People are a matter of admins">
+      <p>An admin of a project gives roles in it.</p>
+    </Empty>
+  );
+}
+
+export const whoIs = ({ email, name, group, user_id }: Member): string =>
+  group === null ? (email ?? name ?? user_id ?? '') : `group ${group}`;
+
+function People() {
+  const me = useMe();
+  const { scope } = route.useSearch();
+  const navigate = route.useNavigate();
+  const [dialog, open] = useState<Member | User | 'new'>();
+  const members = useQuery({
+    queryKey: ['members', scope],
+    queryFn: ({ signal }) => post('/members/list', scope ? { scope } : {}, { signal }),
+  });
+  const users = useQuery({
+    queryKey: ['users'],
+    queryFn: ({ signal }) => post('/users/list', {}, { signal }),
+  });
+  const isOperator = me.grants.some(({ role, scopes }) => role === 'admin' && scopes.includes('*'));
+  const close = () => open(undefined);
+  return (
+    <Page
+      title="People"
+      error={members.error ?? users.error}
+      onRetry={() => void Promise.all([members.refetch(), users.refetch()])}
+      actions={
+        <Button look="primary" onClick={() => open('new')}>
+          Add
+        </Button>
+      }
+    >
+      <div className={styles['filter']}>
+        <Field
+          label="Scope"
+          placeholder="all that you administer"
+          value={scope ?? ''}
+          onChange={({ target }) =>
+            void navigate({ search: target.value ? { scope: target.value } : {}, replace: true })
+          }
+        />
+      </div>
+      {members.isPending && <Skeleton rows={6} />}
+      {members.data && <Members found={members.data} onRemove={open} />}
+      <h2 className={styles['heading']}>Signed in before</h2>
+      {users.data && (
+        <Table
+          label="Signed in before"
+          rows={users.data.users}
+          rowKey={({ id }) => id}
+          columns={userColumns(isOperator, me.person?.id, open)}
+          sort="-last_seen"
+          onSort={() => {}}
+        />
+      )}
+      {dialog === 'new' && (
+        <AddMember me={me} scope={scope} members={members.data?.members ?? []} onClose={close} />
+      )}
+      <Change dialog={dialog} onClose={close} />
+    </Page>
+  );
+}
+
+function Change({
+  dialog,
+  onClose,
+}: {
+  dialog: Member | User | 'new' | undefined;
+  onClose: () => void;
+}) {
+  if (typeof dialog !== 'object') return null;
+  if ('role' in dialog) return <Remove member={dialog} onClose={onClose} />;
+  return <SetActive user={dialog} onClose={onClose} />;
+}
+
+function Members({
+  found: { members, has_more },
+  onRemove,
+}: {
+  found: Schema<'MembersDto'>;
+  onRemove: (member: Member) => void;
+}) {
+  const [sort, setSort] = useState('scope');
+  if (members.length === 0)
+    return (
+      <Empty title="Nobody has a role here yet">
+        <p>Add people by their e-mail address, before or after they sign in, or a group.</p>
+      </Empty>
+    );
+  return (
+    <>
+      <Table
+        label="Members"
+        rows={members}
+        rowKey={({ id }) => id}
+        columns={memberColumns(onRemove)}
+        sort={sort}
+        onSort={setSort}
+      />
+      {has_more && <p>There are more: name a scope.</p>}
+    </>
+  );
+}
+
+const memberColumns = (onRemove: (member: Member) => void): TableColumn<Member>[] => [
+  { name: 'who', title: 'Who', sortBy: whoIs, cell: whoIs },
+  { name: 'role', title: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
+  { name: 'scope', title: 'In', sortBy: ({ scope }) => scope, cell: ({ scope }) => scope },
+  {
+    name: 'last_seen',
+    title: 'Last seen',
+    sortBy: ({ last_seen }) => last_seen,
+    cell: ({ last_seen, group, active }) =>
+      active === false ? (
+        'deactivated'
+      ) : last_seen ? (
+        <Time at={last_seen} />
+      ) : group ? (
+        ''
+      ) : (
+        'not yet'
+      ),
+  },
+  {
+    name: 'remove',
+    title: '',
+    cell: (member) => (
+      <Button
+        aria-label={`Remove ${whoIs(member)} from ${member.scope}`}
+        onClick={() => onRemove(member)}
+      >
+        Remove
+      </Button>
+    ),
+  },
+];
+
+const userColumns = (
+  isOperator: boolean,
+  own: string | undefined,
+  onChange: (user: User) => void,
+): TableColumn<User>[] => [
+  { name: 'name', title: 'Name', cell: ({ name }) => name ?? '' },
+  {
+    name: 'email',
+    title: 'E-mail',
+    cell: ({ email, email_verified }) =>
+      email ? `${email}${email_verified ? '' : ' (not verified)'}` : '',
+  },
+  { name: 'groups', title: 'Groups', cell: ({ groups }) => groups?.join(', ') ?? '' },
+  { name: 'last_seen', title: 'Last seen', cell: ({ last_seen }) => <Time at={last_seen} /> },
+  {
+    name: 'change',
+    title: '',
+    cell: (user) =>
+      isOperator && user.id !== own ? (
+        <Button
+          aria-label={`${user.active ? 'Deactivate' : 'Activate'} ${user.email ?? user.subject}`}
+          onClick={() => onChange(user)}
+        >
+          {user.active ? 'Deactivate' : 'Activate'}
+        </Button>
+      ) : user.active ? (
+        ''
+      ) : (
+        'deactivated'
+      ),
+  },
+];
+
+/** Says what a change will mean, and does it. */
+function Confirm({
+  title,
+  meaning,
+  action,
+  change,
+  onClose,
+}: {
+  title: string;
+  meaning: string;
+  action: string;
+  change: () => Promise<unknown>;
+  onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const work = useMutation({
+    mutationFn: change,
+    onSuccess: async () => {
+      await Promise.all(
+        ['members', 'users'].map((name) => client.invalidateQueries({ queryKey: [name] })),
+      );
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={title} isOpen onClose={onClose}>
+      <p>{meaning}</p>
+      {work.error && <ErrorNote error={work.error} />}
+      <DialogActions>
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="danger" disabled={work.isPending} onClick={() => work.mutate()}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Remove({ member, onClose }: { member: Member; onClose: () => void }) {
+  const { id, role, scope, group } = member;
+  const whom = group === null ? whoIs(member) : `Everybody in the group ${group}`;
+  return (
+    <Confirm
+      title={`Remove ${whoIs(member)}?`}
+      meaning={`${whom} will be no ${role} of ${scope} any more, within 5 seconds, with their keys. Roles from other lines stay; those who have none left are signed out.`}
+      action="Remove"
+      change={() => post('/members/remove', { id })}
+      onClose={onClose}
+    />
+  );
+}
+
+function SetActive({ user, onClose }: { user: User; onClose: () => void }) {
+  const { id, active, email, subject } = user;
+  return (
+    <Confirm
+      title={`${active ? 'Deactivate' : 'Activate'} ${email ?? subject}?`}
+      meaning={
+        active
+          ? 'Their sessions end, their keys stop working, and requests under way are cut, within 5 seconds. Their roles are kept.'
+          : 'They may sign in again, and their keys work again.'
+      }
+      action={active ? 'Deactivate' : 'Activate'}
+      change={() => post(active ? '/users/deactivate' : '/users/activate', { id })}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,68 @@
+import { emailKey } from '../auth/grants.js';
+import { isStorable } from '../http/dto.js';
+import type { SignInProvider } from '../config/sign-in-settings.js';
+
+/** Groups that count, and the characters that a name of one may have. */
+const MAX_GROUPS = 1000;
+const MAX_GROUP = 256;
+const MAX_TEXT = 320;
+/** As of OpenID Connect. */
+const MAX_SUBJECT = 255;
+
+/** What a provider tells of a person. */
+export interface Profile {
+  issuer: string;
+  subject: string;
+  email: string | null;
+  emailVerified: boolean;
+  name: string | null;
+  groups: string[];
+}
+
+type Claims = Record<string, unknown>;
+
+/**
+ * Reads the claims of an ID token, and those of the userinfo endpoint for what the token does not hold. An address and
+ * whether it is verified come from the same one of them.
+ * @throws Error when the subject is none
+ */
+export function readProfile(
+  { issuer, groupsClaim }: Pick<SignInProvider, 'issuer' | 'groupsClaim'>,
+  idToken: Claims,
+  userInfo: Claims,
+): Profile {
+  const subject = text(idToken['sub'], MAX_SUBJECT);
+  if (subject === null) throw new Error(`the subject must be a text of 1 to ${MAX_SUBJECT}`);
+  const withEmail = idToken['email'] === undefined ? userInfo : idToken;
+  const email = text(withEmail['email'], MAX_TEXT);
+  const isVerified = withEmail['email_verified'];
+  return {
+    issuer,
+    subject,
+    email: email === null ? null : emailKey(email),
+    emailVerified: email !== null && (isVerified === true || isVerified === 'true'),
+    name: text(idToken['name'] ?? userInfo['name'], MAX_TEXT),
+    groups: groups(idToken[groupsClaim] ?? userInfo[groupsClaim]),
+  };
+}
+
+/** A single text is one group, whatever it holds: a comma in the name of a group makes no second one. */
+function groups(claim: unknown): string[] {
+  const list: unknown[] = Array.isArray(claim) ? claim : [claim];
+  const names = list.flatMap((name) => text(name, MAX_GROUP) ?? []);
+  return [...new Set(names)].slice(0, MAX_GROUPS);
+}
+
+/** Null for what is no text that the database holds. */
+const text = (value: unknown, max: number): string | null =>
+  isStorable(value) && value !== '' && value.length <= max ? value : null;
+
+/** Whether people with such an address may sign in. */
+export function isDomainAllowed(
+  { email, emailVerified }: Pick<Profile, 'email' | 'emailVerified'>,
+  domains: readonly string[] | null,
+): boolean {
+  if (domains === null) return true;
+  if (email === null || !emailVerified) return false;
+  return domains.includes(email.slice(email.lastIndexOf('@') + 1));
+}
