@@ -46,7 +46,7 @@ export function ConnectPage() {
             value={typed}
             onChange={({ target }) => setTyped(target.value)}
             isInvalid={!isGood}
-            hint={isGood ? undefined : hintOf(me, project)}
+            hint={isGood ? undefined : projectHint(me, project)}
           />
         </li>
         <li>
@@ -80,7 +80,7 @@ export function ConnectPage() {
   );
 }
 
-const hintOf = (me: Me, project: string) =>
+const projectHint = (me: Me, project: string) =>
   isProject(project)
     ? `Your key reaches ${me.scopes.join(', ')} only.`
     : 'Two names of letters, digits, "_", "." or "-", with a slash between.';
@@ -99,10 +99,15 @@ function MakeKey({
   onMade: (secret: string) => void;
 }) {
   const make = useMutation({
-    mutationFn: () => post('/keys/create', { user: me.user, role: 'writer', scopes: [project] }),
+    mutationFn: () =>
+      post('/keys/create', {
+        ...(me.person === null && { user: me.user }), // a person's key is their own
+        role: 'writer',
+        scopes: [project],
+      }),
     onSuccess: (made) => onMade(made.secret),
   });
-  if (!mayActAs(me, 'admin'))
+  if (me.person === null ? !mayActAs(me, 'admin') : !mayActAs(me, 'writer'))
     return (
       <p className={styles['soft']}>
         Put your own key in the place of <code>skn_…</code>; an admin can make others.

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { allLines } from '../api/client.ts';
-import { type CallRow, derivedOf } from '../api/calls.ts';
+import { type CallRow, derivedSummary } from '../api/calls.ts';
 import { useLive } from '../api/live.ts';
 import { buttonClass } from '../ui/Button.tsx';
 import { duration } from '../ui/format.ts';
@@ -30,7 +30,7 @@ export function FirstCall({ project }: { project: string }) {
   const isNew = seen.current !== null && seen.current !== data.id;
   seen.current ??= data.id;
   const [entity, name] = project.split('/') as [string, string];
-  const { status, latency_ms, trace_name } = derivedOf(data);
+  const { status, latency_ms, trace_name } = derivedSummary(data);
   return (
     <div className={styles['arrived']} role="status" data-new={isNew || undefined}>
       <Status status={status} />

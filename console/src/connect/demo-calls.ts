@@ -45,14 +45,14 @@ const ANSWERS = [
 ];
 
 /** Numbers from 0 to 1, always the same ones. */
-function randomOf(seed: number): () => number {
+function seededRandom(seed: number): () => number {
   let state = seed;
   return () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
 }
 
 /** All calls, as of a time. The document of one tool holds numbers that JavaScript cannot hold: see `exactly`. */
 export function demoCalls(now: number): DemoCall[] {
-  const random = randomOf(42);
+  const random = seededRandom(42);
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   const calls: DemoCall[] = [];
   for (let n = 0; n < TRACES; n++) {

@@ -32,7 +32,7 @@ export function Pieces({ of, most, whole }: { of: Said['pieces']; most: number; 
     const { kind, name, text } = piece;
     const shown =
       visible(text.slice(0, most)) + (text.length > most ? `… (the whole is ${whole})` : '');
-    const label = labelOf(piece);
+    const label = pieceLabel(piece);
     return (
       <div key={n} className={styles['piece']} data-kind={kind}>
         {label && <span className={styles['role']}>{visible(label)}</span>}
@@ -44,7 +44,7 @@ export function Pieces({ of, most, whole }: { of: Said['pieces']; most: number; 
   });
 }
 
-const labelOf = ({ kind, name }: Piece): string =>
+const pieceLabel = ({ kind, name }: Piece): string =>
   kind === 'reasoning'
     ? 'reasoning'
     : kind === 'result'

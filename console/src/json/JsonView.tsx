@@ -66,11 +66,11 @@ export function JsonView({
             return (
               <div key={key} className={styles['title']} style={at}>
                 <h2>{section.title}</h2>
-                <span className={styles['size']}>{bytes(index.lengthOf(section.root))}</span>
+                <span className={styles['size']}>{bytes(index.nodeLength(section.root))}</span>
                 <CopyButton
                   look="quiet"
                   aria-label={`Copy ${section.title}`}
-                  text={() => index.textOf(section.root)}
+                  text={() => index.nodeText(section.root)}
                 />
               </div>
             );
@@ -108,7 +108,7 @@ interface RowProps {
 
 function Row({ index, node, isRoot, isOpen: open, onToggle, onText }: RowProps) {
   const kind = index.kind(node);
-  const key = isRoot ? undefined : index.keyOf(node)?.slice(1, -1);
+  const key = isRoot ? undefined : index.nodeKey(node)?.slice(1, -1);
   const name = key === undefined ? undefined : shortened(key);
   const label = name !== undefined && <span className={styles['key']}>{name}: </span>;
   if (index.hasChildren(node))
@@ -127,7 +127,7 @@ function Row({ index, node, isRoot, isOpen: open, onToggle, onText }: RowProps) 
         <Copy index={index} node={node} />
       </>
     );
-  const length = index.lengthOf(node);
+  const length = index.nodeLength(node);
   const { text } = index;
   const from = index.nodes.start[node]!;
   const shown = text.slice(from, from + Math.min(length, SHOWN_CHARACTERS));
@@ -155,7 +155,7 @@ const Copy = ({ index, node }: { index: JsonIndex; node: number }) => (
     tabIndex={-1}
     className={styles['copy']}
     aria-label="Copy this value"
-    text={() => index.textOf(node)}
+    text={() => index.nodeText(node)}
   />
 );
 

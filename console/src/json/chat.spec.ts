@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { chatOf, isQuestion, type Piece, parsedExactly, type Said, turnsOf } from './chat.ts';
+import { readChat, isQuestion, type Piece, parsedExactly, type Said, readTurns } from './chat.ts';
 
 /** Each message as a line for each piece: `role kind name: text`. */
-const linesOf = (said: Said[] = []) =>
+const saidLines = (said: Said[] = []) =>
   said.flatMap(({ role, pieces }) =>
     pieces.map(
       ({ kind, name, text }) => `${[role, kind, name].filter(Boolean).join(' ')}: ${text}`,
     ),
   );
 const lines = (inputs: unknown, output?: unknown, exception?: unknown) =>
-  linesOf(chatOf(inputs, output, exception)?.said);
+  saidLines(readChat(inputs, output, exception)?.said);
 const text = (value: string): Piece => ({ kind: 'text', name: '', text: value });
 
 const QUESTION = { messages: [{ role: 'user', content: 'Hi' }] };
@@ -270,7 +270,7 @@ it('shows a question that is a text, if it was answered or stands beside a histo
 });
 
 it('says which members it does not show', () => {
-  const { others } = chatOf(
+  const { others } = readChat(
     { ...QUESTION, model: 'm', stop: null },
     { role: 'assistant', content: 'a', usage: { n: 1 } },
   )!;
@@ -285,7 +285,7 @@ it.each([
   [[]],
   [{ messages: [{ content: 'no role' }] }],
   [{ input: 'a' }],
-])('%j is no chat', (inputs) => expect(chatOf(inputs, {})).toBeUndefined());
+])('%j is no chat', (inputs) => expect(readChat(inputs, {})).toBeUndefined());
 
 it('keeps numbers as they were sent', () => {
   if (!('rawJSON' in JSON)) return; // Node 20
@@ -296,19 +296,19 @@ it('keeps numbers as they were sent', () => {
 
 it('tells questions from the answers of tools', () => {
   const said = (part: object) =>
-    chatOf({ messages: [{ role: 'user', content: [part] }] }, null)!.said[0]!;
+    readChat({ messages: [{ role: 'user', content: [part] }] }, null)!.said[0]!;
   expect(isQuestion(said({ type: 'text', text: 'a' }))).toBe(true);
   expect(isQuestion(said({ type: 'tool_result', content: 'a' }))).toBe(false);
 });
 
 it('tells the turns of a trajectory that are trained from those that are not', () => {
   const message = { role: 'assistant', content: 'Four' };
-  expect(turnsOf([{ role: 'user', content: '2 + 2' }, { message, index: 0 }, 7])).toEqual([
+  expect(readTurns([{ role: 'user', content: '2 + 2' }, { message, index: 0 }, 7])).toEqual([
     { role: 'user', pieces: [text('2 + 2')] },
     { role: 'assistant', pieces: [text('Four')], isTrained: true },
     { role: 'item', pieces: [{ kind: 'data', name: '', text: '7' }] },
   ]);
-  expect(turnsOf('nothing')).toEqual([]);
+  expect(readTurns('nothing')).toEqual([]);
 });
 
 const FOLDER = 'test/fixtures/otlp';
@@ -316,16 +316,16 @@ const FOLDER = 'test/fixtures/otlp';
 const ABOUT = /^(?:id|type|role|index|finish_reason|tool_?call_?id)$/i;
 
 /** The texts and numbers of a message, but for what describes it. */
-function leavesOf(value: any, name = ''): string[] {
+function listLeaves(value: any, name = ''): string[] {
   if (ABOUT.test(name)) return [];
   if (typeof value !== 'object') return [String(value)];
   return Object.entries(value ?? {}).flatMap(([key, one]) =>
-    leavesOf(one, Array.isArray(value) ? '' : key),
+    listLeaves(one, Array.isArray(value) ? '' : key),
   );
 }
 
 /** What a log record has told of a call, as the call has it. */
-function documentsOf({ said }: any) {
+function makeDocuments({ said }: any) {
   const documents: any = { inputs: {}, output: {} };
   for (const { side, member, is_part, value } of said) {
     const one = JSON.parse(value);
@@ -339,11 +339,11 @@ it.each(readdirSync(FOLDER).filter((name) => name.endsWith('.json')))(
   (name) => {
     const { calls, told = [] } = JSON.parse(readFileSync(`${FOLDER}/${name}`, 'utf8'));
     let messages = 0;
-    for (const { inputs, output } of [...calls, ...told.map(documentsOf)]) {
+    for (const { inputs, output } of [...calls, ...told.map(makeDocuments)]) {
       const asked = inputs.messages ?? [];
       const answers = output?.choices?.map((one: any) => one.message) ??
         output?.messages ?? [output];
-      const chat = chatOf(asked.length > 0 ? inputs : QUESTION, output)!;
+      const chat = readChat(asked.length > 0 ? inputs : QUESTION, output)!;
       for (const { pieces } of chat.said)
         expect(
           pieces
@@ -351,8 +351,8 @@ it.each(readdirSync(FOLDER).filter((name) => name.endsWith('.json')))(
             .join('')
             .trim(),
         ).not.toBe('');
-      const shown = linesOf(chat.said).join('\n');
-      for (const leaf of leavesOf([asked, answers])) {
+      const shown = saidLines(chat.said).join('\n');
+      for (const leaf of listLeaves([asked, answers])) {
         const isShown = [leaf, JSON.stringify(leaf).slice(1, -1)].some((one) =>
           shown.includes(one),
         );

@@ -35,7 +35,7 @@ const isEmpty = (value: unknown): boolean =>
  * The messages of a call, what came in first, then what came out, in whatever form, and the exception. Undefined when what came in
  * is no chat.
  */
-export function chatOf(
+export function readChat(
   inputs: unknown,
   output: unknown,
   exception?: unknown,
@@ -45,7 +45,7 @@ export function chatOf(
   if (!asked) return undefined;
   const [first] = asked.said;
   const instructions = isObject(output) && first?.role !== 'system' ? output['instructions'] : null;
-  const system = isText(instructions) ? [saidBy('system', piecesOf(instructions))] : [];
+  const system = isText(instructions) ? [saidBy('system', readPieces(instructions))] : [];
   const failed = isText(exception)
     ? [saidBy('exception', [{ kind: 'exception', name: '', text: exception }])]
     : [];
@@ -61,7 +61,7 @@ export function chatOf(
 }
 
 /** The turns of a trajectory: messages, and choices, which are told by their `message`. */
-export const turnsOf = (items: unknown): Said[] =>
+export const readTurns = (items: unknown): Said[] =>
   (Array.isArray(items) ? items : []).map((item): Said => {
     const message = isObject(item) ? item['message'] : undefined;
     const said = saidIn(message ?? item) ?? saidBy('item', [data('', item)]);
@@ -69,7 +69,7 @@ export const turnsOf = (items: unknown): Said[] =>
   });
 
 /** The text of a message in one line's room. */
-export const wordsOf = ({ pieces }: Said): string => pieces.map(({ text }) => text).join('\n');
+export const saidText = ({ pieces }: Said): string => pieces.map(({ text }) => text).join('\n');
 
 /** Whether somebody says something, and not only a tool answers. */
 export const isQuestion = ({ role, pieces }: Said): boolean =>
@@ -94,24 +94,24 @@ const QUESTIONS = ['messages', 'input', 'input_messages', 'contents', 'prompt', 
 
 function askedIn(inputs: unknown, isAnswered: boolean): Found | undefined {
   if (!isObject(inputs)) return undefined;
-  const listOf = (name: string) => ({ name, said: messagesIn(inputs[name]) });
-  const before = HISTORY.map(listOf).find(({ said }) => said);
-  let asked = QUESTIONS.map(listOf).find(({ said }) => said);
+  const readList = (name: string) => ({ name, said: messagesIn(inputs[name]) });
+  const before = HISTORY.map(readList).find(({ said }) => said);
+  let asked = QUESTIONS.map(readList).find(({ said }) => said);
   // a text is a message only beside others: many calls have an `input`
   const text = QUESTIONS.find((name) => isText(inputs[name]));
   if (text && !asked && (before || isAnswered))
-    asked = { name: text, said: [saidBy('user', piecesOf(inputs[text]))] };
+    asked = { name: text, said: [saidBy('user', readPieces(inputs[text]))] };
   const found = [before, asked].filter((one) => one !== undefined);
   if (found.length === 0) return undefined;
   const config = isObject(inputs['config']) ? inputs['config'] : {};
   const systems = SYSTEM.filter((name) => !isEmpty(inputs[name]));
   const system = [...systems.map((name) => inputs[name]), config['system_instruction']];
-  const partsOf = (value: unknown) => (isObject(value) ? (value['parts'] ?? value) : value);
+  const innerParts = (value: unknown) => (isObject(value) ? (value['parts'] ?? value) : value);
   return {
     said: [
       ...system
         .filter((value) => !isEmpty(value))
-        .map((value) => saidBy('system', piecesOf(partsOf(value)))),
+        .map((value) => saidBy('system', readPieces(innerParts(value)))),
       ...found.flatMap(({ said }) => said!),
     ],
     taken: [...systems, ...found.map(({ name }) => name)],
@@ -134,7 +134,7 @@ const isOfParts = (value: unknown): value is Json[] =>
 /** An output that is no message. */
 function resultIn(output: unknown): Said[] {
   if (output === null || output === undefined) return [];
-  const pieces = isText(output) || isOfParts(output) ? piecesOf(output) : [data('', output)];
+  const pieces = isText(output) || isOfParts(output) ? readPieces(output) : [data('', output)];
   return [saidBy('output', output === '' ? [] : pieces)];
 }
 
@@ -145,7 +145,7 @@ function answersIn(output: unknown): Found | undefined {
   if (whole) return { said: whole, taken: [] };
   if (!isObject(output)) return undefined;
   for (const name of ANSWERS) {
-    const said = answersOf(output[name], name);
+    const said = readAnswers(output[name], name);
     if (said) return { said, taken: [name] };
   }
   const said = saidIn(output['content'], 'assistant');
@@ -153,9 +153,9 @@ function answersIn(output: unknown): Found | undefined {
 }
 
 /** The messages of a member of an output; undefined when there is none among them. */
-function answersOf(value: unknown, name: string): Said[] | undefined {
+function readAnswers(value: unknown, name: string): Said[] | undefined {
   const list = [value].flat(2);
-  const said = list.map((one) => saidIn(innerOf(one), 'assistant') ?? saidIn(one));
+  const said = list.map((one) => saidIn(unwrapMessage(one), 'assistant') ?? saidIn(one));
   return said.some((one) => one)
     ? said.map((one, n) => one ?? saidBy('output', [data(name, list[n])]))
     : undefined;
@@ -167,12 +167,12 @@ function answerItself(output: Json): Found | undefined {
   const taken = MEMBERS.filter((name) => !isEmpty(output[name]));
   const isAnswer = isText(text) || Array.isArray(tool_calls) || content !== undefined;
   if (!isText(role) && !(isAnswer && taken.length > 0)) return undefined;
-  const said = saidBy(isText(role) ? role : 'assistant', membersOf(output));
+  const said = saidBy(isText(role) ? role : 'assistant', memberPieces(output));
   return { said: [said], taken: ['role', ...taken] };
 }
 
 /** The message that a choice, a candidate or a generation is about. */
-function innerOf(one: unknown): unknown {
+function unwrapMessage(one: unknown): unknown {
   if (!isObject(one)) return one;
   const { message, content, text } = one;
   if (isObject(message)) return message;
@@ -214,20 +214,20 @@ const MEMBERS = [
 
 function saidIn(value: unknown, roleless = 'user'): Said | undefined {
   if (!isObject(value)) return undefined;
-  const message = isObject(value['kwargs']) && value['lc'] ? kwargsOf(value) : value;
+  const message = isObject(value['kwargs']) && value['lc'] ? readKwargs(value) : value;
   const { role, type } = message;
-  if (isText(role)) return saidBy(role, membersOf(message));
+  if (isText(role)) return saidBy(role, memberPieces(message));
   if (!isText(type))
-    return Array.isArray(message['parts']) ? saidBy(roleless, membersOf(message)) : undefined;
+    return Array.isArray(message['parts']) ? saidBy(roleless, memberPieces(message)) : undefined;
   const named = ROLES.get(type.replace(/Message(?:Chunk)?$/, '').toLowerCase());
-  if (named && 'content' in message) return saidBy(named, membersOf(message));
+  if (named && 'content' in message) return saidBy(named, memberPieces(message));
   if (ITEMS.includes(type))
-    return saidBy(type.endsWith('_output') ? 'tool' : 'assistant', [partOf(message)]);
+    return saidBy(type.endsWith('_output') ? 'tool' : 'assistant', [readPart(message)]);
   return undefined;
 }
 
 /** A message as LangChain writes it: `{lc, id: […, "HumanMessage"], kwargs}`. */
-function kwargsOf({ id, kwargs }: Json): Json {
+function readKwargs({ id, kwargs }: Json): Json {
   return { type: Array.isArray(id) ? String(id.at(-1)) : '', ...(kwargs as Json) };
 }
 
@@ -237,7 +237,7 @@ const saidBy = (role: string, pieces: Piece[]): Said => ({
   pieces: pieces.length > 0 ? pieces : [{ kind: 'data', name: '', text: 'empty' }],
 });
 
-function membersOf(message: Json): Piece[] {
+function memberPieces(message: Json): Piece[] {
   const more = isObject(message['additional_kwargs']) ? message['additional_kwargs'] : {};
   const found: Piece[] = [];
   for (const name of MEMBERS) {
@@ -245,7 +245,7 @@ function membersOf(message: Json): Piece[] {
     // some say the same in two members
     const isKnown = ({ kind, text }: Piece) =>
       found.some((one) => one.kind === kind && one.text === text);
-    found.push(...piecesOf(value, name).filter((piece) => !isKnown(piece)));
+    found.push(...readPieces(value, name).filter((piece) => !isKnown(piece)));
   }
   if (found.some(({ text }) => text.trim() !== '')) return found;
   const { role: _, ...rest } = message;
@@ -254,16 +254,18 @@ function membersOf(message: Json): Piece[] {
 }
 
 /** What the value of a member says. */
-function piecesOf(value: unknown, member = 'content'): Piece[] {
+function readPieces(value: unknown, member = 'content'): Piece[] {
   if (isEmpty(value)) return [];
   if (isText(value)) {
     const isReasoning = member.startsWith('reasoning') || member === 'thinking';
     return [{ kind: isReasoning ? 'reasoning' : 'text', name: '', text: value }];
   }
   if (member === 'tool_calls' || member === 'function_call')
-    return [value].flat().map((one) => (isObject(one) && callOf(one)) || data('tool_call', one));
+    return [value]
+      .flat()
+      .map((one) => (isObject(one) && readToolCall(one)) || data('tool_call', one));
   const part = (one: unknown) =>
-    partOf(one, member === 'content' || member === 'parts' ? '' : member);
+    readPart(one, member === 'content' || member === 'parts' ? '' : member);
   return Array.isArray(value) ? value.map(part) : [part(value)];
 }
 
@@ -286,25 +288,25 @@ const RESULTS = [
 const TEXTS = ['text', 'input_text', 'output_text', 'summary_text', 'reasoning_text', 'refusal'];
 
 /** What a part says in the conventions that clients follow; any other part as JSON. */
-function partOf(part: unknown, member = ''): Piece {
+function readPart(part: unknown, member = ''): Piece {
   if (isText(part)) return { kind: 'text', name: '', text: part };
   if (!isObject(part)) return data('', part);
   const { type } = part;
-  if (!isText(type)) return untypedOf(part, member);
+  if (!isText(type)) return readUntyped(part, member);
   const known = CALLS.includes(type)
-    ? callOf(part)
+    ? readToolCall(part)
     : RESULTS.includes(type)
-      ? resultOf(part)
+      ? readToolResult(part)
       : type === 'reasoning' || type === 'thinking'
-        ? reasoningOf(part)
+        ? readReasoning(part)
         : TEXTS.includes(type)
-          ? textOf(part)
+          ? readText(part)
           : undefined;
   return known ?? data(type, part);
 }
 
 /** Parts that are told by their one member, as Google's are. */
-function untypedOf(part: Json, member: string): Piece {
+function readUntyped(part: Json, member: string): Piece {
   const names = Object.keys(part).filter(
     (name) => !isEmpty(part[name]) && !name.startsWith('thought'),
   );
@@ -313,32 +315,32 @@ function untypedOf(part: Json, member: string): Piece {
   if (more.length > 0) return data(member, part);
   const known =
     name === 'text' || name === 'content'
-      ? textOf(part)
+      ? readText(part)
       : isObject(value)
         ? /^function_?call$/i.test(name)
-          ? callOf(value)
+          ? readToolCall(value)
           : /^function_?response$/i.test(name)
-            ? resultOf(value)
+            ? readToolResult(value)
             : name === 'message_content'
-              ? partOf(value)
+              ? readPart(value)
               : undefined
         : undefined;
   return known ?? data(name, value ?? part);
 }
 
-function textOf(part: Json): Piece | undefined {
+function readText(part: Json): Piece | undefined {
   const text = part['text'] ?? part['content'] ?? part['refusal'];
   if (typeof text !== 'string') return undefined;
   return { kind: part['thought'] === true ? 'reasoning' : 'text', name: '', text };
 }
 
-function reasoningOf({ content, text, thinking, summary }: Json): Piece | undefined {
-  const texts = [content ?? text ?? thinking, summary].flatMap((value) => piecesOf(value));
+function readReasoning({ content, text, thinking, summary }: Json): Piece | undefined {
+  const texts = [content ?? text ?? thinking, summary].flatMap((value) => readPieces(value));
   if (texts.length === 0) return undefined;
   return { kind: 'reasoning', name: '', text: texts.map((one) => one.text).join('\n') };
 }
 
-function callOf(part: Json): Piece | undefined {
+function readToolCall(part: Json): Piece | undefined {
   const inner = part['tool_call'] ?? part;
   const call = isObject(inner) && isObject(inner['function']) ? inner['function'] : inner;
   if (!isObject(call)) return undefined;
@@ -351,24 +353,28 @@ function callOf(part: Json): Piece | undefined {
   return { kind: 'call', name, text: '' };
 }
 
-function resultOf(part: Json): Piece | undefined {
+function readToolResult(part: Json): Piece | undefined {
   const value = ['response', 'result', 'output', 'content']
     .map((name) => part[name])
     .find((one) => one !== undefined);
   if (value === undefined) return undefined;
   const name = part['name'] ?? part['toolName'];
-  const text = isOfParts(value) ? value.map((one) => partOf(one).text).join('\n') : asText(value);
+  const text = isOfParts(value) ? value.map((one) => readPart(one).text).join('\n') : asText(value);
   const failed = part['is_error'] === true ? ' error' : '';
   return { kind: 'result', name: `${isText(name) ? name : ''}${failed}`.trim(), text };
 }
 
-const asText = (value: unknown): string => (typeof value === 'string' ? value : jsonOf(value));
+const asText = (value: unknown): string => (typeof value === 'string' ? value : printJson(value));
 
-const data = (name: string, value: unknown): Piece => ({ kind: 'data', name, text: jsonOf(value) });
+const data = (name: string, value: unknown): Piece => ({
+  kind: 'data',
+  name,
+  text: printJson(value),
+});
 
 /** Files inside a part are named, and not printed: so many characters without a blank are no words. */
 const FILE = /^[\w+/=:;,.-]{400,}$/;
-const jsonOf = (value: unknown): string =>
+const printJson = (value: unknown): string =>
   JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'string' && FILE.test(one)
       ? `${one.slice(0, 40)}… (${one.length.toLocaleString('en-US')} characters)`

@@ -5,7 +5,7 @@ const told = (left: string, right: string) => {
   const [a, b] = [jsonIndex(left), jsonIndex(right)];
   return diff(a, 0, b, 0).map(
     ({ state, key, left: l, right: r }) =>
-      `${state} ${key ?? ''} ${l === undefined ? '' : a.textOf(l)}|${r === undefined ? '' : b.textOf(r)}`,
+      `${state} ${key ?? ''} ${l === undefined ? '' : a.nodeText(l)}|${r === undefined ? '' : b.nodeText(r)}`,
   );
 };
 

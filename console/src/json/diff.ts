@@ -28,7 +28,7 @@ export function diff(a: JsonIndex, left: number, b: JsonIndex, right: number): D
     const row = (state: DiffRow['state']) => rows.push({ depth, key, left: l, right: r, state });
     if (l === undefined) row('added');
     else if (r === undefined) row('removed');
-    else if (a.textOf(l) === b.textOf(r)) row('same');
+    else if (a.nodeText(l) === b.nodeText(r)) row('same');
     else if (
       depth >= MOST_DEPTH ||
       a.kind(l) !== b.kind(r) ||
@@ -63,14 +63,14 @@ function* byPlace(ours: Generator<number>, theirs: Generator<number>): Generator
 function* byName(a: JsonIndex, left: number, b: JsonIndex, right: number): Generator<Pair> {
   const waiting = new Map<string, number[]>();
   for (const child of b.children(right)) {
-    const key = b.keyOf(child)!;
+    const key = b.nodeKey(child)!;
     const same = waiting.get(key);
     if (same) same.push(child);
     else waiting.set(key, [child]);
   }
   for (const list of waiting.values()) list.reverse();
   for (const child of a.children(left)) {
-    const key = a.keyOf(child)!;
+    const key = a.nodeKey(child)!;
     yield [key, child, waiting.get(key)?.pop()];
   }
   for (const [key, list] of waiting)

@@ -5,9 +5,9 @@ import { BadJson, type JsonIndex, jsonIndex } from './json-index.ts';
 /** The text that the index describes, put together from its nodes alone. */
 function composed(index: JsonIndex, node = 0): string {
   const kind = index.kind(node);
-  if (kind !== 'object' && kind !== 'array') return index.textOf(node);
+  if (kind !== 'object' && kind !== 'array') return index.nodeText(node);
   const parts = [...index.children(node)].map((child) => {
-    const key = index.keyOf(child);
+    const key = index.nodeKey(child);
     return (key === undefined ? '' : `${key}:`) + composed(index, child);
   });
   return kind === 'object' ? `{${parts.join(',')}}` : `[${parts.join(',')}]`;
@@ -19,7 +19,7 @@ it('describes every document, whatever blanks it has', () => {
       const text = JSON.stringify(value, null, indent);
       const index = jsonIndex(text);
       expect(composed(index)).toBe(JSON.stringify(value));
-      expect(index.textOf(0)).toBe(text);
+      expect(index.nodeText(0)).toBe(text);
     }),
   );
 });
@@ -39,8 +39,8 @@ it('keeps what a parser would lose', () => {
   const text = '{"a":1.0,"a":12345678901234567890,"\\u0061":-0,"b":[1e400,"\\ud800","\\/"]}';
   const index = jsonIndex(text);
   expect(composed(index)).toBe(text);
-  expect(index.textOf(index.member(0, 'a')!)).toBe('12345678901234567890');
-  expect([...index.children(0)].map((child) => index.keyOf(child))).toEqual([
+  expect(index.nodeText(index.member(0, 'a')!)).toBe('12345678901234567890');
+  expect([...index.children(0)].map((child) => index.nodeKey(child))).toEqual([
     '"a"',
     '"a"',
     '"\\u0061"',
@@ -83,5 +83,5 @@ it('takes any depth and any length', () => {
   const slashes = jsonIndex(`"${'\\\\'.repeat(1_000_000)}"`);
   expect(slashes.nodes.count).toBe(1);
   const quotes = jsonIndex(`"${'\\"'.repeat(1_000_000)}"`);
-  expect(quotes.lengthOf(0)).toBe(2_000_002);
+  expect(quotes.nodeLength(0)).toBe(2_000_002);
 });

@@ -1,5 +1,5 @@
 import {
-  closeOf,
+  closingBracket,
   CODES,
   SCALAR,
   skipSpace,
@@ -50,16 +50,16 @@ export class JsonIndex {
   }
 
   /** The value as it was sent. */
-  textOf(node: number): string {
+  nodeText(node: number): string {
     return this.text.slice(this.nodes.start[node], this.nodes.end[node]);
   }
 
-  lengthOf(node: number): number {
+  nodeLength(node: number): number {
     return this.nodes.end[node]! - this.nodes.start[node]!;
   }
 
   /** The name as it was sent, quotation marks included; undefined for items and for the whole. */
-  keyOf(node: number): string | undefined {
+  nodeKey(node: number): string | undefined {
     const from = this.nodes.key[node]!;
     return from === NO_KEY ? undefined : this.text.slice(from, skipString(this.text, from));
   }
@@ -84,7 +84,7 @@ export class JsonIndex {
   member(node: number, name: string): number | undefined {
     let found: number | undefined;
     for (const child of this.children(node))
-      if (this.keyOf(child) === JSON.stringify(name)) found = child;
+      if (this.nodeKey(child) === JSON.stringify(name)) found = child;
     return found;
   }
 }
@@ -111,7 +111,7 @@ export function jsonNodes(text: string): JsonNodes {
     const first = text.charCodeAt(at);
     if (first === OPEN_BRACE || first === OPEN_BRACKET) {
       const inside = skipSpace(text, at + 1);
-      if (text.charCodeAt(inside) !== closeOf(first)) {
+      if (text.charCodeAt(inside) !== closingBracket(first)) {
         open.push(node);
         at = inside;
         continue;
@@ -140,7 +140,7 @@ function behindValue(
     }
     const next = text.charCodeAt(at);
     if (next === COMMA) return skipSpace(text, at + 1);
-    if (next !== closeOf(text.charCodeAt(build.start[container]!))) throw bad(text, at);
+    if (next !== closingBracket(text.charCodeAt(build.start[container]!))) throw bad(text, at);
     at++;
     open.pop();
     build.close(container, at);

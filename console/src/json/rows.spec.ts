@@ -5,7 +5,7 @@ it('shows two levels, and what is opened', () => {
   const index = jsonIndex('{"a":{"b":{"c":1}},"d":[1,2]}');
   const shown = (toggled: number[]) =>
     rowsBelow(index, 0, new Set(toggled)).map(
-      (node) => index.keyOf(node) ?? index.textOf(node).slice(0, 1),
+      (node) => index.nodeKey(node) ?? index.nodeText(node).slice(0, 1),
     );
   expect(shown([])).toEqual(['{', '"a"', '"b"', '"d"', '1', '2']);
   expect(shown([2])).toEqual(['{', '"a"', '"b"', '"c"', '"d"', '1', '2']);

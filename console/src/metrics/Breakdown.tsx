@@ -44,7 +44,7 @@ export function Breakdown(props: BreakdownProps) {
 
 const NO_USER = 'no user';
 
-const nameOf = ({ name }: Row) => (name === null ? null : opName(name));
+const rowName = ({ name }: Row) => (name === null ? null : opName(name));
 
 const SPENT: TableColumn<Row>[] = [
   {
@@ -80,7 +80,7 @@ const named = (
 ): TableColumn<Row> => ({
   name: 'name',
   title,
-  sortBy: nameOf,
+  sortBy: rowName,
   cell: (row) => {
     if (row.name === null) return <em>{NO_USER}</em>;
     const [entity, name] = project.split('/') as [string, string];
@@ -93,7 +93,7 @@ const named = (
         search={{ q, all: true, ...(isKnown && { range }) }}
         title={row.name}
       >
-        {nameOf(row)}
+        {rowName(row)}
       </Link>
     );
   },
@@ -134,13 +134,13 @@ function Models(props: BreakdownProps) {
         </p>
       </Empty>
     );
-  const onPrice = mayActAs(me, 'writer') ? price : undefined;
+  const onPrice = mayActAs(me, 'writer', project) ? price : undefined;
   return (
     <>
       <Table
         label="By model"
         rows={whole.models}
-        keyOf={({ name }) => name!}
+        rowKey={({ name }) => name!}
         columns={[named('Model', 'model', props), CALLS, ...SPENT, unpriced(onPrice)]}
         sort={search.sort ?? '-cost'}
         onSort={(sort) => onSearch({ ...search, sort })}
@@ -189,7 +189,7 @@ function Groups(props: BreakdownProps & { by: 'op' | 'user' }) {
       <Table
         label={label}
         rows={isAll ? rows : rows.slice(0, MOST)}
-        keyOf={({ name }) => JSON.stringify(name)}
+        rowKey={({ name }) => JSON.stringify(name)}
         columns={[
           named(by === 'op' ? 'Op' : 'User', by, props),
           CALLS,

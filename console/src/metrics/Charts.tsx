@@ -30,7 +30,7 @@ export function Charts({
     ],
     [series, whole],
   );
-  const shares = useMemo(() => sharesOf(whole.models), [whole]);
+  const shares = useMemo(() => costShares(whole.models), [whole]);
   const tokens = useMemo(
     () =>
       shares.map(({ label, colour, models }): Series => {
@@ -45,7 +45,12 @@ export function Charts({
     () =>
       shares.map(({ label, colour, models }): Series => {
         const values = models.map(({ name }) => series.models.get(name!)?.cost.get(unit));
-        return { label, colour, values: added(series.starts, values), whole: costOf(models, unit) };
+        return {
+          label,
+          colour,
+          values: added(series.starts, values),
+          whole: printCost(models, unit),
+        };
       }),
     [shares, series, unit],
   );
@@ -73,7 +78,7 @@ interface Share {
 }
 
 /** The models with the most tokens, each with its colour, and all others together. */
-function sharesOf(models: readonly Row[]): Share[] {
+function costShares(models: readonly Row[]): Share[] {
   const ordered = models.toSorted(
     (a, b) => b.inputTokens + b.outputTokens - a.inputTokens - a.outputTokens,
   );
@@ -100,7 +105,7 @@ function mainUnit(models: readonly Row[]): string {
   return [...times].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'USD';
 }
 
-function costOf(models: readonly Row[], unit: string): string {
+function printCost(models: readonly Row[], unit: string): string {
   const [only] = models;
   if (models.length === 1) return costShown(only!);
   return money(

@@ -18,7 +18,7 @@ import {
   type Step,
   STEPS,
   stepsFor,
-  windowOf,
+  searchWindow,
 } from './search.ts';
 import { type Stats, statsQuery, ZONE } from './stats.ts';
 import styles from './metrics.module.css';
@@ -54,7 +54,7 @@ export function MetricsPage() {
             stats={data}
             onZoom={(from, to) => {
               const { range: _, ...rest } = search;
-              set({ ...rest, from: isoOf(from), to: isoOf(Math.max(to, from + 1)) });
+              set({ ...rest, from: toIsoTime(from), to: toIsoTime(Math.max(to, from + 1)) });
             }}
           />
           <Breakdown project={project} search={search} whole={data.whole} onSearch={set} />
@@ -65,7 +65,7 @@ export function MetricsPage() {
 }
 
 /** Whole seconds are enough of a window that was dragged over. */
-const isoOf = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
+const toIsoTime = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString();
 
 const shortTime = (iso: string) =>
   new Date(iso).toLocaleString('en-GB', {
@@ -83,7 +83,7 @@ function Choices({
   onSearch: (search: MetricsSearch) => void;
 }) {
   const { from, to, step, roots } = search;
-  const { start, end } = windowOf(search, Date.now());
+  const { start, end } = searchWindow(search, Date.now());
   const steps = stepsFor((end - start) / 1000);
   return (
     <>

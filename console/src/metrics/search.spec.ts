@@ -1,4 +1,4 @@
-import { granularityOf, metricsSearch, stepsFor, windowOf } from './search.js';
+import { searchGranularity, metricsSearch, stepsFor, searchWindow } from './search.js';
 
 const HOUR = 3600;
 
@@ -12,7 +12,7 @@ it('keeps of an address what it understands', () => {
 it('takes a window for a range, unless it ends before it begins', () => {
   const window = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' };
   expect(metricsSearch({ ...window, range: '7d' })).toEqual(window);
-  expect(windowOf(window, 0)).toEqual({
+  expect(searchWindow(window, 0)).toEqual({
     start: Date.parse(window.from),
     end: Date.parse(window.to),
   });
@@ -20,7 +20,7 @@ it('takes a window for a range, unless it ends before it begins', () => {
 });
 
 it('ends a range now', () => {
-  expect(windowOf({ range: '1h' }, 7_200_000)).toEqual({ start: 3_600_000, end: 7_200_000 });
+  expect(searchWindow({ range: '1h' }, 7_200_000)).toEqual({ start: 3_600_000, end: 7_200_000 });
 });
 
 it.each([
@@ -30,12 +30,12 @@ it.each([
   [30 * 24 * HOUR, 6 * HOUR],
   [20 * 365 * 24 * HOUR, 61 * 24 * HOUR],
 ])('cuts %d seconds into buckets of %d', (seconds, granularity) =>
-  expect(granularityOf({}, seconds)).toBe(granularity),
+  expect(searchGranularity({}, seconds)).toBe(granularity),
 );
 
 it('does not cut a window finer than a screen shows', () => {
   expect(stepsFor(24 * HOUR)).not.toContain('10s');
   expect(stepsFor(24 * HOUR)).not.toContain('1d');
-  expect(granularityOf({ step: '10s' }, 24 * HOUR)).toBe(900);
-  expect(granularityOf({ step: '1h' }, 24 * HOUR)).toBe(HOUR);
+  expect(searchGranularity({ step: '10s' }, 24 * HOUR)).toBe(900);
+  expect(searchGranularity({ step: '1h' }, 24 * HOUR)).toBe(HOUR);
 });

@@ -63,7 +63,7 @@ export function metricsSearch(search: Record<string, unknown>): MetricsSearch {
 }
 
 /** The window that is looked at, in milliseconds; a range ends `now`. */
-export function windowOf(search: MetricsSearch, now: number): { start: number; end: number } {
+export function searchWindow(search: MetricsSearch, now: number): { start: number; end: number } {
   const { from, to, range = DEFAULT_RANGE } = search;
   if (from !== undefined && to !== undefined)
     return { start: Date.parse(from), end: Date.parse(to) };
@@ -81,7 +81,7 @@ export const stepsFor = (seconds: number): Step[] =>
   ALL_STEPS.filter((step) => seconds / STEPS[step][1] <= MOST_BUCKETS && STEPS[step][1] < seconds);
 
 /** Seconds of a bucket: as asked for where that is sensible, else what makes about a hundred of them. */
-export function granularityOf(search: MetricsSearch, seconds: number): number {
+export function searchGranularity(search: MetricsSearch, seconds: number): number {
   const { step } = search;
   if (step !== undefined && stepsFor(seconds).includes(step)) return STEPS[step][1];
   const usual = ALL_STEPS.find((one) => seconds / STEPS[one][1] <= USUAL_BUCKETS);

@@ -1,4 +1,4 @@
-import { groupsOf, seriesOf, wholeOf } from './stats.js';
+import { statGroups, statSeries, wholeWindow } from './stats.js';
 
 const call = {
   count: 2,
@@ -27,7 +27,7 @@ it('puts what a model spent into its buckets, and nothing into the others', () =
     usage(second, 'b', null, null),
   ];
   const end = Date.parse('2026-11-22T11:30:00Z');
-  const { starts, until, errors, models } = seriesOf(
+  const { starts, until, errors, models } = statSeries(
     { granularity: 3600, call_buckets, usage_buckets },
     end,
   );
@@ -41,7 +41,7 @@ it('puts what a model spent into its buckets, and nothing into the others', () =
 });
 
 it('adds up money of one unit, never of two', () => {
-  const whole = wholeOf({
+  const whole = wholeWindow({
     call_buckets: call_buckets.slice(1),
     usage_buckets: [
       usage(first, 'a', 0.5, 'USD'),
@@ -58,7 +58,7 @@ it('adds up money of one unit, never of two', () => {
 });
 
 it('joins calls and what they spent by group, also by none', () => {
-  const groups = groupsOf(
+  const groups = statGroups(
     {
       call_buckets: [
         { timestamp: first, user: 'ada', ...call },

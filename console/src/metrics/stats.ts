@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
-import { type BodyOf, post, type Schema } from '../api/client.ts';
+import { type RequestBody, post, type Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { granularityOf, type MetricsSearch, windowOf } from './search.ts';
+import { searchGranularity, type MetricsSearch, searchWindow } from './search.ts';
 
 type Answer = Pick<Schema<'CallStatsAnswerDto'>, 'granularity' | 'call_buckets' | 'usage_buckets'>;
 /** Calls of a bucket, or of a group in it. */
@@ -10,25 +10,25 @@ type CallBucket = Answer['call_buckets'][number];
 type UsageBucket = Answer['usage_buckets'][number];
 
 /** A value that was asked for, by its name. */
-function valueOf(one: CallBucket | UsageBucket, name: string): number | null {
+function bucketValue(one: CallBucket | UsageBucket, name: string): number | null {
   const value = one[name];
   return typeof value === 'number' ? value : null;
 }
 
 /** What was spent in a bucket; null where it has no price, or prices of several units. */
 function costIn(one: UsageBucket): { unit: string; cost: number } | null {
-  const cost = valueOf(one, 'sum_total_cost');
+  const cost = bucketValue(one, 'sum_total_cost');
   const { cost_unit: unit = null } = one;
   return cost === null || unit === null ? null : { unit, cost };
 }
 
 /** Texts of one member, such as an op. */
-const groupOf = (one: CallBucket | UsageBucket, member: string): string | null => {
+const groupName = (one: CallBucket | UsageBucket, member: string): string | null => {
   const name = one[member];
   return typeof name === 'string' ? name : null;
 };
 
-type Request = BodyOf<'/calls/stats'>;
+type StatsRequest = RequestBody<'/calls/stats'>;
 
 const METRICS = {
   call_metrics: [
@@ -48,11 +48,11 @@ const ONE_BUCKET = 2_147_472_000;
 export const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const REFRESH_MS = 15_000;
 
-const ask = (body: Request, signal: AbortSignal): Promise<Answer> =>
+const ask = (body: StatsRequest, signal: AbortSignal): Promise<Answer> =>
   post('/calls/stats', body, { signal });
 
-const requestOf = (project_id: string, search: MetricsSearch) => {
-  const { start, end } = windowOf(search, Date.now());
+const statsRequest = (project_id: string, search: MetricsSearch) => {
+  const { start, end } = searchWindow(search, Date.now());
   return {
     project_id,
     start: new Date(start).toISOString(),
@@ -75,14 +75,14 @@ export const statsQuery = (project: string, search: MetricsSearch) => {
   return queryOptions({
     queryKey: ['stats', project, { range, from, to, step, roots }],
     queryFn: async ({ signal }) => {
-      const request = requestOf(project, search);
+      const request = statsRequest(project, search);
       const [start, end] = [Date.parse(request.start), Date.parse(request.end)];
-      const granularity = granularityOf(search, (end - start) / 1000);
+      const granularity = searchGranularity(search, (end - start) / 1000);
       const [series, whole] = await Promise.all([
         ask({ ...request, granularity }, signal),
         ask({ ...request, granularity: ONE_BUCKET }, signal),
       ]);
-      return { end, series: seriesOf(series, end), whole: wholeOf(whole) };
+      return { end, series: statSeries(series, end), whole: wholeWindow(whole) };
     },
     ...refresh(search),
   });
@@ -97,8 +97,8 @@ export const groupsQuery = (project: string, search: MetricsSearch, by: 'op' | '
     queryKey: ['stats', project, { range, from, to, roots }, by],
     queryFn: async ({ signal }) => {
       const name = by === 'op' ? 'op_name' : wire.userId;
-      const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<Request>;
-      return groupsOf(await ask({ ...requestOf(project, search), ...body }, signal), name);
+      const body = { granularity: ONE_BUCKET, group_by: [name] } as Partial<StatsRequest>;
+      return statGroups(await ask({ ...statsRequest(project, search), ...body }, signal), name);
     },
     ...refresh(search),
   });
@@ -127,12 +127,12 @@ export interface Row extends Spent {
   p99?: number | null;
 }
 
-function spentOf(buckets: readonly UsageBucket[]): Spent {
+function sumSpent(buckets: readonly UsageBucket[]): Spent {
   const spent = { inputTokens: 0, outputTokens: 0, unpricedTokens: 0 };
   const cost = new Map<string, number>();
   for (const one of buckets) {
-    spent.inputTokens += valueOf(one, 'sum_input_tokens') ?? 0;
-    spent.outputTokens += valueOf(one, 'sum_output_tokens') ?? 0;
+    spent.inputTokens += bucketValue(one, 'sum_input_tokens') ?? 0;
+    spent.outputTokens += bucketValue(one, 'sum_output_tokens') ?? 0;
     spent.unpricedTokens += one.unpriced_tokens ?? 0;
     const found = costIn(one);
     if (found) cost.set(found.unit, (cost.get(found.unit) ?? 0) + found.cost);
@@ -140,18 +140,18 @@ function spentOf(buckets: readonly UsageBucket[]): Spent {
   return { ...spent, cost };
 }
 
-const callsOf = (one: CallBucket | undefined) => ({
+const callCounts = (one: CallBucket | undefined) => ({
   calls: one?.count ?? 0,
-  errors: (one && valueOf(one, 'sum_error_count')) ?? 0,
-  p50: (one && valueOf(one, 'p50_latency_ms')) ?? null,
-  p95: (one && valueOf(one, 'p95_latency_ms')) ?? null,
-  p99: (one && valueOf(one, 'p99_latency_ms')) ?? null,
+  errors: (one && bucketValue(one, 'sum_error_count')) ?? 0,
+  p50: (one && bucketValue(one, 'p50_latency_ms')) ?? null,
+  p95: (one && bucketValue(one, 'p95_latency_ms')) ?? null,
+  p99: (one && bucketValue(one, 'p99_latency_ms')) ?? null,
 });
 
 const grouped = (buckets: readonly UsageBucket[], member: string) => {
   const groups = new Map<string | null, UsageBucket[]>();
   for (const one of buckets) {
-    const name = groupOf(one, member);
+    const name = groupName(one, member);
     const group = groups.get(name);
     if (group) group.push(one);
     else groups.set(name, [one]);
@@ -159,28 +159,28 @@ const grouped = (buckets: readonly UsageBucket[], member: string) => {
   return groups;
 };
 
-export function wholeOf({ call_buckets, usage_buckets }: Omit<Answer, 'granularity'>) {
+export function wholeWindow({ call_buckets, usage_buckets }: Omit<Answer, 'granularity'>) {
   const models = [...grouped(usage_buckets, 'model')].map(([name, buckets]): Row => ({
     name,
     calls: buckets.reduce((sum, { count }) => sum + count, 0),
-    ...spentOf(buckets),
+    ...sumSpent(buckets),
   }));
-  return { ...callsOf(call_buckets[0]), ...spentOf(usage_buckets), models };
+  return { ...callCounts(call_buckets[0]), ...sumSpent(usage_buckets), models };
 }
 
-export function groupsOf(
+export function statGroups(
   { call_buckets, usage_buckets }: Omit<Answer, 'granularity'>,
   member: string,
 ): Row[] {
   const usage = grouped(usage_buckets, member);
   return call_buckets.map((one) => {
-    const name = groupOf(one, member);
-    return { name, ...callsOf(one), ...spentOf(usage.get(name) ?? []) };
+    const name = groupName(one, member);
+    return { name, ...callCounts(one), ...sumSpent(usage.get(name) ?? []) };
   });
 }
 
 /** Columns of numbers, one number a bucket; of models only those in which they were used. */
-export function seriesOf({ granularity, call_buckets, usage_buckets }: Answer, end: number) {
+export function statSeries({ granularity, call_buckets, usage_buckets }: Answer, end: number) {
   const starts = call_buckets.map(({ timestamp }) => Date.parse(timestamp) / 1000);
   const indexes = new Map(call_buckets.map(({ timestamp }, index) => [timestamp, index]));
   const models = new Map<string, { tokens: number[]; cost: Map<string, number[]> }>();
@@ -190,7 +190,7 @@ export function seriesOf({ granularity, call_buckets, usage_buckets }: Answer, e
     let model = models.get(one.model);
     if (!model) models.set(one.model, (model = { tokens: zeros(), cost: new Map() }));
     model.tokens[index] =
-      (valueOf(one, 'sum_input_tokens') ?? 0) + (valueOf(one, 'sum_output_tokens') ?? 0);
+      (bucketValue(one, 'sum_input_tokens') ?? 0) + (bucketValue(one, 'sum_output_tokens') ?? 0);
     const found = costIn(one);
     if (!found) continue;
     const costs = model.cost.get(found.unit) ?? zeros();
@@ -203,10 +203,10 @@ export function seriesOf({ granularity, call_buckets, usage_buckets }: Answer, e
     /** The end of the last bucket, which may be still to come. */
     until: Math.max(end / 1000, (starts.at(-1) ?? 0) + granularity),
     calls: call_buckets.map(({ count }) => count),
-    errors: call_buckets.map((one) => valueOf(one, 'sum_error_count') ?? 0),
-    p50: call_buckets.map((one) => valueOf(one, 'p50_latency_ms')),
-    p95: call_buckets.map((one) => valueOf(one, 'p95_latency_ms')),
-    p99: call_buckets.map((one) => valueOf(one, 'p99_latency_ms')),
+    errors: call_buckets.map((one) => bucketValue(one, 'sum_error_count') ?? 0),
+    p50: call_buckets.map((one) => bucketValue(one, 'p50_latency_ms')),
+    p95: call_buckets.map((one) => bucketValue(one, 'p95_latency_ms')),
+    p99: call_buckets.map((one) => bucketValue(one, 'p99_latency_ms')),
     models,
   };
 }

@@ -12,15 +12,15 @@ interface File {
 }
 
 /** The files of a value that keeps some: their names, and the digests of their bytes. */
-export function filesOf({ index, root }: Value): File[] {
+export function findFiles({ index, root }: Value): File[] {
   const files = index.kind(root) === 'object' ? index.member(root, 'files') : undefined;
   if (files === undefined || index.kind(files) !== 'object') return [];
   return [...index.children(files)].flatMap((node) =>
     index.kind(node) === 'string'
       ? [
           {
-            name: JSON.parse(index.keyOf(node)!) as string,
-            digest: JSON.parse(index.textOf(node)) as string,
+            name: JSON.parse(index.nodeKey(node)!) as string,
+            digest: JSON.parse(index.nodeText(node)) as string,
           },
         ]
       : [],

@@ -15,9 +15,16 @@ import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { Tabs } from '../ui/Tabs.tsx';
 import { Time } from '../ui/Time.tsx';
-import { Files, filesOf } from './Files.tsx';
+import { Files, findFiles } from './Files.tsx';
 import type { ObjectSearch } from './search.ts';
-import { refOf, userOf, type Value, valueQuery, type Version, versionsQuery } from './versions.ts';
+import {
+  versionRef,
+  versionUser,
+  type Value,
+  valueQuery,
+  type Version,
+  versionsQuery,
+} from './versions.ts';
 import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects/$objectId');
@@ -52,7 +59,7 @@ export function ObjectPage() {
           All objects
         </Link>
       }
-      actions={shown && <CopyButton label="Copy ref" text={refOf(project, shown)} />}
+      actions={shown && <CopyButton label="Copy ref" text={versionRef(project, shown)} />}
     >
       {query.isPending && <Skeleton rows={12} />}
       {data && versions.length === 0 && (
@@ -79,7 +86,7 @@ export function ObjectPage() {
                     <span>{bytes(version.size_bytes)}</span>
                     <Time at={version.created_at} />
                     <code title={version.digest}>{version.digest.slice(0, 10)}</code>
-                    <span title={userOf(version) ?? ''}>{userOf(version)}</span>
+                    <span title={versionUser(version) ?? ''}>{versionUser(version)}</span>
                   </button>
                 </li>
               ))}
@@ -122,7 +129,7 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
   const { data: value, error, refetch } = useQuery(valueQuery(project, version));
   if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!value) return <Skeleton rows={12} />;
-  const table = tableOf(project, value);
+  const table = findTable(project, value);
   const shared = { project, version, versions, search, onSearch };
   const tabs = [
     ...(table === undefined
@@ -161,9 +168,9 @@ function Shown({ project, version, versions, search, onSearch }: ShownProps) {
 /** A prompt is a long text as often as not: it opens whole. */
 function ValueView({ project, value: { index, root } }: { project: string; value: Value }) {
   const [text, showText] = useState<number>();
-  const files = filesOf({ index, root });
+  const files = findFiles({ index, root });
   if (text !== undefined) {
-    const whole = decoded(index.textOf(text));
+    const whole = decoded(index.nodeText(text));
     return (
       <>
         <div className={styles['bar']}>
@@ -183,11 +190,11 @@ function ValueView({ project, value: { index, root } }: { project: string; value
 }
 
 /** The digest of the table that a dataset keeps its rows in. */
-function tableOf(project: string, { index, root }: Value): string | undefined {
+function findTable(project: string, { index, root }: Value): string | undefined {
   if (index.kind(root) !== 'object') return undefined;
   const rows = index.member(root, 'rows');
   if (rows === undefined || index.kind(rows) !== 'string') return undefined;
-  const ref = JSON.parse(index.textOf(rows)) as string;
+  const ref = JSON.parse(index.nodeText(rows)) as string;
   const prefix = `${wire.scheme}:///${project}/table/`;
   return ref.startsWith(prefix) ? ref.slice(prefix.length) : undefined;
 }

@@ -10,7 +10,7 @@ import { Page } from '../ui/Page.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
 import type { ObjectsSearch, Sort } from './search.ts';
-import { classOf, userOf, type Version, versionsQuery } from './versions.ts';
+import { versionClass, versionUser, type Version, versionsQuery } from './versions.ts';
 import styles from './objects.module.css';
 
 const route = getRouteApi('/p/$entity/$project/objects');
@@ -37,7 +37,7 @@ export function ObjectsPage() {
   const rows = data?.pages.flat() ?? [];
   const set = (next: ObjectsSearch) => void navigate({ search: next });
   const columns = useMemo(
-    () => columnsOf(entity, name, search, (next) => void navigate({ search: next })),
+    () => objectColumns(entity, name, search, (next) => void navigate({ search: next })),
     [entity, name, search, navigate],
   );
   return (
@@ -79,7 +79,7 @@ export function ObjectsPage() {
         <VirtualTable
           label="Objects"
           rows={rows}
-          keyOf={({ object_id, kind }) => `${kind} ${object_id}`}
+          rowKey={({ object_id, kind }) => `${kind} ${object_id}`}
           columns={columns}
           onOpen={({ object_id }) =>
             void navigate({
@@ -97,7 +97,7 @@ export function ObjectsPage() {
   );
 }
 
-function columnsOf(
+function objectColumns(
   entity: string,
   project: string,
   search: ObjectsSearch,
@@ -137,7 +137,7 @@ function columnsOf(
       name: 'class',
       title: 'Class',
       width: 'minmax(70px, 0.3fr)',
-      cell: (row) => <span title={classOf(row)}>{classOf(row)}</span>,
+      cell: (row) => <span title={versionClass(row)}>{versionClass(row)}</span>,
     },
     {
       name: 'version',
@@ -157,7 +157,7 @@ function columnsOf(
       name: 'user',
       title: 'User',
       width: '90px',
-      cell: (row) => <span title={userOf(row) ?? ''}>{userOf(row)}</span>,
+      cell: (row) => <span title={versionUser(row) ?? ''}>{versionUser(row)}</span>,
     },
     {
       name: 'created',

@@ -6,7 +6,7 @@ import { Fault } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import type { ShownProps } from './ObjectPage.tsx';
-import { cellOf, columnsOf, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
+import { cellText, columnNames, csvLine, csvLines, jsonLines, readRows } from './rows.ts';
 import { save } from '../ui/save.ts';
 import styles from './objects.module.css';
 
@@ -48,7 +48,7 @@ export function Rows({
   });
   if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={12} />;
-  const columns = columnsOf(data, MOST_COLUMNS);
+  const columns = columnNames(data, MOST_COLUMNS);
   const last = Math.max(1, Math.ceil((total.data ?? 0) / PAGE));
   const turn = (to: number) => {
     const { page: _, ...rest } = search;
@@ -91,7 +91,7 @@ export function Rows({
             <thead>
               <tr>
                 {columns.map((name) => (
-                  <th key={name} scope="col" aria-sort={orderOf(name, sort)}>
+                  <th key={name} scope="col" aria-sort={sortOrder(name, sort)}>
                     {name.includes('.') ? (
                       visible(name)
                     ) : (
@@ -116,7 +116,7 @@ export function Rows({
               {data.nodes.map((node) => (
                 <tr key={node}>
                   {columns.map((name) => {
-                    const cell = cellOf(data, node, name);
+                    const cell = cellText(data, node, name);
                     return (
                       <td key={name} title={visible(cell.slice(0, MOST_CHARACTERS))}>
                         {visible(cell.slice(0, MOST_CHARACTERS))}
@@ -133,7 +133,7 @@ export function Rows({
   );
 }
 
-function orderOf(name: string, sort: string | undefined) {
+function sortOrder(name: string, sort: string | undefined) {
   if (sort === name) return 'ascending';
   return sort === `-${name}` ? 'descending' : undefined;
 }
@@ -146,15 +146,15 @@ async function saveAll(
 ): Promise<void> {
   const columns = new Set<string>();
   if (kind === 'csv')
-    for await (const rows of pagesOf(of)) for (const one of columnsOf(rows)) columns.add(one);
+    for await (const rows of readPages(of)) for (const one of columnNames(rows)) columns.add(one);
   const all = [...columns];
   const parts = kind === 'csv' ? [csvLine(all)] : [];
-  for await (const rows of pagesOf(of))
+  for await (const rows of readPages(of))
     parts.push(kind === 'csv' ? csvLines(rows, all) : jsonLines(rows));
   save(name, new Blob(parts));
 }
 
-async function* pagesOf(of: { project_id: string; digest: string }) {
+async function* readPages(of: { project_id: string; digest: string }) {
   for (let offset = 0; ; offset += SAVED_AT_ONCE) {
     const rows = await readRows({ ...of, limit: SAVED_AT_ONCE, offset });
     if (rows.nodes.length > 0) yield rows;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type CallRow, derivedOf } from '../api/calls.ts';
+import { type CallRow, derivedSummary } from '../api/calls.ts';
 import { allLines, type Schema } from '../api/client.ts';
 import { duration, opName } from '../ui/format.ts';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
@@ -8,7 +8,7 @@ import { Status } from '../ui/Status.tsx';
 import { Table, type TableColumn } from '../ui/Table.tsx';
 import { Time } from '../ui/Time.tsx';
 import type { ShownProps } from './ObjectPage.tsx';
-import { refOf } from './versions.ts';
+import { versionRef } from './versions.ts';
 import styles from './objects.module.css';
 
 const MOST = 100;
@@ -21,10 +21,10 @@ interface Use {
 /** The newest calls that were given the version, answered it, or ran it. */
 export function Users({ project, version }: ShownProps) {
   const [entity, name] = project.split('/') as [string, string];
-  const ref = refOf(project, version);
+  const ref = versionRef(project, version);
   const { data, error } = useQuery({
     queryKey: ['uses', project, ref],
-    queryFn: ({ signal }) => usesOf(project, ref, version.kind, signal),
+    queryFn: ({ signal }) => findUses(project, ref, version.kind, signal),
   });
   if (error) return <ErrorNote error={error} />;
   if (!data) return <Skeleton rows={8} />;
@@ -55,13 +55,13 @@ export function Users({ project, version }: ShownProps) {
     {
       name: 'status',
       title: 'Status',
-      cell: ({ call }) => <Status status={derivedOf(call).status} />,
+      cell: ({ call }) => <Status status={derivedSummary(call).status} />,
     },
     {
       name: 'latency',
       title: 'Latency',
       isNumber: true,
-      cell: ({ call }) => duration(derivedOf(call).latency_ms),
+      cell: ({ call }) => duration(derivedSummary(call).latency_ms),
     },
     {
       name: 'started',
@@ -75,7 +75,7 @@ export function Users({ project, version }: ShownProps) {
       <Table
         label="Used by"
         rows={data}
-        keyOf={({ call, how }) => `${call.id} ${how}`}
+        rowKey={({ call, how }) => `${call.id} ${how}`}
         columns={columns}
         sort=""
         onSort={() => undefined}
@@ -85,7 +85,7 @@ export function Users({ project, version }: ShownProps) {
   );
 }
 
-async function usesOf(
+async function findUses(
   project_id: string,
   ref: string,
   kind: 'object' | 'op',

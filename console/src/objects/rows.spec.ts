@@ -1,5 +1,5 @@
 import { jsonIndex } from '../json/json-index.js';
-import { columnsOf, csvLine, csvLines, jsonLines } from './rows.js';
+import { columnNames, csvLine, csvLines, jsonLines } from './rows.js';
 
 const TEXT = `[{"id":12345678901234567890,"name":"a, \\"b\\"","more":{"x":1.0}},
 {"id":1.0,
@@ -8,8 +8,8 @@ const index = jsonIndex(TEXT);
 const rows = { index, nodes: [...index.children(0)] };
 
 it('names the columns of all rows', () => {
-  expect(columnsOf(rows)).toEqual(['id', 'name', 'more', 'other', '__proto__']);
-  expect(columnsOf(rows, 2)).toEqual(['id', 'name']);
+  expect(columnNames(rows)).toEqual(['id', 'name', 'more', 'other', '__proto__']);
+  expect(columnNames(rows, 2)).toEqual(['id', 'name']);
 });
 
 it('writes each row on a line, with every digit', () => {

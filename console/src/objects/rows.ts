@@ -21,27 +21,27 @@ export async function readRows(
 }
 
 /** The names of members of rows, in the order in which they are first seen. */
-export function columnsOf({ index, nodes }: TableRows, most = Infinity): string[] {
+export function columnNames({ index, nodes }: TableRows, most = Infinity): string[] {
   const names = new Set<string>();
   for (const node of nodes)
     for (const member of index.children(node)) {
       if (names.size >= most) return [...names];
-      names.add(decoded(index.keyOf(member)!));
+      names.add(decoded(index.nodeKey(member)!));
     }
   return [...names];
 }
 
 /** A string as the text that it means, anything else as it was sent; empty where there is none. */
-export function cellOf({ index }: TableRows, row: number, name: string): string {
+export function cellText({ index }: TableRows, row: number, name: string): string {
   const node = index.member(row, name);
   if (node === undefined) return '';
-  const text = index.textOf(node);
+  const text = index.nodeText(node);
   return index.kind(node) === 'string' ? decoded(text) : text;
 }
 
 /** One line a row, each row as it was sent. Line ends within a row are spaces between its values. */
 export const jsonLines = ({ index, nodes }: TableRows): string =>
-  nodes.map((node) => `${index.textOf(node).replaceAll(/[\r\n]+/g, ' ')}\n`).join('');
+  nodes.map((node) => `${index.nodeText(node).replaceAll(/[\r\n]+/g, ' ')}\n`).join('');
 
 /** As RFC 4180 has it. */
 const quoted = (cell: string): string =>
@@ -50,4 +50,4 @@ const quoted = (cell: string): string =>
 export const csvLine = (cells: readonly string[]): string => `${cells.map(quoted).join(',')}\r\n`;
 
 export const csvLines = (rows: TableRows, columns: readonly string[]): string =>
-  rows.nodes.map((node) => csvLine(columns.map((name) => cellOf(rows, node, name)))).join('');
+  rows.nodes.map((node) => csvLine(columns.map((name) => cellText(rows, node, name)))).join('');

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions } from '@tanstack/react-query';
-import { type BodyOf, post, type Schema, send } from '../api/client.ts';
+import { type RequestBody, post, type Schema, send } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
@@ -12,7 +12,7 @@ const PAGE = 100;
 /** Versions, page by page behind the last one. */
 export const versionsQuery = (
   project_id: string,
-  filter: NonNullable<BodyOf<'/objs/query'>['filter']>,
+  filter: NonNullable<RequestBody<'/objs/query'>['filter']>,
   sort: string,
 ) => {
   const field = sort.replace('-', '') as 'object_id' | 'created_at';
@@ -46,14 +46,14 @@ export const versionsQuery = (
   });
 };
 
-export const userOf = (version: Version): string | null => version[wire.userId];
+export const versionUser = (version: Version): string | null => version[wire.userId];
 
 /** How calls name the version. */
-export const refOf = (project: string, { kind, object_id, digest }: Version): string =>
+export const versionRef = (project: string, { kind, object_id, digest }: Version): string =>
   `${wire.scheme}:///${project}/${kind}/${object_id}:${digest}`;
 
 /** What the object is of, as far as it says so. */
-export const classOf = ({ kind, base_object_class, leaf_object_class }: Version): string =>
+export const versionClass = ({ kind, base_object_class, leaf_object_class }: Version): string =>
   kind === 'op' ? 'op' : (leaf_object_class ?? base_object_class ?? '');
 
 /** The value of a version where it stands in the answer: every digit as it was sent. */

@@ -42,7 +42,7 @@ export function ProjectsPage() {
         <Table
           label="Projects"
           rows={data}
-          keyOf={({ project_id }) => project_id}
+          rowKey={({ project_id }) => project_id}
           columns={COLUMNS}
           sort={sort ?? '-last_activity'}
           onSort={(next) => void navigate({ search: { sort: next } })}

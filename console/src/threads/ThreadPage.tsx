@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type CallRow, derivedOf, tokensOf } from '../api/calls.ts';
+import { type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
 import { send } from '../api/client.ts';
 import { useReread } from '../api/live-list.ts';
 import { useLive } from '../api/live.ts';
 import { Pieces } from '../json/Chat.tsx';
-import { chatOf, isQuestion, parsedExactly, type Piece, type Said } from '../json/chat.ts';
+import { readChat, isQuestion, parsedExactly, type Piece, type Said } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
@@ -37,7 +37,7 @@ export function ThreadPage() {
     useInfiniteQuery({
       queryKey,
       initialPageParam: undefined as string[] | undefined,
-      queryFn: ({ pageParam, signal }) => turnsOf(project, threadId, pageParam, signal),
+      queryFn: ({ pageParam, signal }) => readTurns(project, threadId, pageParam, signal),
       getNextPageParam: (page) => {
         const last = page.length < PAGE ? undefined : page.at(-1)!.call;
         return last && [last.started_at, last.id];
@@ -63,8 +63,8 @@ export function ThreadPage() {
         {data && turns.length === 0 && <Empty title="No such thread" />}
         <ol aria-label="Turns">
           {turns.map(({ call, said, earlier }) => {
-            const { status, latency_ms, trace_name } = derivedOf(call);
-            const tokens = tokensOf(call);
+            const { status, latency_ms, trace_name } = derivedSummary(call);
+            const tokens = callTokens(call);
             return (
               <li key={call.id} className={styles['turn']}>
                 <p className={styles['facts']}>
@@ -111,7 +111,7 @@ export function ThreadPage() {
   );
 }
 
-async function turnsOf(
+async function readTurns(
   project_id: string,
   threadId: string,
   after: string[] | undefined,
@@ -129,19 +129,19 @@ async function turnsOf(
   };
   const response = await send('POST', '/calls/stream_query', { body, signal });
   const lines = (await response.text()).split('\n').slice(0, -1);
-  return Promise.all(lines.map((line) => turnOf(line, signal)));
+  return Promise.all(lines.map((line) => readTurn(line, signal)));
 }
 
 /** A turn as a conversation, or its documents as they were sent. */
-async function turnOf(line: string, signal: AbortSignal): Promise<Turn> {
+async function readTurn(line: string, signal: AbortSignal): Promise<Turn> {
   const index = await indexed(line, signal);
   const call = JSON.parse(line) as CallRow;
-  const textOf = (name: string) => {
+  const memberText = (name: string) => {
     const node = index.member(0, name);
-    return node === undefined ? 'null' : index.textOf(node);
+    return node === undefined ? 'null' : index.nodeText(node);
   };
-  const [inputs, output] = [textOf('inputs'), textOf('output')];
-  const chat = chatOf(parsedExactly(inputs), parsedExactly(output), call.exception);
+  const [inputs, output] = [memberText('inputs'), memberText('output')];
+  const chat = readChat(parsedExactly(inputs), parsedExactly(output), call.exception);
   if (!chat) return { call, said: documents(inputs, output, call.exception), earlier: 0 };
   // what came before is in the turns above
   const earlier = Math.max(0, chat.said.findLastIndex(isQuestion));

@@ -149,7 +149,7 @@ export function ThreadsPage() {
         <VirtualTable
           label="Threads"
           rows={rows}
-          keyOf={({ thread_id }) => thread_id}
+          rowKey={({ thread_id }) => thread_id}
           columns={columns}
           onOpen={({ thread_id: threadId }) =>
             void navigate({

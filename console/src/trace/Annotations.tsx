@@ -34,7 +34,7 @@ export function Annotations({
 }) {
   const { data } = useQuery({
     queryKey: ['annotation specs', project],
-    queryFn: ({ signal }) => specsOf(project, signal),
+    queryFn: ({ signal }) => readSpecs(project, signal),
   });
   return data?.map((spec) => (
     <Annotation
@@ -46,7 +46,7 @@ export function Annotations({
   ));
 }
 
-async function specsOf(project_id: string, signal: AbortSignal): Promise<Spec[]> {
+async function readSpecs(project_id: string, signal: AbortSignal): Promise<Spec[]> {
   const { objs } = await post(
     '/objs/query',
     { project_id, filter: { latest_only: true, base_object_classes: [CLASS] }, limit: 20 },

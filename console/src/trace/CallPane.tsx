@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { send } from '../api/client.ts';
 import { Chat } from '../json/Chat.tsx';
-import { chatOf, parsedExactly } from '../json/chat.ts';
+import { readChat, parsedExactly } from '../json/chat.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 import { JsonView } from '../json/JsonView.tsx';
@@ -79,11 +79,11 @@ export function CallPane({ project, span }: { project: string; span: TraceSpan }
         <div className={styles['whole']}>
           <div className={styles['wholeBar']}>
             <Button onClick={() => showText(undefined)}>Back</Button>
-            <span>{bytes(data.lengthOf(text))}</span>
-            <CopyButton label="Copy text" text={() => decoded(data.textOf(text))} />
-            <CopyButton label="Copy JSON" text={() => data.textOf(text)} />
+            <span>{bytes(data.nodeLength(text))}</span>
+            <CopyButton label="Copy text" text={() => decoded(data.nodeText(text))} />
+            <CopyButton label="Copy JSON" text={() => data.nodeText(text)} />
           </div>
-          <LongText label="Text" text={decoded(data.textOf(text))} />
+          <LongText label="Text" text={decoded(data.nodeText(text))} />
         </div>
       )}
       {data && text === undefined && (
@@ -111,7 +111,7 @@ interface DocumentsProps {
 
 function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps) {
   const call = index.member(0, 'call') ?? 0;
-  const { sections, more, chat } = useMemo(() => partsOf(index, call), [index, call]);
+  const { sections, more, chat } = useMemo(() => callParts(index, call), [index, call]);
   const tabs = [
     ...(chat ? [{ value: 'chat' as const, label: 'Chat', content: <Chat {...chat} /> }] : []),
     {
@@ -145,10 +145,10 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
       content: (
         <div className={styles['whole']}>
           <div className={styles['wholeBar']}>
-            <span>{bytes(new Blob([index.textOf(call)]).size)} as the service answers it</span>
-            <CopyButton label="Copy exact" text={() => index.textOf(call)} />
+            <span>{bytes(new Blob([index.nodeText(call)]).size)} as the service answers it</span>
+            <CopyButton label="Copy exact" text={() => index.nodeText(call)} />
           </div>
-          <LongText label="Raw call" text={index.textOf(call)} />
+          <LongText label="Raw call" text={index.nodeText(call)} />
         </div>
       ),
     },
@@ -162,19 +162,19 @@ function Documents({ project, span, index, tab, onTab, onText }: DocumentsProps)
   );
 }
 
-function partsOf(index: JsonIndex, call: number) {
+function callParts(index: JsonIndex, call: number) {
   const member = (name: string) => index.member(call, name);
   const some = (titles: Record<string, string>) =>
     Object.entries(titles).flatMap(([name, title]) => {
       const root = member(name);
-      return root === undefined || index.textOf(root) === 'null' ? [] : [{ title, root }];
+      return root === undefined || index.nodeText(root) === 'null' ? [] : [{ title, root }];
     });
   const [inputs, output] = [member('inputs'), member('output')];
   const length =
-    (inputs === undefined ? 0 : index.lengthOf(inputs)) +
-    (output === undefined ? 0 : index.lengthOf(output));
+    (inputs === undefined ? 0 : index.nodeLength(inputs)) +
+    (output === undefined ? 0 : index.nodeLength(output));
   const parsed = (node: number | undefined): unknown =>
-    node === undefined ? undefined : parsedExactly(index.textOf(node));
+    node === undefined ? undefined : parsedExactly(index.nodeText(node));
   return {
     sections: some({ exception: 'Exception', inputs: 'Inputs', output: 'Output' }),
     more: some({ attributes: 'Attributes', summary: 'Summary' }),
@@ -182,7 +182,7 @@ function partsOf(index: JsonIndex, call: number) {
     chat:
       length > MOST_CHAT
         ? undefined
-        : chatOf(
+        : readChat(
             safely(() => parsed(inputs)),
             safely(() => parsed(output)),
             safely(() => parsed(member('exception'))),

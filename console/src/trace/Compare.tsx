@@ -33,7 +33,7 @@ export function Compare({ project, id, index }: { project: string; id: string; i
     setOther(typed.trim());
   };
   const isMissing =
-    read.data !== undefined && read.data.textOf(read.data.member(0, 'call') ?? 0) === 'null';
+    read.data !== undefined && read.data.nodeText(read.data.member(0, 'call') ?? 0) === 'null';
   return (
     <div className={styles['compare']}>
       <form className={styles['note']} onSubmit={submit}>
@@ -69,7 +69,7 @@ async function callBefore(
   signal: AbortSignal,
 ): Promise<string | null> {
   const call = index.member(0, 'call')!;
-  const value = (name: string) => JSON.parse(index.textOf(index.member(call, name)!)) as string;
+  const value = (name: string) => JSON.parse(index.nodeText(index.member(call, name)!)) as string;
   const request = {
     project_id,
     filter: { op_names: [value('op_name')] },
@@ -83,11 +83,11 @@ async function callBefore(
 }
 
 function Lines({ ours, theirs }: { ours: JsonIndex; theirs: JsonIndex }) {
-  const rows = useMemo(() => linesOf(ours, theirs), [ours, theirs]);
+  const rows = useMemo(() => diffLines(ours, theirs), [ours, theirs]);
   return <Differences rows={rows} before={ours} after={theirs} />;
 }
 
-function linesOf(ours: JsonIndex, theirs: JsonIndex): DiffRow[] {
+function diffLines(ours: JsonIndex, theirs: JsonIndex): DiffRow[] {
   const [a, b] = [ours.member(0, 'call')!, theirs.member(0, 'call')!];
   return PARTS.flatMap((name) => {
     const [left, right] = [ours.member(a, name), theirs.member(b, name)];

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { inputOf } from '../api/calls.ts';
+import { inputTokens } from '../api/calls.ts';
 import { post, type Schema } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
 import type { JsonIndex } from '../json/json-index.ts';
@@ -52,7 +52,7 @@ export function Costs({
             {rows.map(([model, cost]) => (
               <tr key={model}>
                 <th scope="row">{model}</th>
-                <td>{count(inputOf(cost))}</td>
+                <td>{count(inputTokens(cost))}</td>
                 <td>{count(cost.completion_tokens)}</td>
                 <td>
                   {cost.total_cost === null
@@ -85,5 +85,5 @@ function costsIn(index: JsonIndex, call: number): Record<string, Schema<'CallCos
     node = node === undefined ? undefined : index.member(node, name);
   return node === undefined
     ? {}
-    : ((JSON.parse(index.textOf(node)) ?? {}) as Record<string, Schema<'CallCostDto'>>);
+    : ((JSON.parse(index.nodeText(node)) ?? {}) as Record<string, Schema<'CallCostDto'>>);
 }

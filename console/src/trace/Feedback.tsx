@@ -55,7 +55,7 @@ export function Feedback({ project, callId }: { project: string; callId: string 
   const error = given.error ?? give.error;
   return (
     <div className={styles['feedback']}>
-      {mayActAs(me, 'writer') && (
+      {mayActAs(me, 'writer', project) && (
         <>
           <div className={styles['thumbs']}>
             <Button disabled={give.isPending} onClick={() => react('👍')}>

@@ -9,7 +9,7 @@ import { Status } from '../ui/Status.tsx';
 import { Time } from '../ui/Time.tsx';
 import { CallPane } from './CallPane.tsx';
 import styles from './trace.module.css';
-import { criticalPath, rowsOf, type Tree } from './tree.ts';
+import { criticalPath, visibleRows, type Tree } from './tree.ts';
 import { MOST_CALLS, type TraceSpan, useTrace } from './useTrace.ts';
 import { Waterfall } from './Waterfall.tsx';
 
@@ -60,9 +60,9 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
   const search = useRef<HTMLInputElement>(null);
   const path = useMemo(() => (isCritical ? criticalPath(tree) : undefined), [tree, isCritical]);
   const errors = useMemo(() => tree.spans.filter(({ status }) => FAILED.has(status)), [tree]);
-  const selected = chosenOf(tree, call, errors);
+  const selected = chosenSpan(tree, call, errors);
   const found = useMemo(() => matches(tree, sought), [tree, sought]);
-  const rows = useMemo(() => rowsOf(tree, closed), [tree, closed]);
+  const rows = useMemo(() => visibleRows(tree, closed), [tree, closed]);
 
   const pick = (id: string) => {
     close(opened(tree, closed, id));
@@ -80,7 +80,7 @@ function TraceView({ project, tree }: { project: string; tree: Tree<TraceSpan> }
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
-    const number = tree.numberOf.get(selected.id)!;
+    const number = tree.numberById.get(selected.id)!;
     const at = rows.indexOf(number);
     const hasChildren = tree.behind[number]! > number + 1;
     const go = (row: number | undefined) =>
@@ -194,11 +194,11 @@ const isTyping = (target: EventTarget) =>
   target instanceof HTMLElement && target.matches('input, textarea, select, [role="tab"], pre');
 
 /** The call of the address; without one, the first that failed, else the root. */
-const chosenOf = (
+const chosenSpan = (
   tree: Tree<TraceSpan>,
   call: string | undefined,
   errors: TraceSpan[],
-): TraceSpan => tree.spans[tree.numberOf.get(call ?? '') ?? -1] ?? errors[0] ?? tree.spans[0]!;
+): TraceSpan => tree.spans[tree.numberById.get(call ?? '') ?? -1] ?? errors[0] ?? tree.spans[0]!;
 
 function matches(tree: Tree<TraceSpan>, sought: string): TraceSpan[] | undefined {
   const text = sought.trim().toLowerCase();
@@ -215,7 +215,7 @@ function opened(
   id: string,
 ): ReadonlySet<string> {
   const next = new Set(closed);
-  for (let n = tree.parent[tree.numberOf.get(id)!]!; n >= 0; n = tree.parent[n]!)
+  for (let n = tree.parent[tree.numberById.get(id)!]!; n >= 0; n = tree.parent[n]!)
     next.delete(tree.spans[n]!.id);
   return next.size === closed.size ? closed : next;
 }

@@ -39,7 +39,7 @@ export function Waterfall({
     estimateSize: () => ROW_HEIGHT,
     overscan: 16,
   });
-  const at = rows.indexOf(tree.numberOf.get(selected)!);
+  const at = rows.indexOf(tree.numberById.get(selected)!);
   useEffect(() => {
     if (at >= 0) virtual.scrollToIndex(at);
     // only when another one is chosen: the rows may change below a reader

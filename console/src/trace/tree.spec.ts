@@ -1,4 +1,4 @@
-import { criticalPath, rowsOf, type Span, treeOf } from './tree.ts';
+import { criticalPath, visibleRows, type Span, makeTree } from './tree.ts';
 
 const span = (
   id: string,
@@ -13,7 +13,7 @@ const span = (
   end,
 });
 const shape = (calls: Span[]) => {
-  const { spans, depth } = treeOf(calls, 100);
+  const { spans, depth } = makeTree(calls, 100);
   return spans.map(({ id }, n) => '.'.repeat(depth[n]!) + id);
 };
 
@@ -33,22 +33,22 @@ it('takes 50,000 calls below each other', () => {
   const calls = Array.from({ length: 50_000 }, (_, n) =>
     span(`c${n}`, n === 0 ? null : `c${n - 1}`, n, 50_000),
   );
-  const tree = treeOf(calls, 0);
+  const tree = makeTree(calls, 0);
   expect([tree.spans.length, tree.depth[49_999], tree.behind[0]]).toEqual([50_000, 49_999, 50_000]);
   expect(criticalPath(tree).size).toBe(50_000);
 });
 
 it('passes over what is closed', () => {
-  const tree = treeOf(
+  const tree = makeTree(
     [span('a', null), span('b', 'a', 1), span('c', 'b', 2), span('d', null, 3)],
     0,
   );
-  expect(rowsOf(tree, new Set())).toEqual([0, 1, 2, 3]);
-  expect(rowsOf(tree, new Set(['a']))).toEqual([0, 3]);
+  expect(visibleRows(tree, new Set())).toEqual([0, 1, 2, 3]);
+  expect(visibleRows(tree, new Set(['a']))).toEqual([0, 3]);
 });
 
 it('finds what the whole waited for', () => {
-  const tree = treeOf(
+  const tree = makeTree(
     [
       span('root', null, 0, 100),
       span('first', 'root', 0, 40),
@@ -63,6 +63,6 @@ it('finds what the whole waited for', () => {
 });
 
 it('shows a call that runs until now', () => {
-  const { from, to } = treeOf([span('a', null, 10, null)], 50);
+  const { from, to } = makeTree([span('a', null, 10, null)], 50);
   expect([from, to]).toEqual([10, 50]);
 });

@@ -16,7 +16,7 @@ export interface Tree<T extends Span> {
   behind: Uint32Array;
   /** The number of the parent; -1 of a root. */
   parent: Int32Array;
-  numberOf: Map<string, number>;
+  numberById: Map<string, number>;
   /** The whole time that is shown. */
   from: number;
   to: number;
@@ -26,7 +26,7 @@ export interface Tree<T extends Span> {
  * Parents before their children, children by their start. A call whose parent is not there is a root, and so is one of
  * each circle of calls that are each other's parents. Takes any depth.
  */
-export function treeOf<T extends Span>(calls: readonly T[], now: number): Tree<T> {
+export function makeTree<T extends Span>(calls: readonly T[], now: number): Tree<T> {
   const sorted = calls.toSorted((a, b) => a.start - b.start || (a.id < b.id ? -1 : 1));
   const known = new Set(sorted.map(({ id }) => id));
   const children = new Map<string, T[]>();
@@ -53,7 +53,7 @@ export function treeOf<T extends Span>(calls: readonly T[], now: number): Tree<T
 
 class Walk<T extends Span> {
   private readonly spans: T[] = [];
-  private readonly numberOf = new Map<string, number>();
+  private readonly numberById = new Map<string, number>();
   private readonly depth: Uint32Array;
   private readonly behind: Uint32Array;
   private readonly parent: Int32Array;
@@ -68,11 +68,11 @@ class Walk<T extends Span> {
   }
 
   from(root: T): void {
-    if (this.numberOf.has(root.id)) return;
+    if (this.numberById.has(root.id)) return;
     const open: { number: number; rest: T[] }[] = [];
     const enter = (call: T) => {
       const number = this.spans.push(call) - 1;
-      this.numberOf.set(call.id, number);
+      this.numberById.set(call.id, number);
       this.depth[number] = open.length;
       this.parent[number] = open.at(-1)?.number ?? -1;
       open.push({ number, rest: (this.children.get(call.id) ?? []).toReversed() });
@@ -84,18 +84,18 @@ class Walk<T extends Span> {
       if (!child) {
         this.behind[number] = this.spans.length;
         open.pop();
-      } else if (!this.numberOf.has(child.id)) enter(child);
+      } else if (!this.numberById.has(child.id)) enter(child);
     }
   }
 
   result() {
-    const { spans, depth, behind, parent, numberOf } = this;
-    return { spans, depth, behind, parent, numberOf };
+    const { spans, depth, behind, parent, numberById } = this;
+    return { spans, depth, behind, parent, numberById };
   }
 }
 
 /** The numbers in sight: what is below a closed call is passed over. */
-export function rowsOf({ spans, behind }: Tree<Span>, closed: ReadonlySet<string>): number[] {
+export function visibleRows({ spans, behind }: Tree<Span>, closed: ReadonlySet<string>): number[] {
   const rows: number[] = [];
   for (let n = 0; n < spans.length;) {
     rows.push(n);
@@ -117,11 +117,11 @@ export function criticalPath({ spans, behind, to }: Tree<Span>): Set<string> {
     const children: number[] = [];
     for (let child = one.number + 1; child < behind[one.number]!; child = behind[child]!)
       children.push(child);
-    const endOf = (n: number) => spans[n]!.end ?? to;
+    const spanEnd = (n: number) => spans[n]!.end ?? to;
     let { until } = one;
-    for (const child of children.toSorted((a, b) => endOf(b) - endOf(a))) {
-      if (endOf(child) > until || spans[child]!.start >= until) continue;
-      waiting.push({ number: child, until: endOf(child) });
+    for (const child of children.toSorted((a, b) => spanEnd(b) - spanEnd(a))) {
+      if (spanEnd(child) > until || spans[child]!.start >= until) continue;
+      waiting.push({ number: child, until: spanEnd(child) });
       until = spans[child]!.start;
     }
   }

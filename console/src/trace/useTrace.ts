@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { type CallRow, derivedOf, tokensOf } from '../api/calls.ts';
+import { type CallRow, derivedSummary, callTokens } from '../api/calls.ts';
 import { lines, post } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { opName } from '../ui/format.ts';
 import type { CallStatus } from '../ui/Status.tsx';
-import { type Span, treeOf } from './tree.ts';
+import { type Span, makeTree } from './tree.ts';
 
 /** What the tree shows of a call; its documents are read when it is chosen. */
 export interface TraceSpan extends Span {
@@ -20,8 +20,8 @@ export interface TraceSpan extends Span {
 /** The bound of what the page is made for. */
 export const MOST_CALLS = 50_000;
 
-const spanOf = (call: CallRow): TraceSpan => {
-  const { status, latency_ms, trace_name } = derivedOf(call);
+const toSpan = (call: CallRow): TraceSpan => {
+  const { status, latency_ms, trace_name } = derivedSummary(call);
   const start = precise(call.started_at);
   return {
     id: call.id,
@@ -34,7 +34,7 @@ const spanOf = (call: CallRow): TraceSpan => {
     startedAt: call.started_at,
     threadId: call.thread_id ?? null,
     latency: latency_ms,
-    tokens: tokensOf(call),
+    tokens: callTokens(call),
   };
 };
 
@@ -55,7 +55,7 @@ async function read(
     include_costs: true,
   };
   for await (const some of lines('/calls/stream_query', request, signal))
-    for (const call of some) spans.push(spanOf(call));
+    for (const call of some) spans.push(toSpan(call));
   return spans;
 }
 
@@ -75,7 +75,7 @@ export function useTrace(project: string, traceId: string) {
     if (isRunning || (await hasGrown(project, traceId, known.length))) await refetch();
   });
   const tree = useMemo(
-    () => (data ? treeOf(data, dataUpdatedAt) : undefined),
+    () => (data ? makeTree(data, dataUpdatedAt) : undefined),
     [data, dataUpdatedAt],
   );
   return { ...query, tree };

@@ -4,7 +4,7 @@ import { flushSync } from 'react-dom';
 import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import controls from '../ui/controls.module.css';
-import { BadFilter, expressionOf } from './filter.ts';
+import { BadFilter, parseExpression } from './filter.ts';
 import { suggestions, wordAt } from './suggest.ts';
 import styles from './traces.module.css';
 
@@ -52,7 +52,7 @@ export function FilterBar({
   const offered = isOpen
     ? suggestions(word, rows, documents.data ?? []).filter((one) => one !== word)
     : [];
-  const fault = faultOf(text);
+  const fault = filterFault(text);
 
   const take = (suggestion: string) => {
     const isField = !/[=<>~]/.test(suggestion);
@@ -153,9 +153,9 @@ export function FilterBar({
   );
 }
 
-function faultOf(text: string): string | undefined {
+function filterFault(text: string): string | undefined {
   try {
-    expressionOf(text);
+    parseExpression(text);
     return undefined;
   } catch (error) {
     if (error instanceof BadFilter) return error.message;

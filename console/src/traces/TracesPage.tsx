@@ -12,7 +12,7 @@ import { Fault } from '../ui/Fault.tsx';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { VirtualTable } from '../ui/VirtualTable.tsx';
-import { columnsOf } from './columns.tsx';
+import { traceColumns } from './columns.tsx';
 import { counted, shown } from './count.ts';
 import { BadFilter } from './filter.ts';
 import { FilterBar } from './FilterBar.tsx';
@@ -20,7 +20,7 @@ import {
   asCurl,
   type CallsRequest,
   choice,
-  pageOf,
+  pageRequest,
   type Range,
   RANGES,
   type TracesSearch,
@@ -80,7 +80,10 @@ export function TracesPage() {
             Live
           </Button>
           <Button onClick={() => choose(true)}>Views</Button>
-          <CopyButton label="Copy as curl" text={() => asCurl(location.origin, pageOf(chosen))} />
+          <CopyButton
+            label="Copy as curl"
+            text={() => asCurl(location.origin, pageRequest(chosen))}
+          />
         </>
       }
     >
@@ -135,7 +138,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
     isLive,
   });
   const remarks = useRemarks(project, idsInView);
-  const columns = useMemo(() => columnsOf(project, remarks), [project, remarks]);
+  const columns = useMemo(() => traceColumns(project, remarks), [project, remarks]);
   const open = (row: CallRow) =>
     void navigate({
       to: '/p/$entity/$project/traces/$traceId',
@@ -179,7 +182,7 @@ function List({ project, search, chosen, isLive, onSearch }: ListProps) {
         <VirtualTable
           label="Traces"
           rows={rows}
-          keyOf={({ id }) => id}
+          rowKey={({ id }) => id}
           columns={columns}
           onOpen={open}
           {...table}

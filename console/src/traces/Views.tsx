@@ -36,7 +36,7 @@ async function views(project_id: string, signal: AbortSignal): Promise<View[]> {
   });
 }
 
-const idOf = (label: string) =>
+const viewId = (label: string) =>
   `view.${
     label
       .normalize('NFKD')
@@ -69,7 +69,7 @@ export function Views({
       post('/obj/create', {
         obj: {
           project_id: project,
-          object_id: idOf(label),
+          object_id: viewId(label),
           val: {
             _type: CLASS,
             _class_name: CLASS,
@@ -88,7 +88,7 @@ export function Views({
     mutationFn: (object_id: string) => post('/obj/delete', { project_id: project, object_id }),
     onSuccess: changed,
   });
-  const isWriter = mayActAs(me, 'writer');
+  const isWriter = mayActAs(me, 'writer', project);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();

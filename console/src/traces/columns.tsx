@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type CallRow, costOf, derivedOf, tokensOf, userOf } from '../api/calls.ts';
+import { type CallRow, callCost, derivedSummary, callTokens, callUser } from '../api/calls.ts';
 import { count, duration, money, opName } from '../ui/format.ts';
 import { Status } from '../ui/Status.tsx';
 import { Thumb } from '../ui/Thumb.tsx';
@@ -9,7 +9,7 @@ import styles from './traces.module.css';
 import type { Remarks } from './useRemarks.ts';
 
 /** The columns of the list. */
-export function columnsOf(
+export function traceColumns(
   project: string,
   remarks: ReadonlyMap<string, Remarks>,
 ): Column<CallRow>[] {
@@ -19,7 +19,7 @@ export function columnsOf(
       name: 'status',
       title: <span className="visually-hidden">Status</span>,
       width: '14px',
-      cell: (row) => <Status status={derivedOf(row).status} isShort />,
+      cell: (row) => <Status status={derivedSummary(row).status} isShort />,
     },
     {
       name: 'name',
@@ -32,7 +32,7 @@ export function columnsOf(
           search={row.parent_id ? { call: row.id } : {}}
           title={row.op_name}
         >
-          {derivedOf(row).trace_name || opName(row.op_name)}
+          {derivedSummary(row).trace_name || opName(row.op_name)}
         </Link>
       ),
     },
@@ -41,7 +41,7 @@ export function columnsOf(
       title: 'Latency',
       width: '74px',
       isNumber: true,
-      cell: (row) => duration(derivedOf(row).latency_ms),
+      cell: (row) => duration(derivedSummary(row).latency_ms),
     },
     { name: 'tokens', title: 'Tokens in → out', width: '106px', isNumber: true, cell: tokens },
     {
@@ -49,7 +49,7 @@ export function columnsOf(
       title: 'Cost',
       width: '72px',
       isNumber: true,
-      cell: (row) => money(costOf(row)),
+      cell: (row) => money(callCost(row)),
     },
     {
       name: 'feedback',
@@ -61,7 +61,7 @@ export function columnsOf(
       name: 'user',
       title: 'User',
       width: '64px',
-      cell: (row) => <span title={userOf(row) ?? ''}>{userOf(row)}</span>,
+      cell: (row) => <span title={callUser(row) ?? ''}>{callUser(row)}</span>,
     },
     {
       name: 'thread',
@@ -79,7 +79,7 @@ export function columnsOf(
 }
 
 function tokens(row: CallRow) {
-  const sum = tokensOf(row);
+  const sum = callTokens(row);
   return sum ? `${count(sum.input)} → ${count(sum.output)}` : '–';
 }
 

@@ -1,4 +1,4 @@
-import { BadFilter, expressionOf, term } from './filter.ts';
+import { BadFilter, parseExpression, term } from './filter.ts';
 
 const field = (path: string) => ({ $getField: path });
 
@@ -26,10 +26,10 @@ it.each([
   ['model=gpt-4.1', { $convert: { input: field('summary.usage.gpt-4\\.1'), to: 'exists' } }],
   ['{"$expr":{"$eq":[1,2]}}', { $eq: [1, 2] }],
   ['{"$eq":[1,2]}', { $eq: [1, 2] }],
-])('%s', (text, expected) => expect(expressionOf(text)).toEqual(expected));
+])('%s', (text, expected) => expect(parseExpression(text)).toEqual(expected));
 
 it('wants every term, and looks for words in the name', () => {
-  expect(expressionOf('search status!~err')).toEqual({
+  expect(parseExpression('search status!~err')).toEqual({
     $and: [
       {
         $contains: {
@@ -54,13 +54,13 @@ it('wants every term, and looks for words in the name', () => {
 });
 
 it.each(['status=', 'model>3', '{"$eq":'])('%s is refused', (text) =>
-  expect(() => expressionOf(text)).toThrow(BadFilter),
+  expect(() => parseExpression(text)).toThrow(BadFilter),
 );
 
 it.each(['plain', 'with blank', 'with "quote"', 'back\\slash', 'a=b', ''])(
   'a term with %s is read back',
   (value) => {
-    expect(expressionOf(term('thread', '=', value))).toEqual({
+    expect(parseExpression(term('thread', '=', value))).toEqual({
       $eq: [field('thread_id'), { $literal: value }],
     });
   },

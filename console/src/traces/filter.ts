@@ -38,7 +38,7 @@ type Expression = Record<string, unknown>;
  * query language spells it. Undefined for an empty text.
  * @throws BadFilter
  */
-export function expressionOf(text: string): Expression | undefined {
+export function parseExpression(text: string): Expression | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
   if (trimmed.startsWith('{')) return written(trimmed);
@@ -46,7 +46,7 @@ export function expressionOf(text: string): Expression | undefined {
   for (let rest = trimmed; rest !== '';) {
     const found = TERM.exec(rest) ?? WORD.exec(rest);
     if (!found) throw new BadFilter(`a quotation mark is not closed: ${rest.slice(0, 40)}`);
-    terms.push(found.length === 5 ? termOf(found) : nameHas(unquoted(found[1]) ?? found[2]!));
+    terms.push(found.length === 5 ? parseTerm(found) : nameHas(unquoted(found[1]) ?? found[2]!));
     rest = rest.slice(found[0].length).trimStart();
   }
   return terms.length === 1 ? terms[0] : { $and: terms };
@@ -79,7 +79,7 @@ const COMPARED: Record<string, string> = {
   '<=': '$lte',
 };
 
-function termOf([, field, operator, quoted, bare]: RegExpExecArray): Expression {
+function parseTerm([, field, operator, quoted, bare]: RegExpExecArray): Expression {
   const value = unquoted(quoted) ?? bare!;
   if (value === '' && quoted === undefined)
     throw new BadFilter(`${field}${operator} needs a value`);
@@ -88,13 +88,13 @@ function termOf([, field, operator, quoted, bare]: RegExpExecArray): Expression 
   if (operator === '~') return contains(path, value);
   if (operator === '!~') return not(contains(path, value));
   const literal =
-    quoted !== undefined || TEXTS.has(path) || path === wire.userId ? value : valueOf(value);
+    quoted !== undefined || TEXTS.has(path) || path === wire.userId ? value : parseValue(value);
   return { [COMPARED[operator!]!]: [getField(path), { $literal: literal }] };
 }
 
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-function valueOf(text: string): unknown {
+function parseValue(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true';
   if (text === 'null') return null;
   return NUMBER.test(text) ? Number(text) : text;

@@ -1,6 +1,6 @@
-import type { BodyOf } from '../api/client.ts';
+import type { RequestBody } from '../api/client.ts';
 import { wire } from '../api/wire.ts';
-import { expressionOf } from './filter.ts';
+import { parseExpression } from './filter.ts';
 
 /** What stands in the address of the page. */
 export interface TracesSearch {
@@ -29,7 +29,7 @@ export function tracesSearch(search: Record<string, unknown>): TracesSearch {
   };
 }
 
-export type CallsRequest = BodyOf<'/calls/stream_query'>;
+export type CallsRequest = RequestBody<'/calls/stream_query'>;
 
 /** One direction for both, so that an index finds a page wherever it lies. */
 const NEWEST_FIRST = ['started_at', 'id'].map((field) => ({ field, direction: 'desc' as const }));
@@ -42,7 +42,7 @@ export function choice(
   now: number,
 ): CallsRequest {
   const conditions = [
-    q === undefined ? undefined : expressionOf(q),
+    q === undefined ? undefined : parseExpression(q),
     range && {
       $gte: [
         { $getField: 'started_at' },
@@ -61,7 +61,7 @@ const and = (conditions: object[]) =>
   conditions.length === 1 ? conditions[0]! : { $and: conditions };
 
 /** The rows of a choice that come behind a row, the newest first. */
-export function pageOf(
+export function pageRequest(
   chosen: CallsRequest,
   behind?: { id: string; started_at: string },
 ): CallsRequest {
@@ -77,7 +77,7 @@ export function pageOf(
 }
 
 /** The rows of a choice that come in front of a row. */
-export function inFrontOf(
+export function newerRequest(
   chosen: CallsRequest,
   { id, started_at }: { id: string; started_at: string },
   { orSame = false } = {},

@@ -1,5 +1,5 @@
 import type { CallRow } from '../api/calls.ts';
-import { derivedOf, userOf } from '../api/calls.ts';
+import { derivedSummary, callUser } from '../api/calls.ts';
 import { shortNames, term } from './filter.ts';
 
 const MOST = 12;
@@ -19,16 +19,16 @@ export function wordAt(text: string, caret: number): { word: string; from: numbe
 export function suggestions(word: string, rows: CallRow[], documents: CallRow[]): string[] {
   const [, field, operator, begun] = /^([^\s=!<>~"]+)(!=|>=|<=|!~|=|>|<|~)"?(.*)$/.exec(word) ?? [];
   if (field === undefined)
-    return fieldsOf(documents)
+    return suggestFields(documents)
       .filter((name) => name.toLowerCase().includes(word.toLowerCase()))
       .slice(0, MOST);
-  return valuesOf(field, rows)
+  return suggestValues(field, rows)
     .filter((value) => value.toLowerCase().includes(begun!.toLowerCase()))
     .slice(0, MOST)
     .map((value) => term(field, operator!, value));
 }
 
-function fieldsOf(documents: CallRow[]): string[] {
+function suggestFields(documents: CallRow[]): string[] {
   const paths = new Set<string>([...Object.keys(shortNames()), 'model']);
   for (const call of documents)
     for (const name of ['inputs', 'output', 'attributes', 'summary'] as const)
@@ -48,11 +48,11 @@ function collect(value: unknown, path: string, depth: number, paths: Set<string>
   }
 }
 
-function valuesOf(field: string, rows: CallRow[]): string[] {
+function suggestValues(field: string, rows: CallRow[]): string[] {
   const read: Record<string, (row: CallRow) => (string | null | undefined)[]> = {
     op: (row) => [row.op_name],
-    name: (row) => [derivedOf(row).trace_name],
-    user: (row) => [userOf(row)],
+    name: (row) => [derivedSummary(row).trace_name],
+    user: (row) => [callUser(row)],
     thread: (row) => [row.thread_id],
     model: (row) => Object.keys(row.summary?.['usage'] ?? {}),
   };

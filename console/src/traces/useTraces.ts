@@ -4,7 +4,7 @@ import type { CallRow } from '../api/calls.ts';
 import { allLines } from '../api/client.ts';
 import { useLiveList, useReread } from '../api/live-list.ts';
 import { counted, shown } from './count.ts';
-import { type CallsRequest, inFrontOf, PAGE, pageOf } from './request.ts';
+import { type CallsRequest, newerRequest, PAGE, pageRequest } from './request.ts';
 
 /** Rows are asked for by so many, so that a scroll by a few lines asks for nothing. */
 const BLOCK = 50;
@@ -19,7 +19,7 @@ export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean })
     project: chosen.project_id,
     isLive,
     pageSize: PAGE,
-    read: (behind, signal) => read(pageOf(chosen, behind), signal),
+    read: (behind, signal) => read(pageRequest(chosen, behind), signal),
     onStillTick: () => Promise.all([rereadView(), rereadWaiting()]),
   });
   const { rows, isStill, isLater, pages, table } = list;
@@ -31,7 +31,7 @@ export function useTraces(chosen: CallsRequest, { isLive }: { isLive: boolean })
   const inView = useQuery({
     queryKey: viewKey,
     queryFn: ({ signal }) =>
-      read(pageOf({ project_id: chosen.project_id, filter: { call_ids: ids } }), signal),
+      read(pageRequest({ project_id: chosen.project_id, filter: { call_ids: ids } }), signal),
     enabled: isLive && isStill && ids.length > 0,
     gcTime: 0,
   });
@@ -73,9 +73,9 @@ async function waitingFor(
   isComplete: boolean,
   signal: AbortSignal,
 ): Promise<string> {
-  const inFront = isComplete ? chosen : inFrontOf(chosen, rows.at(-1)!, { orSame: true });
+  const inFront = isComplete ? chosen : newerRequest(chosen, rows.at(-1)!, { orSame: true });
   const [newer, all] = await Promise.all([
-    counted(inFrontOf(chosen, rows[0]!), signal),
+    counted(newerRequest(chosen, rows[0]!), signal),
     counted(inFront, signal, rows.length),
   ]);
   // rows that no longer match make the difference smaller, but hide no newer ones

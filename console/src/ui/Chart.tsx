@@ -42,7 +42,7 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
   const [pointed, point] = useState<number | null>(null);
   const zoom = useEffectEvent((from: number, to: number) => onZoom?.(from, to));
   const text = useEffectEvent(format);
-  const data = useMemo(() => dataOf(buckets, series, look), [buckets, series, look]);
+  const data = useMemo(() => chartData(buckets, series, look), [buckets, series, look]);
   const latest = useRef({ data, buckets });
   latest.current = { data, buckets };
   const colours = series.map(({ colour }) => colour).join(' ');
@@ -51,12 +51,12 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
   useEffect(() => {
     const element = holder.current!;
     const made = new uPlot(
-      optionsOf({
+      chartOptions({
         element,
         look,
         colours: colours.split(' '),
         isNumbered,
-        range: () => rangeOf(latest.current.buckets),
+        range: () => timeRange(latest.current.buckets),
         format: (value) => text(value),
         onPoint: point,
         onZoom: (from, to) => zoom(from, to),
@@ -139,14 +139,14 @@ export function Chart({ title, buckets, series, look, format, onZoom }: ChartPro
   );
 }
 
-const rangeOf = ({ starts, until }: Buckets): [number, number] => [starts[0] ?? until - 1, until];
+const timeRange = ({ starts, until }: Buckets): [number, number] => [starts[0] ?? until - 1, until];
 
 const WHOLE_NUMBERS = Array.from({ length: 9 }, (_, n) =>
   [1, 2, 5].map((by) => by * 10 ** n),
 ).flat();
 
 /** The middles of the buckets, or the numbers, and the series; stacked ones from the outermost in, so that each is drawn over its sum. */
-function dataOf(
+function chartData(
   { starts, until, name }: Buckets,
   series: readonly Series[],
   look: ChartProps['look'],
@@ -176,7 +176,7 @@ function bucketName({ starts, until, name }: Buckets, index: number): string {
 }
 
 /** A day where one begins, and else the time, so far as the ticks are apart. */
-function tickOf(at: number, step: number): string {
+function printTick(at: number, step: number): string {
   const date = new Date(at * 1000);
   if (step > 300 * DAY_S) return String(date.getFullYear());
   if (step > 27 * DAY_S)
@@ -192,7 +192,7 @@ function tickOf(at: number, step: number): string {
 }
 
 /** What a name of tokens.css stands for now: a canvas takes no names. */
-function colourOf(element: HTMLElement, name: string): string {
+function resolveColour(element: HTMLElement, name: string): string {
   element.style.color = `var(${name})`;
   const { color } = getComputedStyle(element);
   element.style.color = '';
@@ -230,7 +230,7 @@ interface Plot {
   onZoom: (from: number, to: number) => void;
 }
 
-function optionsOf({
+function chartOptions({
   element,
   look,
   colours,
@@ -240,7 +240,7 @@ function optionsOf({
   onPoint,
   onZoom,
 }: Plot): uPlot.Options {
-  const resolved = (name: string) => () => colourOf(element, name);
+  const resolved = (name: string) => () => resolveColour(element, name);
   const axis = {
     stroke: resolved('--text-faint'),
     font: '11px system-ui, sans-serif',
@@ -267,7 +267,7 @@ function optionsOf({
         space: 64,
         ...(isNumbered && { incrs: WHOLE_NUMBERS }),
         values: (...[, splits, , , step]) =>
-          splits.map((at) => (isNumbered ? String(at) : tickOf(at, step))),
+          splits.map((at) => (isNumbered ? String(at) : printTick(at, step))),
       },
       {
         ...axis,

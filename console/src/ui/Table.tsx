@@ -17,14 +17,14 @@ export type Sort = string;
 export function Table<T>({
   label,
   rows,
-  keyOf,
+  rowKey,
   columns,
   sort,
   onSort,
 }: {
   label: string;
   rows: readonly T[];
-  keyOf: (row: T) => string;
+  rowKey: (row: T) => string;
   columns: readonly TableColumn<T>[];
   sort: Sort;
   onSort: (sort: Sort) => void;
@@ -38,7 +38,7 @@ export function Table<T>({
               key={name}
               scope="col"
               className={isNumber ? styles['number'] : undefined}
-              aria-sort={orderOf(name, sort)}
+              aria-sort={sortOrder(name, sort)}
             >
               {sortBy ? (
                 <button type="button" onClick={() => onSort(nextSort(name, sort, isNumber))}>
@@ -53,7 +53,7 @@ export function Table<T>({
       </thead>
       <tbody>
         {sorted(rows, columns, sort).map((row) => (
-          <tr key={keyOf(row)}>
+          <tr key={rowKey(row)}>
             {columns.map(({ name, isNumber, cell }) => (
               <td key={name} className={isNumber ? styles['number'] : undefined}>
                 {cell(row)}
@@ -66,7 +66,7 @@ export function Table<T>({
   );
 }
 
-function orderOf(name: string, sort: Sort) {
+function sortOrder(name: string, sort: Sort) {
   if (sort === name) return 'ascending';
   return sort === `-${name}` ? 'descending' : undefined;
 }

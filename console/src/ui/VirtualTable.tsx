@@ -20,7 +20,7 @@ export interface Column<T> {
 export function VirtualTable<T>({
   label,
   rows,
-  keyOf,
+  rowKey,
   columns,
   onOpen,
   onEnd,
@@ -30,7 +30,7 @@ export function VirtualTable<T>({
 }: {
   label: string;
   rows: readonly T[];
-  keyOf: (row: T) => string;
+  rowKey: (row: T) => string;
   columns: Column<T>[];
   onOpen: (row: T) => void;
   onEnd?: () => void;
@@ -48,7 +48,7 @@ export function VirtualTable<T>({
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: 12,
-    getItemKey: (index) => keyOf(rows[index]!),
+    getItemKey: (index) => rowKey(rows[index]!),
   });
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;

@@ -32,10 +32,11 @@ export function money(amount: number | null | undefined, unit = 'USD'): string {
   if (amount === 0) return `${sign}0`;
   if (amount >= 1000) return sign + Math.round(amount).toLocaleString('en-US');
   if (amount >= 1) return sign + amount.toFixed(2);
-  return sign + Number(amount.toPrecision(2)).toFixed(digitsOf(amount));
+  return sign + Number(amount.toPrecision(2)).toFixed(fractionDigits(amount));
 }
 
-const digitsOf = (amount: number) => Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
+const fractionDigits = (amount: number) =>
+  Math.min(12, Math.max(2, 1 - Math.floor(Math.log10(amount))));
 
 /** Any number, with as many digits as tell it apart: `0.4137`, `-1.25`, `12,400`, `5e-7`. */
 export function number(value: number | null | undefined): string {

@@ -1,7 +1,7 @@
 import { LangfuseImport } from './langfuse.js';
 import { OtlpImport } from './otlp-json.js';
 import { PhoenixImport } from './phoenix.js';
-import { type FileRecord, recordsOf, sizeOf } from './records.js';
+import { type FileRecord, readRecords, fileSize } from './records.js';
 import { printable } from '../../platform/process/printable.js';
 import { type Importer, Tally, WrongRecord } from './sending.js';
 import type { Service } from './service.js';
@@ -34,11 +34,11 @@ export async function importFile(
 ): Promise<Tally> {
   const tally = new Tally(say);
   const importer = new FORMATS[format](service, tally);
-  const total = await sizeOf(file);
+  const total = await fileSize(file);
   const began = performance.now();
   let said = began;
   let read = 0;
-  for await (const record of recordsOf(file, (bytes) => (read += bytes))) {
+  for await (const record of readRecords(file, (bytes) => (read += bytes))) {
     await add(importer, record, file);
     if (performance.now() - said < everyMs) continue;
     said = performance.now();

@@ -5,12 +5,12 @@ import { Batch, type Importer, type Item, type Tally, WrongRecord } from './send
 import type { Service } from './service.js';
 
 /** A record of an export: a trace, perhaps with its observations and scores, or one of these by itself. */
-type Kind = 'trace' | 'observation' | 'score';
+type RecordKind = 'trace' | 'observation' | 'score';
 
 type Texts = Map<string, string>;
 
 /** Members that are sent on, under the names of an ingestion event. */
-const SENT: Record<Kind, readonly string[]> = {
+const SENT: Record<RecordKind, readonly string[]> = {
   trace: [
     'id',
     'name',
@@ -79,10 +79,10 @@ export class LangfuseImport implements Importer {
   }
 
   async add({ text, line }: FileRecord): Promise<void> {
-    for (const { kind, texts, at } of entitiesOf(text)) {
+    for (const { kind, texts, at } of readEntities(text)) {
       const id = texts.get('id') ?? 'null';
-      const body = objectText(sentOf(kind, texts));
-      const type = kind === 'observation' ? typeOf(texts) : kind;
+      const body = objectText(eventBody(kind, texts));
+      const type = kind === 'observation' ? observationType(texts) : kind;
       const event = { type: `${type}-create`, timestamp: at };
       this.tally.count(`${kind}s`);
       await this.batch.add({
@@ -107,53 +107,55 @@ export class LangfuseImport implements Importer {
 }
 
 interface Entity {
-  kind: Kind;
+  kind: RecordKind;
   texts: Texts;
   /** The time of the event: a trace ends with the last that is said of it. */
   at: string;
 }
 
-function entitiesOf(text: string): Entity[] {
-  const texts = membersOf(text);
+function readEntities(text: string): Entity[] {
+  const texts = memberMap(text);
   const data = texts.get('data');
-  if (data?.startsWith('[')) return listOf(data).flatMap(entitiesOf);
+  if (data?.startsWith('[')) return elementTexts(data).flatMap(readEntities);
   const observations = texts.get('observations');
   const scores = texts.get('scores');
   const inner = texts.get('trace');
-  if (observations === undefined && inner === undefined) return [entityOf(texts)];
-  const trace = inner?.startsWith('{') ? membersOf(inner) : texts;
-  const below = listOf(observations ?? '[]').filter((item) => item.startsWith('{'));
-  const said = listOf(scores ?? trace.get('scores') ?? '[]').filter((item) => item.startsWith('{'));
-  const children = below.map((item): Entity => childOf('observation', item, trace));
-  const ends = children.map(({ texts: child }) => stringOf(child, 'endTime') ?? '');
+  if (observations === undefined && inner === undefined) return [readEntity(texts)];
+  const trace = inner?.startsWith('{') ? memberMap(inner) : texts;
+  const below = elementTexts(observations ?? '[]').filter((item) => item.startsWith('{'));
+  const said = elementTexts(scores ?? trace.get('scores') ?? '[]').filter((item) =>
+    item.startsWith('{'),
+  );
+  const children = below.map((item): Entity => readChild('observation', item, trace));
+  const ends = children.map(({ texts: child }) => readString(child, 'endTime') ?? '');
   return [
-    { kind: 'trace', texts: trace, at: endOf(trace, ends) },
+    { kind: 'trace', texts: trace, at: latestEnd(trace, ends) },
     ...children,
-    ...said.map((item): Entity => childOf('score', item, trace)),
+    ...said.map((item): Entity => readChild('score', item, trace)),
   ];
 }
 
-function entityOf(texts: Texts): Entity {
-  const kind = kindOf(texts);
+function readEntity(texts: Texts): Entity {
+  const kind = recognizeKind(texts);
   if (!kind) throw new WrongRecord('is no trace, observation or score of Langfuse');
-  return { kind, texts, at: kind === 'trace' ? endOf(texts, []) : startOf(texts) };
+  return { kind, texts, at: kind === 'trace' ? latestEnd(texts, []) : startTime(texts) };
 }
 
-function kindOf(texts: Texts): Kind | undefined {
+function recognizeKind(texts: Texts): RecordKind | undefined {
   if (!texts.has('id')) return undefined;
   if (texts.has('startTime') && texts.has('type')) return 'observation';
   if (texts.has('value') || texts.has('stringValue')) return 'score';
   return texts.has('timestamp') ? 'trace' : undefined;
 }
 
-function childOf(kind: Kind, text: string, trace: Texts): Entity {
-  const texts = membersOf(text);
+function readChild(kind: RecordKind, text: string, trace: Texts): Entity {
+  const texts = memberMap(text);
   if (!texts.has('traceId')) texts.set('traceId', trace.get('id') ?? 'null');
-  return { kind, texts, at: startOf(texts) };
+  return { kind, texts, at: startTime(texts) };
 }
 
 /** Members by name as texts, `trace_id` as `traceId`; those that are null are left out. */
-function membersOf(text: string): Texts {
+function memberMap(text: string): Texts {
   const members: Texts = new Map();
   for (const [name, value] of memberTexts(text))
     if (value !== 'null')
@@ -164,34 +166,34 @@ function membersOf(text: string): Texts {
   return members;
 }
 
-const listOf = (text: string): string[] =>
+const elementTexts = (text: string): string[] =>
   text.startsWith('[') ? elementSpans(text, 0).map((span) => text.slice(...span)) : [];
 
-function stringOf(texts: Texts, name: string): string | undefined {
+function readString(texts: Texts, name: string): string | undefined {
   const text = texts.get(name);
   return text?.startsWith('"') ? (JSON.parse(text) as string) : undefined;
 }
 
-const startOf = (texts: Texts) =>
-  stringOf(texts, 'startTime') ?? stringOf(texts, 'timestamp') ?? new Date(0).toISOString();
+const startTime = (texts: Texts) =>
+  readString(texts, 'startTime') ?? readString(texts, 'timestamp') ?? new Date(0).toISOString();
 
 /** The latest end below, else the start and how many seconds the trace took. */
-function endOf(trace: Texts, ends: readonly string[]): string {
-  const start = startOf(trace);
+function latestEnd(trace: Texts, ends: readonly string[]): string {
+  const start = startTime(trace);
   const last = ends.toSorted((a, b) => Date.parse(a || start) - Date.parse(b || start)).at(-1);
   if (last) return last;
   const seconds = Number(trace.get('latency'));
   return seconds > 0 ? new Date(Date.parse(start) + seconds * 1000).toISOString() : start;
 }
 
-const typeOf = (texts: Texts) => (stringOf(texts, 'type') ?? 'span').toLowerCase();
+const observationType = (texts: Texts) => (readString(texts, 'type') ?? 'span').toLowerCase();
 
-function sentOf(kind: Kind, texts: Texts): Texts {
+function eventBody(kind: RecordKind, texts: Texts): Texts {
   const all = new Map(texts);
   const model = texts.get('model') ?? texts.get('providedModelName');
   if (model !== undefined) all.set('model', model);
   if (kind === 'score' && !texts.has('value')) all.set('value', texts.get('stringValue')!);
-  if (kind === 'observation') all.set('usageDetails', usageOf(texts));
+  if (kind === 'observation') all.set('usageDetails', usageText(texts));
   const sent: Texts = new Map();
   for (const name of SENT[kind]) {
     const value = all.get(name);
@@ -203,7 +205,7 @@ function sentOf(kind: Kind, texts: Texts): Texts {
 }
 
 /** Older exports count in members of the observation. */
-function usageOf(texts: Texts): string {
+function usageText(texts: Texts): string {
   const details = texts.get('usageDetails');
   if (details !== undefined && details !== '{}') return unwrapped(details);
   const counts = {

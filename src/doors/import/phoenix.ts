@@ -47,10 +47,10 @@ export class PhoenixImport implements Importer {
     if (isObject(record['result'])) {
       this.tally.count('annotations');
       const what = `annotation ${String(record['id'])}`;
-      await this.scores.add({ line, what, text: JSON.stringify(scoreOf(record)) });
+      await this.scores.add({ line, what, text: JSON.stringify(readScore(record)) });
       return;
     }
-    const span = spanOf(record);
+    const span = readSpan(record);
     this.tally.count('spans');
     const resource = { scopeSpans: [{ spans: [span] }] };
     await this.spans.add({ line, what: `span ${span.spanId}`, text: JSON.stringify(resource) });
@@ -58,7 +58,7 @@ export class PhoenixImport implements Importer {
 }
 
 /** An annotation as a score of Langfuse, which the service keeps as feedback of its name. */
-function scoreOf(record: Json): Json {
+function readScore(record: Json): Json {
   const { label, score, explanation } = record['result'] as Json;
   const { id, name, metadata, identifier, annotator_kind, span_id, trace_id, created_at } = record;
   return {
@@ -78,9 +78,9 @@ function scoreOf(record: Json): Json {
 const STATUS: Record<string, number> = { OK: 1, ERROR: 2 };
 
 /** The span as OTLP/JSON. A data frame has the path of each value as the name of its column. */
-function spanOf(record: Json) {
+function readSpan(record: Json) {
   const context = isObject(record['context']) ? record['context'] : {};
-  const idOf = (name: string) => {
+  const readId = (name: string) => {
     const id = record[`context.${name}`] ?? context[name];
     if (typeof id !== 'string') throw new WrongRecord('is no span or annotation of Phoenix');
     return id;
@@ -88,23 +88,23 @@ function spanOf(record: Json) {
   const events = Array.isArray(record['events']) ? (record['events'] as Json[]) : [];
   const code = STATUS[String(record['status_code'])];
   return {
-    traceId: idOf('trace_id'),
-    spanId: idOf('span_id'),
+    traceId: readId('trace_id'),
+    spanId: readId('span_id'),
     ...(record['parent_id'] ? { parentSpanId: record['parent_id'] } : {}),
     name: record['name'],
-    startTimeUnixNano: nanosOf(record['start_time']),
-    ...(record['end_time'] ? { endTimeUnixNano: nanosOf(record['end_time']) } : {}),
-    attributes: keyValues(attributesOf(record)),
+    startTimeUnixNano: toNanoseconds(record['start_time']),
+    ...(record['end_time'] ? { endTimeUnixNano: toNanoseconds(record['end_time']) } : {}),
+    attributes: keyValues(readAttributes(record)),
     events: events.map(({ name, timestamp, attributes }) => ({
       name,
-      timeUnixNano: nanosOf(timestamp),
+      timeUnixNano: toNanoseconds(timestamp),
       attributes: keyValues(flattened(attributes)),
     })),
     ...(code && { status: { code, message: record['status_message'] ?? '' } }),
   };
 }
 
-function attributesOf(record: Json): Map<string, unknown> {
+function readAttributes(record: Json): Map<string, unknown> {
   const attributes = flattened(record['attributes']);
   for (const [name, value] of Object.entries(record))
     if (name.startsWith('attributes.'))
@@ -141,7 +141,7 @@ function anyValue(value: unknown): object {
 }
 
 /** Nanoseconds since 1970: of ISO 8601, whose fractions may have nine digits, or of a number of a data frame, by its size. */
-function nanosOf(time: unknown): string {
+function toNanoseconds(time: unknown): string {
   if (typeof time === 'number' || (typeof time === 'string' && /^\d+$/.test(time))) {
     let nanos = BigInt(Math.round(Number(time)));
     while (nanos > 0n && nanos < 100_000_000_000_000_000n) nanos *= 1000n;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { recordsOf } from './records.js';
+import { readRecords } from './records.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'skein-records-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -11,13 +11,13 @@ async function read(content: string | Buffer, name = 'f.json') {
   const file = join(folder, name);
   writeFileSync(file, content);
   const records: [line: number, value: unknown][] = [];
-  for await (const { text, line } of recordsOf(file)) records.push([line, JSON.parse(text)]);
+  for await (const { text, line } of readRecords(file)) records.push([line, JSON.parse(text)]);
   return records;
 }
 
 const odd = { '{"': '}]\\"', deep: [[{ a: ['\\'] }], {}], text: 'ü\n{' };
 
-describe('recordsOf', () => {
+describe('readRecords', () => {
   it.each([
     ['lines', `${JSON.stringify(odd)}\n\n{"a":1}\r\n`, [1, 3]],
     ['a list over many lines', `[\n${JSON.stringify(odd, null, 1)},\n{"a":1}\n]\n`, [2, 15]],

@@ -23,7 +23,7 @@ const BYTE_ORDER_MARK = new Set([0xef, 0xbb, 0xbf]);
  * of them. A name that ends in `.gz` is unpacked. `onRead` is told how many bytes of the file have been read.
  * @throws Error, whose message begins with the file and the line
  */
-export async function* recordsOf(
+export async function* readRecords(
   file: string,
   onRead: (bytes: number) => void = () => {},
 ): AsyncGenerator<FileRecord> {
@@ -35,7 +35,7 @@ export async function* recordsOf(
   splitter.end();
 }
 
-export const sizeOf = async (file: string): Promise<number> => (await stat(file)).size;
+export const fileSize = async (file: string): Promise<number> => (await stat(file)).size;
 
 /** It only cuts records, at any depth. `JsonScanner` checks one JSON text, and a file may hold many; each record is parsed later. */
 class Splitter {

@@ -52,7 +52,7 @@ export class Service {
       if (response.ok) return { json: JSON.parse(text) };
       const { status, statusText } = response;
       const wait = response.headers.get('retry-after');
-      const problem = detailOf(text) ?? `${status} ${statusText}`;
+      const problem = errorDetail(text) ?? `${status} ${statusText}`;
       return { status, problem, ...(wait !== null && { waitS: Number(wait) }) };
     } catch (error) {
       const { cause, message } = error as Error;
@@ -64,7 +64,7 @@ export class Service {
 
 type Outcome = { json: unknown } | { status: number; problem: string; waitS?: number };
 
-function detailOf(text: string): string | undefined {
+function errorDetail(text: string): string | undefined {
   try {
     return (JSON.parse(text) as { detail?: string }).detail;
   } catch {

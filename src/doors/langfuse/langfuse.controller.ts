@@ -8,7 +8,7 @@ import {
   Public,
   Resource,
 } from '../../platform/auth/access.js';
-import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
+import { langfuseProjectKey } from '../../platform/auth/basic.strategy.js';
 import { assertJson, jsonText, parseJson, readBytes } from '../../platform/http/body.guard.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId, PROJECT_PART_RULE } from '../../platform/http/dto.js';
@@ -27,7 +27,7 @@ import {
 import { LangfuseService } from './langfuse.service.js';
 
 /** What SDKs of Langfuse send and ask; the public key names the project (or a header `project_id`), unless the secret key reaches only one. */
-@NoProjectField('a header or the public key names it, which projectOf checks')
+@NoProjectField('a header or the public key names it, which projectInScope checks')
 @Resource('langfuse', BasicAuth(), 'api/public')
 export class LangfuseController {
   constructor(private readonly langfuse: LangfuseService) {}
@@ -38,7 +38,7 @@ export class LangfuseController {
   @Allow('writer')
   @ApiResponse({ status: HttpStatus.MULTI_STATUS, type: IngestionAnswerDto })
   ingest(@Body() { batch }: IngestionDto, @Ctx() context: Context): Promise<IngestionAnswerDto> {
-    return this.langfuse.ingest(batch, context.text, projectOf(context), context.caller);
+    return this.langfuse.ingest(batch, context.text, projectInScope(context), context.caller);
   }
 
   /** Stores a score, or a list of them, as feedback; with its id a score may be sent again, and changed. */
@@ -50,7 +50,7 @@ export class LangfuseController {
   async score(
     @Ctx() context: Context,
   ): Promise<ScoreStoredDto | ScoresStoredDto | ScoresRefusedDto> {
-    const projectId = projectOf(context);
+    const projectId = projectInScope(context);
     assertJson(context);
     const text = await jsonText(context, await readBytes(context));
     const body = parseJson(text);
@@ -70,7 +70,7 @@ export class LangfuseController {
   @Get('projects')
   @Allow('reader')
   projects(@Ctx() context: Context): LangfuseProjectsDto {
-    const id = projectOf(context);
+    const id = projectInScope(context);
     const [entity, name] = id.split('/') as [string, string];
     const organization = { id: entity, name: entity };
     return { data: [{ id, name, metadata: {}, organization, retentionDays: null }] };
@@ -87,9 +87,9 @@ export class LangfuseHealthController {
 }
 
 /** @throws ApiError `invalid_request`, `forbidden` */
-function projectOf({ headers, caller }: Context): string {
+function projectInScope({ headers, caller }: Context): string {
   const [scope, ...others] = caller.scopes;
-  const named = headers['project_id'] ?? projectKeyOf(headers.authorization);
+  const named = headers['project_id'] ?? langfuseProjectKey(headers.authorization);
   const project = named ?? (others.length === 0 ? scope : undefined);
   if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
   caller.assertReaches(project);

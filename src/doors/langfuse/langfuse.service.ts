@@ -63,7 +63,7 @@ export class LangfuseService {
     const scores: Placed[] = [];
     for (const [place, item] of batch.entries()) {
       try {
-        const event = eventOf(item, found[place]);
+        const event = readEvent(item, found[place]);
         if (event.type === 'score-create') scores.push({ place, event });
         else if (isTrace(event) || isObservation(event)) observed.push({ place, event });
         else if (event.type !== 'sdk-log') throw new InvalidEvent('type is not known');
@@ -71,7 +71,7 @@ export class LangfuseService {
         outcomes.refuse(place, error);
       }
     }
-    for (const part of await this.partsOf(observed, projectId)) {
+    for (const part of await this.readParts(observed, projectId)) {
       await caller.assertValid();
       const isShort = part.bytes <= SHORT_BYTES;
       await this.database.alone(
@@ -92,7 +92,7 @@ export class LangfuseService {
   }
 
   /** Events by the id of their call, in parts whose stored calls can be held in memory. */
-  private async partsOf(observed: readonly Placed[], projectId: string): Promise<Part[]> {
+  private async readParts(observed: readonly Placed[], projectId: string): Promise<Part[]> {
     const byId = groupedBy(observed, ({ event }) => event.body['id']);
     const bytes = await this.calls.mostBytes(projectId, [...byId.keys()].filter(isId));
     const parts: Part[] = [];
@@ -168,7 +168,7 @@ export class LangfuseService {
     const body: unknown = JSON.parse(text);
     if (!isObject(body)) throw new InvalidEvent('a score must be an object');
     const { traceId } = body;
-    const root = typeof traceId === 'string' && (await this.calls.rootOf(projectId, traceId));
+    const root = typeof traceId === 'string' && (await this.calls.findRoot(projectId, traceId));
     const of = body['observationId'] ?? (root || traceId);
     if (typeof of !== 'string')
       throw invalidRequest([{ path: 'traceId', message: 'must name the trace of the score' }]);
@@ -192,7 +192,7 @@ export class LangfuseService {
 }
 
 /** @throws InvalidEvent */
-function eventOf(item: unknown, found: { body?: string } | TooDeep | undefined): Event {
+function readEvent(item: unknown, found: { body?: string } | TooDeep | undefined): Event {
   if (found instanceof TooDeep) throw found;
   if (!isObject(item) || !isObject(item['body'])) throw new InvalidEvent('body must be an object');
   const { type, timestamp, body } = item;
@@ -226,17 +226,17 @@ class Outcomes {
 
   refuse(place: number, error: unknown): void {
     const { status, message, code } = new Refusal(error);
-    this.errors.set(place, { id: this.idOf(place), status, message, error: code });
+    this.errors.set(place, { id: this.eventId(place), status, message, error: code });
   }
 
   answer(): IngestionAnswerDto {
     const good = this.batch.flatMap((_, place) =>
-      this.errors.has(place) ? [] : [{ id: this.idOf(place), status: 201 }],
+      this.errors.has(place) ? [] : [{ id: this.eventId(place), status: 201 }],
     );
     return { successes: good, errors: [...this.errors.values()] };
   }
 
-  private idOf(place: number): string {
+  private eventId(place: number): string {
     const item = this.batch[place];
     return isObject(item) && typeof item['id'] === 'string' ? item['id'] : '';
   }

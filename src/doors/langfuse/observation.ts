@@ -71,7 +71,7 @@ export class Observation {
   /** @throws InvalidEvent */
   apply(event: Event): void {
     const { body, text } = event;
-    const id = textOf(body, 'id');
+    const id = readText(body, 'id');
     if (id === undefined) throw new InvalidEvent('body.id is required');
     const members = memberTexts(text);
     for (const [name, value] of members) if (value === 'null') members.delete(name);
@@ -85,7 +85,7 @@ export class Observation {
       project_id: this.projectId,
       id,
       ...(this.said['level'] === 'ERROR' && {
-        exception: textOf(this.said, 'statusMessage') ?? 'error',
+        exception: readText(this.said, 'statusMessage') ?? 'error',
       }),
     };
     this.setDocuments(members, body);
@@ -105,11 +105,11 @@ export class Observation {
 
   private setDocuments(members: Map<string, string>, body: Record<string, unknown>): void {
     const input = members.get('input');
-    if (input !== undefined) this.documents.inputs = inputsOf(input, body['input']);
+    if (input !== undefined) this.documents.inputs = inputsText(input, body['input']);
     const output = members.get('output');
     if (output !== undefined) this.documents.output = output;
     const usage =
-      usageOf(body, this.said['model']) ??
+      readUsage(body, this.said['model']) ??
       (body['model'] ? this.usageNamed(body['model']) : undefined);
     if (usage) this.documents.summary = typeof usage === 'string' ? usage : JSON.stringify(usage);
   }
@@ -143,24 +143,24 @@ export class Observation {
   }
 }
 
-const textOf = (body: Record<string, unknown>, name: string): string | undefined => {
+const readText = (body: Record<string, unknown>, name: string): string | undefined => {
   const value = body[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-const nameOf = (before: Call, { type, body }: Event) =>
-  textOf(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
+const opName = (before: Call, { type, body }: Event) =>
+  readText(body, 'name') ?? before['op_name'] ?? type.split('-', 1)[0]!;
 
 /** A trace has no end of its own: it ends with its last event. */
 function traceFields(before: Call, event: Event, id: string) {
   const { body, timestamp } = event;
-  const thread = textOf(body, 'sessionId') ?? before['thread_id'] ?? null;
+  const thread = readText(body, 'sessionId') ?? before['thread_id'] ?? null;
   const ended = before['ended_at'] as string | undefined;
   return {
-    op_name: nameOf(before, event),
+    op_name: opName(before, event),
     trace_id: id,
     parent_id: null,
-    started_at: before['started_at'] ?? textOf(body, 'timestamp') ?? timestamp,
+    started_at: before['started_at'] ?? readText(body, 'timestamp') ?? timestamp,
     ended_at: ended && Date.parse(ended) > Date.parse(timestamp) ? ended : timestamp,
     thread_id: thread,
     turn_id: thread === null ? null : id,
@@ -169,13 +169,13 @@ function traceFields(before: Call, event: Event, id: string) {
 
 function observationFields(before: Call, event: Event, id: string) {
   const { type, body, timestamp } = event;
-  const said = (member: string, field: string) => textOf(body, member) ?? before[field];
+  const said = (member: string, field: string) => readText(body, member) ?? before[field];
   const traceId = said('traceId', 'trace_id') ?? id;
   const started = said('startTime', 'started_at') ?? timestamp;
   const ended = said('endTime', 'ended_at') ?? (type === 'event-create' ? started : undefined);
   const above = traceId === id ? null : traceId;
   return {
-    op_name: nameOf(before, event),
+    op_name: opName(before, event),
     trace_id: traceId,
     parent_id: said('parentObservationId', 'parent_id') ?? above,
     started_at: started,
@@ -192,7 +192,7 @@ const textOfAttributes = (attributes: Attributes): string =>
   );
 
 /** An object is the inputs, a list of messages their member `messages`, any other value their member `input`. */
-function inputsOf(text: string, value: unknown): string {
+function inputsText(text: string, value: unknown): string {
   if (isObject(value)) return text;
   const isMessages =
     Array.isArray(value) &&
@@ -201,7 +201,7 @@ function inputsOf(text: string, value: unknown): string {
   return `{"${isMessages ? 'messages' : 'input'}":${text}}`;
 }
 
-function usageOf(body: Record<string, unknown>, model: unknown) {
+function readUsage(body: Record<string, unknown>, model: unknown) {
   const counts = {
     ...(body['usage'] as object | null),
     ...(body['usageDetails'] as object | null),

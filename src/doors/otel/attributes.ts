@@ -6,21 +6,21 @@ import type { AnyValue, KeyValue } from './otlp.js';
 /** Attributes by name, as JSON values. Of a repeated name the last value counts. */
 export type Attributes = Map<string, unknown>;
 
-export function attributesOf(list: KeyValue[] = []): Attributes {
+export function readAttributes(list: KeyValue[] = []): Attributes {
   const attributes: Attributes = new Map();
-  for (const { key = '', value } of list) attributes.set(key, value ? jsonOf(value) : null);
+  for (const { key = '', value } of list) attributes.set(key, value ? toJson(value) : null);
   return attributes;
 }
 
 /** Whole numbers beyond 2^53 stay texts, bytes are base64. The decoder bounds how deep values lie. */
-function jsonOf(value: AnyValue): unknown {
+function toJson(value: AnyValue): unknown {
   if (value.stringValue !== undefined) return value.stringValue;
   if (value.intValue !== undefined) {
     const number = Number(value.intValue);
     return Number.isSafeInteger(number) ? number : value.intValue;
   }
-  if (value.arrayValue) return (value.arrayValue.values ?? []).map(jsonOf);
-  if (value.kvlistValue) return Object.fromEntries(attributesOf(value.kvlistValue.values));
+  if (value.arrayValue) return (value.arrayValue.values ?? []).map(toJson);
+  if (value.kvlistValue) return Object.fromEntries(readAttributes(value.kvlistValue.values));
   return value.boolValue ?? value.doubleValue ?? value.bytesValue ?? null;
 }
 
@@ -30,7 +30,7 @@ export interface Content {
   text: string;
 }
 
-export const contentOf = (value: unknown): Content => ({
+export const toContent = (value: unknown): Content => ({
   value,
   text: JSON.stringify(value) ?? 'null',
 });
@@ -51,14 +51,14 @@ export function parsed(value: unknown): Content {
     };
   }
   if (typeof value !== 'string' || !/^\s*[[{"]/.test(value) || hasManyValues(value))
-    return contentOf(value);
+    return toContent(value);
   try {
     const json: unknown = JSON.parse(value);
     if (typeof json === 'string') return { value: json, text: value };
     skipValue(value, 0, WRAPPERS); // throws where it is too deep to be stored
     return { value: json, text: value };
   } catch {
-    return contentOf(value);
+    return toContent(value);
   }
 }
 
@@ -70,7 +70,7 @@ function hasManyValues(text: string): boolean {
 }
 
 /** The members of an object. */
-export function membersOf({ value, text }: Content): [name: string, member: Content][] {
+export function contentMembers({ value, text }: Content): [name: string, member: Content][] {
   if (!isObject(value)) return [];
   return [...memberSpans(text, 0)].map(([name, span]) => [
     name,
@@ -82,7 +82,7 @@ export function membersOf({ value, text }: Content): [name: string, member: Cont
  * The list that attributes spell one by one, as `gen_ai.prompt.0.role` and `llm.input_messages.0.message.content` do:
  * entries without their prefix. Those that go too deep are no spelled-out lists.
  */
-export function listOf(entries: Iterable<readonly [path: string, value: unknown]>): unknown {
+export function nestPaths(entries: Iterable<readonly [path: string, value: unknown]>): unknown {
   const tree: Tree = new Map();
   for (const [name, value] of entries) {
     const path = name.split('.', MAX_PATH + 1);

@@ -5,7 +5,7 @@ import { CONVENTIONS } from './conventions.js';
 import { toldBy } from './log-messages.js';
 import type { Origin, Span } from './otlp.js';
 import type { LogRecord } from './otlp-logs.js';
-import { callOf } from './span-call.js';
+import { toCall } from './span-call.js';
 
 /** What published instrumentations exported, and the calls that it becomes: scripts/record-otlp.mjs. */
 const FOLDER = 'test/fixtures/otlp';
@@ -23,7 +23,7 @@ it.each(recorded)('%s becomes the calls that were recorded with it', (name) => {
     readFileSync(`${FOLDER}/${name}`, 'utf8'),
   );
   const made = spans.map(({ origin, span }) => {
-    const { call, documents } = callOf(span, origin, 'acme/demo', pricedName);
+    const { call, documents } = toCall(span, origin, 'acme/demo', pricedName);
     const { op_name, display_name, thread_id, turn_id, exception } = call;
     const { inputs, output, summary, attributes } = Object.fromEntries(
       Object.entries(documents).map(([part, text]) => [part, JSON.parse(text)]),
@@ -46,7 +46,7 @@ const mapped = (attribute: string, value: string | number) => {
     endTimeUnixNano: '1767225601000000000',
     attributes: [{ key: attribute, value: any }],
   };
-  const { call, documents } = callOf(span, { resource: {}, scope: {} }, 'acme/demo');
+  const { call, documents } = toCall(span, { resource: {}, scope: {} }, 'acme/demo');
   const { inputs, output, summary } = documents;
   return { call, inputs: inputs, output: output!, summary: summary! };
 };

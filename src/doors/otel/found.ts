@@ -1,11 +1,11 @@
 import { isObject } from '../../platform/json/is-object.js';
 import {
   type Attributes,
-  attributesOf,
+  readAttributes,
   type Content,
-  contentOf,
-  listOf,
-  membersOf,
+  toContent,
+  nestPaths,
+  contentMembers,
   parsed,
 } from './attributes.js';
 import { CONVENTIONS, type Form, type Target } from './conventions.js';
@@ -80,7 +80,7 @@ function contentsOfEvents({ events = [] }: Span): Attributes {
   const contents: Attributes = new Map();
   for (const { name, attributes } of events)
     if (name?.startsWith('gen_ai.'))
-      for (const [key, value] of attributesOf(attributes)) contents.set(key, value);
+      for (const [key, value] of readAttributes(attributes)) contents.set(key, value);
   return contents;
 }
 
@@ -93,21 +93,21 @@ function addMessageEvents({ events = [] }: Span, { inputs, output }: Found): voi
     const [event, role = 'assistant'] = MESSAGE_EVENT.exec(name ?? '') ?? [];
     if (!event) continue;
     const members = Object.fromEntries(
-      [...attributesOf(attributes)].map(([key, value]) => [key, parsed(value).value]),
+      [...readAttributes(attributes)].map(([key, value]) => [key, parsed(value).value]),
     );
     const { 'gen_ai.event.content': body, ...others } = members;
-    const message = messageOf(role, { ...others, ...(isObject(body) ? body : {}) });
+    const message = readMessage(role, { ...others, ...(isObject(body) ? body : {}) });
     messages[event === 'gen_ai.choice' ? 'output' : 'inputs'].push(message);
   }
   for (const [side, list] of [
     [inputs, messages.inputs],
     [output, messages.output],
   ] as const)
-    if (list.length > 0 && !side.has('messages')) side.set('messages', contentOf(list));
+    if (list.length > 0 && !side.has('messages')) side.set('messages', toContent(list));
 }
 
 /** As lists have it: a choice is its message, and the answer of a tool names its call as chats do. */
-function messageOf(role: string, { message, ...members }: Record<string, unknown>): object {
+function readMessage(role: string, { message, ...members }: Record<string, unknown>): object {
   if (isObject(message)) return { ...members, ...message, role: message['role'] ?? role };
   const { id, ...others } = members;
   return role === 'tool' && id !== undefined && !('tool_call_id' in others)
@@ -145,7 +145,7 @@ function addContent(hit: Hit, to: Map<string, Content>, own: Attributes, taken: 
   else for (const path of entries.keys()) taken.add(`${name}.${path}`);
   const members: [string, Content][] =
     rule.member === null && isObject(content.value)
-      ? membersOf(content)
+      ? contentMembers(content)
       : [[rule.member ?? wholeName(rule, content), content]];
   for (const [member, part] of members)
     if (!to.has(member) || (rule.form === 'mime' && isWhole(member, part.value)))
@@ -165,12 +165,12 @@ const isWhole = (member: string, value: unknown) =>
   value.every((message) => typeof (message as { role?: unknown } | null)?.role === 'string');
 
 function spelled(entries: Map<string, unknown>): Content | undefined {
-  const list = listOf(entries);
-  return list === undefined ? undefined : contentOf(list);
+  const list = nestPaths(entries);
+  return list === undefined ? undefined : toContent(list);
 }
 
 function read({ rule: { form }, name, value }: Hit, own: Attributes): Content {
   const mime = form === 'mime' ? own.get(name.replace(/value$/, 'mime_type')) : undefined;
   const isText = form === 'text' || (mime !== undefined && mime !== 'application/json');
-  return isText ? contentOf(value) : parsed(value);
+  return isText ? toContent(value) : parsed(value);
 }

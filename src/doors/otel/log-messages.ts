@@ -1,6 +1,6 @@
 import type { Said } from '../../tracing/calls/messages/call-messages.service.js';
 import { isObject } from '../../platform/json/is-object.js';
-import { attributesOf } from './attributes.js';
+import { readAttributes } from './attributes.js';
 import { CONVENTIONS } from './conventions.js';
 import { findIn, MESSAGE_EVENT } from './found.js';
 import type { KeyValue } from './otlp.js';
@@ -21,11 +21,11 @@ const MEMBERS: ReadonlySet<string> = new Set(CONVENTIONS.map(([, target]) => tar
 /** Null when the record is no event of generative AI, names no span, or holds no message. */
 export function toldBy(record: LogRecord): Told | null {
   const { traceId = '', spanId = '', eventName, attributes = [] } = record;
-  const name = eventName || attributesOf(attributes).get('event.name');
+  const name = eventName || readAttributes(attributes).get('event.name');
   if (typeof name !== 'string' || !name.startsWith('gen_ai.')) return null;
   if (!isId(traceId, 32) || !isId(spanId, 16)) return null;
   const isMessage = MESSAGE_EVENT.test(name);
-  const event = { name, attributes: isMessage ? contentOf(record) : attributes };
+  const event = { name, attributes: isMessage ? bodyAttributes(record) : attributes };
   const found = findIn(new Map(), { events: [event] });
   const said = (['inputs', 'output'] as const).flatMap((side) =>
     [...found[side]].flatMap(([member, { value, text }]): Told['said'] => {
@@ -37,11 +37,11 @@ export function toldBy(record: LogRecord): Told | null {
         : [];
     }),
   );
-  return said.length > 0 ? { traceId, spanId, at: timeOf(record), said } : null;
+  return said.length > 0 ? { traceId, spanId, at: recordTime(record), said } : null;
 }
 
 /** The body of a message's event is what events of spans have in this attribute. */
-function contentOf({ body, attributes = [] }: LogRecord): KeyValue[] {
+function bodyAttributes({ body, attributes = [] }: LogRecord): KeyValue[] {
   return body ? [{ key: CONTENT, value: body }] : attributes.filter(({ key }) => key === CONTENT);
 }
 
@@ -52,7 +52,7 @@ const ABOUT = ['role', 'index', 'finish_reason', 'id', 'tool_call_id', 'name'];
 const hasContent = (message: unknown): boolean =>
   isObject(message) && Object.keys(message).some((name) => !ABOUT.includes(name));
 
-function timeOf({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {
+function recordTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): string {
   const time = [timeUnixNano, observedTimeUnixNano].find((nanos) => Number(nanos ?? 0) !== 0) ?? 0;
   return BigInt(time).toString().padStart(20, '0');
 }

@@ -11,7 +11,7 @@ import { ApiError } from '../../platform/errors.js';
 import { hasOpaqueEscapes } from '../../platform/json/json-grammar.js';
 import { Turn } from '../../platform/time/turn.js';
 import { toldBy, type Told } from './log-messages.js';
-import { PART_CALLS, PART_CHARACTERS, projectsOf, Refusals } from './otel.service.js';
+import { PART_CALLS, PART_CHARACTERS, projectFinder, Refusals } from './otel.service.js';
 import type { PartialSuccess } from './otlp.js';
 import type { ReceivedLog } from './otlp-logs.js';
 
@@ -40,7 +40,7 @@ export class LogsService {
     caller: Caller,
   ): Promise<PartialSuccess | null> {
     const turn = new Turn();
-    const projectOf = projectsOf(project, caller);
+    const findProject = projectFinder(project, caller);
     const refused = new Refusals();
     const spoken = new Map<string, Spoken>();
     for (const received of records) {
@@ -48,7 +48,7 @@ export class LogsService {
       try {
         const record = received.read();
         const told = record && toldBy(record);
-        if (told) add(spoken, projectOf(received.origin), told);
+        if (told) add(spoken, findProject(received.origin), told);
       } catch (error) {
         refused.add(error as Error);
       }
@@ -74,7 +74,7 @@ export class LogsService {
         refused.add(tooMuch(), one.records);
         continue;
       }
-      const messages = messagesOf(one);
+      const messages = callMessages(one);
       const { length } = messages.said;
       if (part.size === PART_CALLS || (part.size > 0 && characters + length > PART_CHARACTERS))
         await storePart();
@@ -97,7 +97,7 @@ function add(spoken: Map<string, Spoken>, projectId: string, told: Told): void {
   for (const said of told.said) one.said.push({ trace_id: traceId, at, place, ...said });
 }
 
-function messagesOf({ projectId, id, said }: Spoken): CallMessages {
+function callMessages({ projectId, id, said }: Spoken): CallMessages {
   const first = said.reduce((least, { at }) => (at < least ? at : least), said[0]!.at);
   const milliseconds = Number(first.slice(0, -6));
   return {

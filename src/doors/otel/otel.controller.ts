@@ -14,9 +14,14 @@ import {
   Resource,
   ShortWrites,
 } from '../../platform/auth/access.js';
-import { projectKeyOf } from '../../platform/auth/basic.strategy.js';
+import { langfuseProjectKey } from '../../platform/auth/basic.strategy.js';
 import { freeBytes } from '../../platform/http/body-bytes.js';
-import { assertJson, assertUtf8, mediaTypeOf, readBytes } from '../../platform/http/body.guard.js';
+import {
+  assertJson,
+  assertUtf8,
+  readMediaType,
+  readBytes,
+} from '../../platform/http/body.guard.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { isProjectId } from '../../platform/http/dto.js';
 import { LogsExportedDto, MetricsExportedDto, SpansExportedDto } from './otel.dto.js';
@@ -39,7 +44,7 @@ interface Signal<Item> {
   response: typeof spansResponse;
 }
 
-const isProtobuf = (context: Context): boolean => mediaTypeOf(context)[0] === PROTOBUF;
+const isProtobuf = (context: Context): boolean => readMediaType(context)[0] === PROTOBUF;
 
 const answered = (
   isBinary: boolean,
@@ -81,8 +86,8 @@ const ApiExported = (answer: NewableFunction) =>
 const LANGFUSE = 'api/public/otel/v1/traces';
 
 /** The public key of Langfuse's exporter, if it names a project. */
-const publicKeyOf = ({ path, headers }: Context): string | undefined =>
-  path.endsWith(LANGFUSE) ? projectKeyOf(headers.authorization) : undefined;
+const langfusePublicKey = ({ path, headers }: Context): string | undefined =>
+  path.endsWith(LANGFUSE) ? langfuseProjectKey(headers.authorization) : undefined;
 
 @Resource('otel', EitherAuth())
 export class OtelController {
@@ -105,7 +110,7 @@ export class OtelController {
     @Ctx() context: Context,
     @Headers('project_id') header: string | undefined,
   ): Promise<StreamableFile> {
-    return this.exportItems(context, header ?? publicKeyOf(context), {
+    return this.exportItems(context, header ?? langfusePublicKey(context), {
       ofProtobuf: spansOfProtobuf,
       ofJson: spansOfJson,
       store: (spans, project) => this.otel.export(spans, project, context.caller),

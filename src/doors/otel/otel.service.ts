@@ -6,9 +6,9 @@ import { ApiError, invalidRequest, toApiError } from '../../platform/errors.js';
 import { JsonLimit } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
-import { attributesOf } from './attributes.js';
+import { readAttributes } from './attributes.js';
 import type { Origin, PartialSuccess, ReceivedSpan } from './otlp.js';
-import { callOf, type NameModel } from './span-call.js';
+import { toCall, type NameModel } from './span-call.js';
 
 @Injectable()
 export class OtelService {
@@ -27,7 +27,7 @@ export class OtelService {
     caller: Caller,
   ): Promise<PartialSuccess | null> {
     const turn = new Turn();
-    const projectOf = projectsOf(project, caller);
+    const findProject = projectFinder(project, caller);
     const refused = new Refusals();
     const modelName: NameModel = (model, provider) => this.costs.modelName(model, provider);
     let part = new Part();
@@ -36,7 +36,7 @@ export class OtelService {
       for (const answer of await this.calls.storeCalls(part.calls, caller))
         if ('error' in answer) refused.add(new Error(answer.error.detail));
       for (const [projectId, traceIds] of part.turnTraces)
-        await this.calls.makeRootsTurns(projectId, [...traceIds]);
+        await this.calls.makeRootsTurns(projectId, [...traceIds], caller.owner);
       stored += part.calls.length;
       part = new Part();
     };
@@ -44,9 +44,9 @@ export class OtelService {
       if (turn.isOver) await turn.next();
       let next: SpanCall;
       try {
-        const projectId = projectOf(received.origin);
+        const projectId = findProject(received.origin);
         const { span, text } = received.read();
-        const { call, documents, responseId } = callOf(span, received.origin, projectId, modelName);
+        const { call, documents, responseId } = toCall(span, received.origin, projectId, modelName);
         next = { call, documents: { ...documents, otel_dump: text }, responseId };
       } catch (error) {
         refused.add(error as Error);
@@ -66,7 +66,7 @@ export const PART_CALLS = 500;
 export const PART_CHARACTERS = 4 * 1024 * 1024;
 
 interface SpanCall extends WholeCall {
-  call: ReturnType<typeof callOf>['call'];
+  call: ReturnType<typeof toCall>['call'];
 }
 
 class Part {
@@ -77,7 +77,7 @@ class Part {
 
   add(call: SpanCall): void {
     this.calls.push(call);
-    this.characters += charactersOf(call);
+    this.characters += countCharacters(call);
     const { project_id, trace_id, parent_id, thread_id } = call.call;
     if ((parent_id === null) === (thread_id !== null)) return;
     const traceIds = this.turnTraces.get(project_id) ?? new Set();
@@ -86,12 +86,12 @@ class Part {
 
   hasRoomFor(call: SpanCall): boolean {
     if (this.calls.length === 0) return true;
-    const characters = this.characters + charactersOf(call);
+    const characters = this.characters + countCharacters(call);
     return this.calls.length < PART_CALLS && characters <= PART_CHARACTERS;
   }
 }
 
-const charactersOf = ({ documents }: WholeCall) =>
+const countCharacters = ({ documents }: WholeCall) =>
   Object.values(documents).reduce((sum, text) => sum + text.length, 0);
 
 export class Refusals {
@@ -112,13 +112,16 @@ export class Refusals {
 }
 
 /** `projectOf`, asked once for the spans of one origin that follow each other; what it throws is thrown for each. */
-export function projectsOf(header: string | undefined, caller: Caller): (origin: Origin) => string {
+export function projectFinder(
+  header: string | undefined,
+  caller: Caller,
+): (origin: Origin) => string {
   let last: Origin | undefined;
   let project: string | undefined;
   return (origin) => {
     if (origin !== last || project === undefined) {
       [last, project] = [origin, undefined];
-      project = projectOf(origin, header, caller);
+      project = findProject(origin, header, caller);
     }
     return project;
   };
@@ -128,8 +131,8 @@ export function projectsOf(header: string | undefined, caller: Caller): (origin:
  * The project of a span: what the header names, else the resource (`project_id`, or `wandb.entity` and
  * `wandb.project`), else the only one that the key reaches; else, in the only entity that it reaches, the one of Phoenix.
  */
-function projectOf({ resource }: Origin, header: string | undefined, caller: Caller): string {
-  const attributes = attributesOf(resource.attributes);
+function findProject({ resource }: Origin, header: string | undefined, caller: Caller): string {
+  const attributes = readAttributes(resource.attributes);
   const both = (entity: unknown, project: unknown) =>
     entity && project ? `${entity as string}/${project as string}` : undefined;
   const [scope, ...otherScopes] = caller.scopes;

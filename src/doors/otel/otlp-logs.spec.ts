@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { toldBy } from './log-messages.js';
-import { typeOf } from './otlp.js';
+import { lookupType } from './otlp.js';
 import { logsOfJson, logsOfProtobuf, logsResponse, type LogRecord } from './otlp-logs.js';
 import { MAX_SPANS } from './span-index.js';
 
-const REQUEST = typeOf('collector.logs.v1.ExportLogsServiceRequest');
+const REQUEST = lookupType('collector.logs.v1.ExportLogsServiceRequest');
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const SPAN_ID = 'b7ad6b7169203331';
 

@@ -10,17 +10,17 @@ import {
   parsed,
   type Received,
   receive,
-  responsesOf,
-  textOf,
-  typeOf,
+  responseWriters,
+  decodeText,
+  lookupType,
   withIds,
 } from './otlp.js';
-import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
+import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
 import { jsonIndex, LOGS, protobufIndex } from './span-index.js';
 
-const REQUEST = typeOf('collector.logs.v1.ExportLogsServiceRequest');
-const RESPONSE = typeOf('collector.logs.v1.ExportLogsServiceResponse');
-const RECORD = typeOf('logs.v1.LogRecord');
+const REQUEST = lookupType('collector.logs.v1.ExportLogsServiceRequest');
+const RESPONSE = lookupType('collector.logs.v1.ExportLogsServiceResponse');
+const RECORD = lookupType('logs.v1.LogRecord');
 
 /** A member that is not there has its default: an empty text, 0. */
 export interface LogRecord {
@@ -44,20 +44,20 @@ export const mayTell = (bytes: Uint8Array): boolean =>
 
 /** The log records of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const logsOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
-  receive(await protobufIndex(bytes, messageOf(REQUEST), LOGS), originOfBytes, (part) =>
-    mayTell(part) ? (jsonOfBytes(messageOf(RECORD), part) as LogRecord) : null,
+  receive(await protobufIndex(bytes, compileMessage(REQUEST), LOGS), originOfBytes, (part) =>
+    mayTell(part) ? (jsonOfBytes(compileMessage(RECORD), part) as LogRecord) : null,
   );
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const logsOfJson = async (bytes: Uint8Array): Promise<ReceivedLog[]> =>
   receive(await jsonIndex(bytes, LOGS), originOfText, (part) =>
-    mayTell(part) ? recordOf(parsed(textOf(part))) : null,
+    mayTell(part) ? readRecord(parsed(decodeText(part))) : null,
   );
 
-function recordOf(json: Json): LogRecord {
-  if (isPlain(messageOf(RECORD), json)) return json;
+function readRecord(json: Json): LogRecord {
+  if (isPlain(compileMessage(RECORD), json)) return json;
   const message = protojson.fromJson(RECORD, withIds(json, hexToBase64), LENIENT);
   return withIds(protojson.toJson(RECORD, message), base64ToHex);
 }
 
-export const logsResponse = responsesOf(RESPONSE, 'rejectedLogRecords');
+export const logsResponse = responseWriters(RESPONSE, 'rejectedLogRecords');

@@ -136,7 +136,7 @@ describe('of both forms', () => {
   const tooLarge = (limit: number) =>
     expect.objectContaining({ code: 'too_large', message: expect.stringContaining(`${limit}`) });
 
-  it.each(forms)('%s: finds the spans of all scopes and resources', async (_, spansOf) => {
+  it.each(forms)('%s: finds the spans of all scopes and resources', async (_, readSpans) => {
     const request = {
       resourceSpans: [
         {
@@ -150,7 +150,7 @@ describe('of both forms', () => {
         { scopeSpans: [{}, { scope: { name: 't' }, spans: [{ name: 'd' }] }] },
       ],
     };
-    const spans = await spansOf(request);
+    const spans = await readSpans(request);
     expect(
       spans.map((span) => [
         span.origin.resource.attributes?.[0]?.key,
@@ -165,19 +165,19 @@ describe('of both forms', () => {
     ]);
   });
 
-  it.each(forms)('%s: takes the most spans, and refuses one more', async (_, spansOf) => {
-    expect(await spansOf(withSpans(many(MAX_SPANS)))).toHaveLength(MAX_SPANS);
-    await expect(spansOf(withSpans(many(MAX_SPANS + 1)))).rejects.toThrow(tooLarge(MAX_SPANS));
+  it.each(forms)('%s: takes the most spans, and refuses one more', async (_, readSpans) => {
+    expect(await readSpans(withSpans(many(MAX_SPANS)))).toHaveLength(MAX_SPANS);
+    await expect(readSpans(withSpans(many(MAX_SPANS + 1)))).rejects.toThrow(tooLarge(MAX_SPANS));
   });
 
-  it.each(forms)('%s: refuses too many fields', async (_, spansOf) => {
+  it.each(forms)('%s: refuses too many fields', async (_, readSpans) => {
     const resources = { resourceSpans: many(MAX_FIELDS + 1) };
-    await expect(spansOf(resources)).rejects.toThrow(tooLarge(MAX_FIELDS));
+    await expect(readSpans(resources)).rejects.toThrow(tooLarge(MAX_FIELDS));
   });
 
-  it.each(forms)('%s: refuses a span by itself that is too large', async (_, spansOf) => {
+  it.each(forms)('%s: refuses a span by itself that is too large', async (_, readSpans) => {
     const long = { name: 'x'.repeat(MAX_SPAN_BYTES) };
-    const spans = await spansOf(withSpans([withValues(MAX_SPAN_FIELDS), long, { name: 'good' }]));
+    const spans = await readSpans(withSpans([withValues(MAX_SPAN_FIELDS), long, { name: 'good' }]));
     expect(() => spans[0]!.read()).toThrow(`over the limit of ${MAX_SPAN_FIELDS}`);
     expect(() => spans[1]!.read()).toThrow(`over the limit of ${MAX_SPAN_BYTES}`);
     expect(spans[2]!.read().span.name).toBe('good');
@@ -209,14 +209,14 @@ describe('of both forms', () => {
     expect(spans[1]!.read().span.name).toBe('good');
   });
 
-  it.each(forms)('%s: bounds what its spans repeat', async (_, spansOf) => {
+  it.each(forms)('%s: bounds what its spans repeat', async (_, readSpans) => {
     const resource = { attributes: [{ key: 'x'.repeat(MAX_ORIGIN_BYTES / 1000) }] };
-    expect(await spansOf(withSpans(many(900), resource))).toHaveLength(900);
-    await expect(spansOf(withSpans(many(1000), resource))).rejects.toThrow(
+    expect(await readSpans(withSpans(many(900), resource))).toHaveLength(900);
+    await expect(readSpans(withSpans(many(1000), resource))).rejects.toThrow(
       tooLarge(MAX_ORIGIN_BYTES),
     );
     const large = { attributes: many(MAX_SPAN_FIELDS + 1) };
-    await expect(spansOf(withSpans([{}], large))).rejects.toThrow(tooLarge(MAX_SPAN_FIELDS));
+    await expect(readSpans(withSpans([{}], large))).rejects.toThrow(tooLarge(MAX_SPAN_FIELDS));
   });
 
   const request = {
@@ -231,7 +231,7 @@ describe('of both forms', () => {
   it.each<[string, Uint8Array, (bytes: Buffer) => Promise<ReceivedSpan[]>]>([
     ['protobuf', REQUEST.encode(REQUEST.fromObject(request)).finish(), spansOfProtobuf],
     ['JSON', Buffer.from(JSON.stringify(request)), spansOfJson],
-  ])('%s: refuses what is broken, the request or a span', async (_, sent, spansOf) => {
+  ])('%s: refuses what is broken, the request or a span', async (_, sent, readSpans) => {
     const damage = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 127 })), {
       minLength: 1,
       maxLength: 4,
@@ -241,7 +241,7 @@ describe('of both forms', () => {
         const bytes = Buffer.from(sent);
         for (const [at, byte] of hits) bytes[at % bytes.length] = byte;
         const refusals: unknown[] = [];
-        const spans = await spansOf(bytes).catch((error: ApiError) => {
+        const spans = await readSpans(bytes).catch((error: ApiError) => {
           refusals.push(error.status);
           return [];
         });

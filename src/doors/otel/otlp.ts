@@ -4,7 +4,7 @@ import protojson from 'protobufjs/ext/protojson.js';
 import { hasOpaqueEscapes, skipValue } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { Turn } from '../../platform/time/turn.js';
-import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
+import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
 import { jsonIndex, noRequest, protobufIndex, type SpanGroup } from './span-index.js';
 
 /*
@@ -17,12 +17,12 @@ const root = new protobuf.Root();
 root.resolvePath = (_origin, file) => fileURLToPath(new URL(`./proto/${file}`, import.meta.url));
 for (const service of ['trace/v1/trace_service', 'logs/v1/logs_service'])
   root.loadSync(`opentelemetry/proto/collector/${service}.proto`);
-export const typeOf = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
-const REQUEST = typeOf('collector.trace.v1.ExportTraceServiceRequest');
-const RESPONSE = typeOf('collector.trace.v1.ExportTraceServiceResponse');
-const RESOURCE = typeOf('resource.v1.Resource');
-const SCOPE = typeOf('common.v1.InstrumentationScope');
-const SPAN = typeOf('trace.v1.Span');
+export const lookupType = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
+const REQUEST = lookupType('collector.trace.v1.ExportTraceServiceRequest');
+const RESPONSE = lookupType('collector.trace.v1.ExportTraceServiceResponse');
+const RESOURCE = lookupType('resource.v1.Resource');
+const SCOPE = lookupType('common.v1.InstrumentationScope');
+const SPAN = lookupType('trace.v1.Span');
 
 export interface KeyValue {
   key?: string;
@@ -75,24 +75,24 @@ export type ReceivedSpan = Received<{ span: Span; text: string }>;
 
 /** The spans of a request, all of which are decoded later, one by one. @throws ApiError `invalid_request`, `too_large` */
 export const spansOfProtobuf = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
-  receive(await protobufIndex(bytes, messageOf(REQUEST)), originOfBytes, (part) => {
-    const span: Span = jsonOfBytes(messageOf(SPAN), part);
+  receive(await protobufIndex(bytes, compileMessage(REQUEST)), originOfBytes, (part) => {
+    const span: Span = jsonOfBytes(compileMessage(SPAN), part);
     return { span, text: JSON.stringify(span) };
   });
 
 /** The same of JSON, which must be UTF-8. Unknown members are ignored. */
 export const spansOfJson = async (bytes: Uint8Array): Promise<ReceivedSpan[]> =>
   receive(await jsonIndex(bytes), originOfText, (part) => {
-    const text = textOf(part);
+    const text = decodeText(part);
     skipValue(text, 0); // throws where it is too deep to be stored
     const json = parsed(text);
-    const span = isPlain(messageOf(SPAN), json) ? json : spanJson(spanMessage(json));
+    const span = isPlain(compileMessage(SPAN), json) ? json : spanJson(spanMessage(json));
     return { span, text };
   });
 
 type Decode = (type: protobuf.Type, bytes: Uint8Array) => Json;
-export const originOfBytes: Decode = (type, part) => jsonOfBytes(messageOf(type), part);
-export const originOfText: Decode = (type, part) => jsonOf(type, parsed(textOf(part)));
+export const originOfBytes: Decode = (type, part) => jsonOfBytes(compileMessage(type), part);
+export const originOfText: Decode = (type, part) => checkPlain(type, parsed(decodeText(part)));
 
 /** Resources and scopes are decoded here: one that is wrong fails the request, and before anything is stored. */
 export async function receive<Item>(
@@ -133,7 +133,7 @@ export interface PartialSuccess {
 }
 
 /** Answers of one signal, by the name that its response has for how many were refused. */
-export function responsesOf(response: protobuf.Type, rejected: string) {
+export function responseWriters(response: protobuf.Type, rejected: string) {
   const message = (told: PartialSuccess | null) =>
     response.fromObject(
       told
@@ -147,13 +147,13 @@ export function responsesOf(response: protobuf.Type, rejected: string) {
   };
 }
 
-export const spansResponse = responsesOf(RESPONSE, 'rejectedSpans');
+export const spansResponse = responseWriters(RESPONSE, 'rejectedSpans');
 
 type SpanMessage = protobuf.Message & { kind?: number; status?: { code?: number } };
 
 export const LENIENT = { ignoreUnknownFields: true };
 
-export const textOf = (bytes: Uint8Array) =>
+export const decodeText = (bytes: Uint8Array) =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 
 /** Halves of surrogate pairs, which length limits of SDKs leave behind, are mended in what is read, not in what is kept. */
@@ -164,8 +164,8 @@ const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? Buffer.from(value).toString() : value;
 
 /** A message without ids or enums. */
-const jsonOf = (type: protobuf.Type, json: Json): Json =>
-  isPlain(messageOf(type), json)
+const checkPlain = (type: protobuf.Type, json: Json): Json =>
+  isPlain(compileMessage(type), json)
     ? json
     : protojson.toJson(type, protojson.fromJson(type, json, LENIENT));
 

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 import protojson from 'protobufjs/ext/protojson.js';
-import { isPlain, type Json, jsonOfBytes, messageOf } from './protobuf-json.js';
+import { isPlain, type Json, jsonOfBytes, compileMessage } from './protobuf-json.js';
 
 const root = new protobuf.Root();
 root.resolvePath = (_origin, file) => `${__dirname}/proto/${file}`;
 root.loadSync('opentelemetry/proto/collector/trace/v1/trace_service.proto');
-const typeOf = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
-const [SPAN, RESOURCE] = [typeOf('trace.v1.Span'), typeOf('resource.v1.Resource')];
+const lookupType = (name: string) => root.lookupType(`opentelemetry.proto.${name}`);
+const [SPAN, RESOURCE] = [lookupType('trace.v1.Span'), lookupType('resource.v1.Resource')];
 
 /** By protobufjs alone: the message, its ProtoJSON, and what OTLP/JSON spells in another way. */
 function byProtobufjs(type: protobuf.Type, bytes: Uint8Array): Json {
@@ -38,13 +38,13 @@ function outcome(read: () => Json): string {
 }
 
 const read = (type: protobuf.Type, bytes: Uint8Array) =>
-  outcome(() => jsonOfBytes(messageOf(type), bytes));
+  outcome(() => jsonOfBytes(compileMessage(type), bytes));
 const expected = (type: protobuf.Type, bytes: Uint8Array) =>
   outcome(() => byProtobufjs(type, bytes));
 
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
 const count = fc.integer({ min: 0, max: 2 ** 31 - 1 });
-const bytesOf = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+const arbitraryBytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
 const nanos = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }).map(String);
 const { keyValues } = fc.letrec<{ value: unknown; keyValues: unknown[] }>((tie) => ({
   value: fc.oneof(
@@ -65,9 +65,9 @@ const { keyValues } = fc.letrec<{ value: unknown; keyValues: unknown[] }>((tie) 
 }));
 const span = fc.record(
   {
-    traceId: bytesOf(16),
-    spanId: bytesOf(8),
-    parentSpanId: bytesOf(8),
+    traceId: arbitraryBytes(16),
+    spanId: arbitraryBytes(8),
+    parentSpanId: arbitraryBytes(8),
     traceState: text,
     flags: count,
     name: text,
@@ -79,9 +79,12 @@ const span = fc.record(
     events: fc.array(fc.record({ timeUnixNano: nanos, name: text, attributes: keyValues }), {
       maxLength: 2,
     }),
-    links: fc.array(fc.record({ traceId: bytesOf(16), spanId: bytesOf(8), flags: count }), {
-      maxLength: 2,
-    }),
+    links: fc.array(
+      fc.record({ traceId: arbitraryBytes(16), spanId: arbitraryBytes(8), flags: count }),
+      {
+        maxLength: 2,
+      },
+    ),
     status: fc.record(
       { code: fc.integer({ min: 0, max: 4 }), message: text },
       { requiredKeys: [] },
@@ -111,7 +114,7 @@ describe('protobuf', () => {
         expect(read(SPAN, bytes)).toBe(expected(SPAN, bytes));
       }),
     );
-    const value = typeOf('common.v1.AnyValue');
+    const value = lookupType('common.v1.AnyValue');
     const oneOfs = [{ stringValue: 'a' }, { arrayValue: { values: [{ intValue: 1 }] } }];
     for (const order of [oneOfs, oneOfs.toReversed(), [oneOfs[1]!, oneOfs[1]!]]) {
       const bytes = Buffer.concat(order.map((part) => encoded(value, part)));
@@ -154,7 +157,7 @@ describe('JSON', () => {
     fc.assert(
       fc.property(span, (aSpan) => {
         const json = JSON.parse(JSON.stringify(byProtobufjs(SPAN, encoded(SPAN, aSpan))));
-        expect(isPlain(messageOf(SPAN), json)).toBe(!hasRareSpelling(json));
+        expect(isPlain(compileMessage(SPAN), json)).toBe(!hasRareSpelling(json));
       }),
     );
   });
@@ -177,6 +180,6 @@ describe('JSON', () => {
     ['two values', { attributes: [{ value: { stringValue: '', intValue: 1 } }] }],
     ['a member of that name', JSON.parse('{"__proto__":{}}')],
   ])('%s is not plain', (_, json) => {
-    expect(isPlain(messageOf(SPAN), json)).toBe(false);
+    expect(isPlain(compileMessage(SPAN), json)).toBe(false);
   });
 });

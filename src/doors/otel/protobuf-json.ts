@@ -10,7 +10,7 @@ import { isObject } from '../../platform/json/is-object.js';
 
 export type Json = Record<string, unknown>;
 
-type Kind =
+type FieldKind =
   'string' | 'bytes' | 'id' | 'bool' | 'int64' | 'fixed64' | 'double' | 'number' | 'message';
 
 interface Field {
@@ -18,10 +18,10 @@ interface Field {
   name: string;
   /** Place in the definition, which is the order of JSON. */
   at: number;
-  kind: Kind;
+  kind: FieldKind;
   wire: number;
   isRepeated: boolean;
-  isOneOf: boolean;
+  isInOneof: boolean;
   /** Values that are not written, because absence means the same. */
   standard: unknown;
   message: Message | undefined;
@@ -40,7 +40,7 @@ export const MAX_MESSAGES_DEEP = 100;
 
 const messages = new Map<protobuf.Type, Message>();
 
-export function messageOf(type: protobuf.Type): Message {
+export function compileMessage(type: protobuf.Type): Message {
   const known = messages.get(type);
   if (known) return known;
   const byId: (Field | undefined)[] = [];
@@ -48,7 +48,7 @@ export function messageOf(type: protobuf.Type): Message {
   const message = { byId, byName };
   messages.set(type, message); // before its fields, since messages hold themselves
   for (const [at, field] of type.fieldsArray.entries()) {
-    const made = fieldOf(field.resolve(), at);
+    const made = compileField(field.resolve(), at);
     byId[field.id] = made;
     byName.set(made.name, made);
   }
@@ -57,20 +57,20 @@ export function messageOf(type: protobuf.Type): Message {
 
 const ID_FIELDS = ['traceId', 'spanId', 'parentSpanId'];
 /** The types that the definitions use: what they become, wire type, default, reader. */
-const SCALARS: Record<string, [Kind, wire: number, standard: unknown, Field['read']]> = {
-  string: ['string', LENGTH_DELIMITED, '', textOf],
-  bytes: ['bytes', LENGTH_DELIMITED, '', (reader) => bytesOf(reader, 'base64')],
+const SCALARS: Record<string, [FieldKind, wire: number, standard: unknown, Field['read']]> = {
+  string: ['string', LENGTH_DELIMITED, '', readText],
+  bytes: ['bytes', LENGTH_DELIMITED, '', (reader) => readBytes(reader, 'base64')],
   bool: ['bool', 0, false, (reader) => reader.bool()],
   int32: ['number', 0, 0, (reader) => reader.int32()],
   uint32: ['number', 0, 0, (reader) => reader.uint32()],
   fixed32: ['number', 5, 0, (reader) => reader.fixed32()],
-  int64: ['int64', 0, '0', int64Of],
-  fixed64: ['fixed64', 1, '0', fixed64Of],
-  double: ['double', 1, 0, doubleOf],
+  int64: ['int64', 0, '0', readInt64],
+  fixed64: ['fixed64', 1, '0', readFixed64],
+  double: ['double', 1, 0, readDouble],
 };
 const NO_SCALAR = ['message', LENGTH_DELIMITED, undefined, () => undefined] as const;
 
-function fieldOf(field: protobuf.Field, at: number): Field {
+function compileField(field: protobuf.Field, at: number): Field {
   const { name, resolvedType } = field;
   const isId = ID_FIELDS.includes(name);
   const isMessage = resolvedType instanceof protobuf.Type;
@@ -83,10 +83,10 @@ function fieldOf(field: protobuf.Field, at: number): Field {
     kind: isId ? 'id' : kind,
     wire,
     isRepeated: field.repeated,
-    isOneOf: field.partOf !== null,
+    isInOneof: field.partOf !== null,
     standard,
-    message: isMessage ? messageOf(resolvedType) : undefined,
-    read: isId ? (reader) => bytesOf(reader, 'hex') : read,
+    message: isMessage ? compileMessage(resolvedType) : undefined,
+    read: isId ? (reader) => readBytes(reader, 'hex') : read,
   };
 }
 
@@ -125,15 +125,15 @@ class Decoder {
   }
 
   private field(field: Field, json: Json): void {
-    const { name, message, isOneOf } = field;
-    if (isOneOf) clearOthers(json, name);
+    const { name, message, isInOneof } = field;
+    if (isInOneof) clearOthers(json, name);
     if (field.isRepeated) {
       const list = (json[name] ??= []) as unknown[];
       list.push(message ? this.inner(message, {}) : field.read(this.reader));
     } else if (message) json[name] = this.inner(message, (json[name] ?? {}) as Json);
     else {
       const value = field.read(this.reader);
-      if (isOneOf || !Object.is(value, field.standard)) json[name] = value;
+      if (isInOneof || !Object.is(value, field.standard)) json[name] = value;
       else if (json[name] !== undefined) delete json[name]; // the last one counts
     }
   }
@@ -160,8 +160,8 @@ function sorted(json: Json, byId: Message['byId']): Json {
 }
 
 /** @throws Error when it is not UTF-8 */
-function textOf(reader: protobuf.Reader): string {
-  const [start, end] = spanOf(reader);
+function readText(reader: protobuf.Reader): string {
+  const [start, end] = readSpan(reader);
   const bytes = reader.buf as Buffer;
   const text = bytes.toString('utf8', start, end);
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end)))
@@ -169,12 +169,12 @@ function textOf(reader: protobuf.Reader): string {
   return text;
 }
 
-function bytesOf(reader: protobuf.Reader, encoding: 'hex' | 'base64'): string {
-  const [start, end] = spanOf(reader);
+function readBytes(reader: protobuf.Reader, encoding: 'hex' | 'base64'): string {
+  const [start, end] = readSpan(reader);
   return (reader.buf as Buffer).toString(encoding, start, end);
 }
 
-function spanOf(reader: protobuf.Reader): [start: number, end: number] {
+function readSpan(reader: protobuf.Reader): [start: number, end: number] {
   const length = reader.size();
   const start = reader.pos;
   const end = start + length;
@@ -184,20 +184,20 @@ function spanOf(reader: protobuf.Reader): [start: number, end: number] {
 }
 
 /** Decimal digits. */
-function int64Of(reader: protobuf.Reader): string {
+function readInt64(reader: protobuf.Reader): string {
   const { high, low } = reader.int64() as { high: number; low: number };
   if (high === 0 && low >= 0) return `${low}`;
   return ((BigInt(high) << 32n) | BigInt(low >>> 0)).toString();
 }
 
 /** Decimal digits. */
-function fixed64Of(reader: protobuf.Reader): string {
+function readFixed64(reader: protobuf.Reader): string {
   const low = reader.fixed32();
   const high = reader.fixed32();
   return ((BigInt(high) << 32n) | BigInt(low)).toString();
 }
 
-function doubleOf(reader: protobuf.Reader): number | string {
+function readDouble(reader: protobuf.Reader): number | string {
   const number = reader.double();
   return Number.isFinite(number) ? number : String(number);
 }
@@ -209,7 +209,7 @@ const HEX = /^(?:[0-9a-f]{2})*$/;
 const MAX_INT32 = 2 ** 31 - 1;
 
 /** How exporters spell values of JSON. */
-const IS_PLAIN: Record<Kind, (value: unknown) => boolean> = {
+const IS_PLAIN: Record<FieldKind, (value: unknown) => boolean> = {
   string: (value) => typeof value === 'string',
   id: (value) => typeof value === 'string' && HEX.test(value),
   bool: (value) => typeof value === 'boolean',
@@ -234,7 +234,7 @@ export function isPlain({ byName }: Message, json: unknown, depth = 0): boolean 
   let oneOfs = 0;
   for (const name in json) {
     const field = byName.get(name);
-    if (!field || (field.isOneOf && ++oneOfs > 1)) return false;
+    if (!field || (field.isInOneof && ++oneOfs > 1)) return false;
     const value = json[name];
     const isGood = field.isRepeated
       ? Array.isArray(value) && value.every((item) => isPlainValue(field, item, depth))

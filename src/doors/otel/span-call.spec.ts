@@ -1,6 +1,6 @@
 import { parsed } from './attributes.js';
 import type { AnyValue, KeyValue, Span } from './otlp.js';
-import { callOf, InvalidSpan } from './span-call.js';
+import { toCall, InvalidSpan } from './span-call.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -25,12 +25,12 @@ const aSpan = (attributes: object = {}, overrides: Partial<Span> = {}): Span => 
 });
 const ORIGIN = { resource: {}, scope: {} };
 /** The call with its documents. */
-const wholeOf = ({ call, documents }: ReturnType<typeof callOf>): any => ({
+const parseCall = ({ call, documents }: ReturnType<typeof toCall>): any => ({
   ...call,
   ...Object.fromEntries(Object.entries(documents).map(([name, text]) => [name, JSON.parse(text)])),
 });
 const mapped = (attributes: object = {}, overrides: Partial<Span> = {}) =>
-  wholeOf(callOf(aSpan(attributes, overrides), ORIGIN, 'acme/demo'));
+  parseCall(toCall(aSpan(attributes, overrides), ORIGIN, 'acme/demo'));
 
 it('takes ids, names and times, to the microsecond', () => {
   const parentSpanId = '00f067aa0ba902b7';
@@ -87,7 +87,7 @@ it('keeps attributes under their own names, beside the resource and the scope', 
     resource: { attributes: keyValues({ 'service.name': 's' }) },
     scope: { name: 'lib', version: '1' },
   };
-  const call = wholeOf(callOf(aSpan({}, { attributes }), origin, 'acme/demo'));
+  const call = parseCall(toCall(aSpan({}, { attributes }), origin, 'acme/demo'));
   expect(call.attributes).toEqual(
     JSON.parse(
       `{"resource":{"service.name":"s"},"scope":{"name":"lib","version":"1"},"http.method":"GET","n":3,"f":0.5,"b":true,
@@ -249,7 +249,7 @@ describe('contents', () => {
   it('that are strings of JSON lose their quotes, and JSON keeps its spelling', () => {
     const attributes = { 'gen_ai.tool.call.result': '"sunny"', 'input.value': '{"a":1.0}' };
     expect(mapped(attributes).output).toBe('sunny');
-    expect(callOf(aSpan(attributes), ORIGIN, 'a/b').documents.inputs).toBe('{"a":1.0}');
+    expect(toCall(aSpan(attributes), ORIGIN, 'a/b').documents.inputs).toBe('{"a":1.0}');
   });
 
   it('survive names made to break them', () => {
@@ -321,7 +321,7 @@ it('names a model as the prices do', () => {
     'gen_ai.provider.name': 'p',
     'ai.usage.tokens': 1,
   };
-  const { documents } = callOf(
+  const { documents } = toCall(
     aSpan(attributes),
     ORIGIN,
     'a/b',

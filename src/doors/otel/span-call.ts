@@ -1,4 +1,4 @@
-import { type Attributes, attributesOf, type Content, parsed } from './attributes.js';
+import { type Attributes, readAttributes, type Content, parsed } from './attributes.js';
 import { findIn, type Found, WHOLE } from './found.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { TOLD, toldUsage } from '../../tracing/usage.js';
@@ -22,53 +22,53 @@ interface Documents {
  * attributes stay under their own names. A span without an end is a call that runs.
  * @throws InvalidSpan
  */
-export function callOf(
+export function toCall(
   span: Span,
   origin: Origin,
   projectId: string,
   modelName: NameModel = (model) => model,
 ) {
-  const own = attributesOf(span.attributes);
+  const own = readAttributes(span.attributes);
   const found = findIn(own, span);
   const { values } = found;
-  const id = idOf(span.spanId, 16, 'spanId');
-  const parentId = span.parentSpanId ? idOf(span.parentSpanId, 16, 'parentSpanId') : null;
+  const id = checkedId(span.spanId, 16, 'spanId');
+  const parentId = span.parentSpanId ? checkedId(span.parentSpanId, 16, 'parentSpanId') : null;
   const thread = firstText(values.get('thread'));
   const isTurn = thread !== undefined && (parentId === null || values.get('turn')?.[0] === true);
   const hasEnded = isSet(span.endTimeUnixNano);
   const call = {
     project_id: projectId,
     id,
-    trace_id: idOf(span.traceId, 32, 'traceId'),
+    trace_id: checkedId(span.traceId, 32, 'traceId'),
     parent_id: parentId,
-    op_name: nameOf(span.name),
+    op_name: opName(span.name),
     display_name: firstText(values.get('display_name')) ?? null,
-    started_at: timeOf(span.startTimeUnixNano, 'startTimeUnixNano'),
+    started_at: toTimestamp(span.startTimeUnixNano, 'startTimeUnixNano'),
     thread_id: thread ?? null,
     turn_id: isTurn ? id : null,
     ...(hasEnded && {
-      ended_at: timeOf(span.endTimeUnixNano, 'endTimeUnixNano'),
-      exception: exceptionOf(span, values),
+      ended_at: toTimestamp(span.endTimeUnixNano, 'endTimeUnixNano'),
+      exception: findException(span, values),
     }),
   };
   const documents: Documents = {
     attributes: attributesText(own, found.taken, origin),
-    inputs: objectOf(found.inputs),
+    inputs: objectText(found.inputs),
     ...(hasEnded && {
-      output: outputOf(found.output),
-      summary: JSON.stringify(summaryOf(found, span, modelName)),
+      output: outputText(found.output),
+      summary: JSON.stringify(makeSummary(found, span, modelName)),
     }),
   };
-  return { call, documents, responseId: responseOf(values, documents) };
+  return { call, documents, responseId: responseModel(values, documents) };
 }
 
 /** The provider's id of the response, of a span that tells usage. */
-const responseOf = (values: Found['values'], { summary = '{}' }: Documents): string | null =>
+const responseModel = (values: Found['values'], { summary = '{}' }: Documents): string | null =>
   summary === '{}' ? null : (firstText(values.get('response')) ?? null);
 
 const isSet = (nanos: string | number | undefined) => nanos !== undefined && Number(nanos) !== 0;
 
-function nameOf(name: string | undefined): string {
+function opName(name: string | undefined): string {
   if (!name) return 'span';
   return name.length <= MAX_NAME ? name : Array.from(name).slice(0, MAX_NAME).join('');
 }
@@ -84,25 +84,25 @@ function quoted(name: string): string {
   return text;
 }
 
-function objectOf(members: Map<string, Content>): string {
+function objectText(members: Map<string, Content>): string {
   let text = '';
   for (const [name, part] of members) text += `${text ? ',' : '{'}${quoted(name)}${part.text}`;
   return text ? `${text}}` : '{}';
 }
 
 /** An output that is one value is that value, an empty one null. */
-const outputOf = (members: Map<string, Content>): string =>
+const outputText = (members: Map<string, Content>): string =>
   members.size === 0
     ? 'null'
     : members.size === 1 && members.has(WHOLE.output)
       ? members.get(WHOLE.output)!.text
-      : objectOf(members);
+      : objectText(members);
 
 /** The remaining attributes after resource and scope; an attribute of the span replaces one of those of the same name. */
 function attributesText(own: Attributes, taken: Set<string>, origin: Origin): string {
   let text = own.has('resource') || own.has('scope') ? '' : originText(origin);
   if (!text) {
-    const { resource, scope } = originOf(origin);
+    const { resource, scope } = describeOrigin(origin);
     const parts = { resource, scope, ...Object.fromEntries(own) };
     return JSON.stringify(
       Object.fromEntries(Object.entries(parts).filter(([name]) => !taken.has(name))),
@@ -113,8 +113,8 @@ function attributesText(own: Attributes, taken: Set<string>, origin: Origin): st
   return `${text}}`;
 }
 
-const originOf = ({ resource, scope }: Origin) => ({
-  resource: Object.fromEntries(attributesOf(resource.attributes)),
+const describeOrigin = ({ resource, scope }: Origin) => ({
+  resource: Object.fromEntries(readAttributes(resource.attributes)),
   scope: { name: scope.name, version: scope.version },
 });
 
@@ -123,7 +123,7 @@ const originTexts = new WeakMap<Origin, string>();
 /** `{"resource":…,"scope":…`, the same for all spans of an origin. */
 function originText(origin: Origin): string {
   let text = originTexts.get(origin);
-  if (!text) originTexts.set(origin, (text = JSON.stringify(originOf(origin)).slice(0, -1)));
+  if (!text) originTexts.set(origin, (text = JSON.stringify(describeOrigin(origin)).slice(0, -1)));
   return text;
 }
 
@@ -140,7 +140,7 @@ export type NameModel = (model: string, provider: string | undefined) => string;
 
 const USAGE = Object.keys(TOLD).map((member) => ({ member, target: `usage.${member}` as const }));
 
-function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
+function makeSummary(found: Found, span: Span, opName: NameModel): object {
   const { values } = found;
   const usage: Record<string, number> = {};
   const [object = {}] = (values.get('usage') ?? [])
@@ -154,7 +154,7 @@ function summaryOf(found: Found, span: Span, nameOf: NameModel): object {
   }
   if (Object.keys(usage).length === 0 || isSum(found, span)) return {};
   const model = firstText(values.get('model'));
-  const name = model ? nameOf(model, firstText(values.get('provider'))) : 'unknown';
+  const name = model ? opName(model, firstText(values.get('provider'))) : 'unknown';
   return { usage: { [name]: { requests: 1, ...usage } } };
 }
 
@@ -177,10 +177,10 @@ function isSum({ values }: Found, { kind }: Span): boolean {
 const ERROR = 2; // STATUS_CODE_ERROR
 
 /** Of a span that failed: its exception event, or what its status says. */
-function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']): string | null {
+function findException({ status = {}, events = [] }: Span, values: Found['values']): string | null {
   const message = firstText([status.message, ...(values.get('error') ?? [])]);
   if (status.code !== ERROR && values.get('error_level')?.[0] !== 'ERROR') return null;
-  const event = attributesOf(events.findLast(({ name }) => name === 'exception')?.attributes);
+  const event = readAttributes(events.findLast(({ name }) => name === 'exception')?.attributes);
   const named = ['exception.type', 'exception.message'].flatMap(
     (name) => firstText([event.get(name)]) ?? [],
   );
@@ -192,23 +192,23 @@ function exceptionOf({ status = {}, events = [] }: Span, values: Found['values']
 export const isId = (hex: string, length: number): boolean =>
   hex.length === length && !/^0+$/.test(hex);
 
-function idOf(hex: string | undefined, length: number, name: string): string {
+function checkedId(hex: string | undefined, length: number, name: string): string {
   if (hex === undefined || !isId(hex, length))
     throw new InvalidSpan(`${name} must be ${length / 2} bytes that are not all zero`);
   return hex;
 }
 
 /** Nanoseconds since 1970 as ISO 8601 with microseconds; finer ones are cut off. */
-function timeOf(nanos: string | number | undefined, name: string): string {
+function toTimestamp(nanos: string | number | undefined, name: string): string {
   if (!isSet(nanos)) throw new InvalidSpan(`${name} is required`);
   const digits = (typeof nanos === 'number' ? BigInt(nanos).toString() : nanos!).padStart(9, '0');
-  return `${secondOf(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;
+  return `${printSecond(digits.slice(0, -9))}.${digits.slice(-9, -3)}Z`;
 }
 
 /** The last one: spans that come together began at about the same time. */
 let second = { digits: '', text: '' };
 
-function secondOf(digits: string): string {
+function printSecond(digits: string): string {
   if (digits !== second.digits)
     second = { digits, text: new Date(Number(digits) * 1000).toISOString().slice(0, 19) };
   return second.text;

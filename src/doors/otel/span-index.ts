@@ -57,7 +57,7 @@ export const noRequest = (why: string) =>
 const tooLarge = (what: string, limit: number) =>
   new ApiError('too_large', `${what}, over the limit of ${limit}: send smaller batches`);
 
-class Counts {
+class SpanCounts {
   private spans = 0;
   private fields = 0;
   private fieldsBefore = 0;
@@ -124,7 +124,7 @@ function checkOrigins(groups: readonly SpanGroup[]): void {
 }
 
 /** What the walk does at the messages on the way to the spans; the fields of all others are only counted. */
-type Kind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
+type MessageKind = 'request' | 'resourceSpans' | 'scopeSpans' | Kept;
 
 /** @throws ApiError `invalid_request`, `too_large` */
 export async function protobufIndex(
@@ -146,21 +146,21 @@ export async function protobufIndex(
 
 class ProtobufWalk {
   readonly groups = new Groups();
-  private readonly counts: Counts;
-  private readonly kinds: Record<string, Kind>;
+  private readonly counts: SpanCounts;
+  private readonly kinds: Record<string, MessageKind>;
   private readonly reader: protobuf.Reader;
 
   constructor(
     private readonly bytes: Uint8Array,
     signal: Signal,
   ) {
-    this.counts = new Counts(signal);
-    this.kinds = kindsOf(signal);
+    this.counts = new SpanCounts(signal);
+    this.kinds = protobufKinds(signal);
     this.reader = protobuf.Reader.create(bytes);
   }
 
   /** Pauses after each message on the way to the spans. */
-  *inside(message: Message, kind: Kind, end: number): Generator<void> {
+  *inside(message: Message, kind: MessageKind, end: number): Generator<void> {
     const { reader } = this;
     while (reader.pos < end) {
       const field = this.nextField(message, end);
@@ -214,7 +214,7 @@ class ProtobufWalk {
   }
 }
 
-const kindsOf = ({ resources, scopes, items }: Signal): Record<string, Kind> => ({
+const protobufKinds = ({ resources, scopes, items }: Signal): Record<string, MessageKind> => ({
   [`request.${resources}`]: 'resourceSpans',
   'resourceSpans.resource': 'resource',
   [`resourceSpans.${scopes}`]: 'scopeSpans',
@@ -244,7 +244,7 @@ export async function jsonIndex(bytes: Uint8Array, signal = SPANS): Promise<Span
 }
 
 /** The members and elements that are gone into, or kept; a list has `*` for its elements. */
-const jsonKindsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+const jsonKinds = ({ resources, scopes, items }: Signal): Record<string, string> => ({
   [`request.${resources}`]: 'resources',
   'resources.*': 'resourceSpans',
   'resourceSpans.resource': 'resource',
@@ -255,7 +255,7 @@ const jsonKindsOf = ({ resources, scopes, items }: Signal): Record<string, strin
   'spans.*': 'span',
 });
 /** Lists by the name that the client knows. */
-const listsOf = ({ resources, scopes, items }: Signal): Record<string, string> => ({
+const listNames = ({ resources, scopes, items }: Signal): Record<string, string> => ({
   resources,
   scopes,
   spans: items,
@@ -267,7 +267,7 @@ const LETTER_N = 0x6e;
 
 class JsonWalk implements ScanListener {
   readonly groups = new Groups();
-  private readonly counts: Counts;
+  private readonly counts: SpanCounts;
   private readonly kinds: Record<string, string>;
   private readonly lists: Record<string, string>;
   private readonly scanner = new JsonScanner(this);
@@ -285,9 +285,9 @@ class JsonWalk implements ScanListener {
     private readonly bytes: Uint8Array,
     signal: Signal,
   ) {
-    this.counts = new Counts(signal);
-    this.kinds = jsonKindsOf(signal);
-    this.lists = listsOf(signal);
+    this.counts = new SpanCounts(signal);
+    this.kinds = jsonKinds(signal);
+    this.lists = listNames(signal);
     this.scanner.watch = Infinity;
   }
 

@@ -91,7 +91,7 @@ export class FrameWriter {
  * The frames of inflated bytes, however these are cut into pieces, with the sum over those before each.
  * @throws DamagedBackup when the bytes are no frames or end within one.
  */
-export async function* framesOf(
+export async function* readFrames(
   pieces: AsyncIterable<Buffer>,
 ): AsyncGenerator<Frame & { sha256Before: () => string }> {
   const sum = createHash('sha256');
@@ -105,7 +105,7 @@ export async function* framesOf(
       const bytes = HEAD_BYTES + frame.content.length;
       sum.update(left.subarray(0, bytes));
       left = left.subarray(bytes);
-      yield { ...frame, sha256Before: () => hexOf(before) };
+      yield { ...frame, sha256Before: () => hexDigest(before) };
     }
   }
   if (left.length > 0) throw new DamagedBackup('it ends early');
@@ -121,10 +121,10 @@ function firstFrame(bytes: Buffer): Frame | undefined {
   return { kind: kind as FrameKind, content: bytes.subarray(HEAD_BYTES, HEAD_BYTES + length) };
 }
 
-const hexOf = (hash: Hash) => hash.digest('hex');
+const hexDigest = (hash: Hash) => hash.digest('hex');
 
 /** The content of a frame that is JSON. @throws DamagedBackup */
-export function jsonOf({ content }: Frame): unknown {
+export function parseFrame({ content }: Frame): unknown {
   try {
     return JSON.parse(content.toString());
   } catch {

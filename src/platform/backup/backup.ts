@@ -15,7 +15,7 @@ import {
   type TableEnd,
 } from './backup-file.js';
 import type { Progress } from './progress.js';
-import { columnList, quoted, schemaOf, tablesOf } from './tables.js';
+import { columnList, quoted, readSchema, listTables } from './tables.js';
 
 /** The fastest level: what it leaves is 1.1 to 1.3 times what the default leaves, in a third of the time. */
 const LEVEL = 1;
@@ -35,7 +35,7 @@ export async function backup(
   const draft = `${file}.partial-${process.pid}`;
   try {
     await beginSnapshot(client);
-    const header = await headerOf(client);
+    const header = await makeHeader(client);
     if (holdsNothing(header)) throw new Error(NOTHING);
     progress.expect(header.tables);
     const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after an interruption has removed it
@@ -67,16 +67,16 @@ async function beginSnapshot(client: PoolClient): Promise<void> {
     SET LOCAL synchronize_seqscans = off`);
 }
 
-async function headerOf(client: PoolClient): Promise<BackupHeader> {
+async function makeHeader(client: PoolClient): Promise<BackupHeader> {
   const tables = [];
-  for (const { name, columns, bytes } of await tablesOf(client)) {
+  for (const { name, columns, bytes } of await listTables(client)) {
     const { rows } = await client.query<{ count: string }>(`SELECT count(*) FROM ${quoted(name)}`);
     tables.push({ name, columns, bytes, rows: Number(rows[0]!.count) });
   }
   const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
   return {
     skein_backup: FORMAT,
-    schema: await schemaOf(client),
+    schema: await readSchema(client),
     created_at: new Date().toISOString(),
     postgres: rows[0]!.server_version,
     tables,

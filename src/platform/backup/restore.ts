@@ -10,15 +10,15 @@ import {
   DamagedBackup,
   FORMAT,
   type Frame,
-  framesOf,
+  readFrames,
   holdsNothing,
-  jsonOf,
+  parseFrame,
   type Manifest,
   type TableEnd,
   type TableHeader,
 } from './backup-file.js';
 import type { Progress } from './progress.js';
-import { assertEmpty, columnList, quoted, type StoredTable, tablesOf } from './tables.js';
+import { assertEmpty, columnList, quoted, type StoredTable, listTables } from './tables.js';
 
 type Frames = AsyncGenerator<Frame & { sha256Before: () => string }>;
 
@@ -30,8 +30,8 @@ export interface OpenBackup {
 
 /** Opens the file and reads its header. @throws DamagedBackup, and Error when the file is not for this version, or empty. */
 export async function openBackup(file: string): Promise<OpenBackup> {
-  const frames = framesOf(inflatedFile(file));
-  const header = jsonOf(await next(frames, 'H')) as Partial<BackupHeader> | null;
+  const frames = readFrames(inflatedFile(file));
+  const header = parseFrame(await next(frames, 'H')) as Partial<BackupHeader> | null;
   if (header?.skein_backup !== undefined && header.skein_backup !== FORMAT)
     throw new Error(
       `the file has the format ${header.skein_backup}, and this version reads ${FORMAT}`,
@@ -89,7 +89,7 @@ export async function restore(
     SET LOCAL statement_timeout = 0;
     SET LOCAL lock_timeout = '10s';
     SET LOCAL idle_in_transaction_session_timeout = 0`);
-  const tables = await tablesOf(client);
+  const tables = await listTables(client);
   assertSameTables(header.tables, tables);
   await lockTables(client, tables);
   await assertEmpty(client, tables);
@@ -154,7 +154,7 @@ async function restoreTable(
         await stored;
         const end = { name: table.name, rows: rows.rowCount, sha256: sum.digest('hex') };
         assertEqual(
-          jsonOf(frame),
+          parseFrame(frame),
           end,
           `the rows of ${table.name} are not those that were written`,
         );
@@ -180,7 +180,7 @@ function asDamage(error: unknown, { name }: TableHeader): unknown {
 async function assertManifest(frames: Frames, tables: TableEnd[]): Promise<void> {
   const frame = await next(frames, 'M');
   const manifest = { tables, sha256: frame.sha256Before() } satisfies Manifest;
-  assertEqual(jsonOf(frame), manifest, 'the manifest does not agree with the rows');
+  assertEqual(parseFrame(frame), manifest, 'the manifest does not agree with the rows');
   if (!(await frames.next()).done) throw new DamagedBackup('something follows its end');
 }
 

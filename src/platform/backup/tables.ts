@@ -9,7 +9,7 @@ export interface StoredTable {
 }
 
 /** All tables of the service but those that say what made its schema, by name. */
-export async function tablesOf(client: PoolClient): Promise<StoredTable[]> {
+export async function listTables(client: PoolClient): Promise<StoredTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[]; bytes: string }>(
     `
     SELECT c.relname AS name, pg_table_size(c.oid) AS bytes,
@@ -25,7 +25,7 @@ export async function tablesOf(client: PoolClient): Promise<StoredTable[]> {
 }
 
 /** Name of the newest migration that the database has run; empty when it has run none. */
-export async function schemaOf(client: PoolClient): Promise<string> {
+export async function readSchema(client: PoolClient): Promise<string> {
   const { rows: found } = await client.query<{ name: string | null }>(
     `SELECT to_regclass('migrations')::text AS name`,
   );

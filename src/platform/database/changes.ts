@@ -2,13 +2,13 @@ import { type Declared, declarations } from '../declared.js';
 import { sql, type Sql } from '../query/sql.js';
 
 /** A kind of change in a project. A feature declares its own beside its table; what follows from other rows has none. */
-export type Kind = Declared<'kind of change'>;
+export type ChangeKind = Declared<'kind of change'>;
 export const { names: KINDS, declare: changeKind } = declarations('kind of change');
 
 /** Kinds by project. */
-export type Noted = Map<string, Set<Kind>>;
+export type Noted = Map<string, Set<ChangeKind>>;
 
-export function noteIn(noted: Noted, projectId: string, kind: Kind): void {
+export function noteIn(noted: Noted, projectId: string, kind: ChangeKind): void {
   const kinds = noted.get(projectId);
   if (kinds) kinds.add(kind);
   else noted.set(projectId, new Set([kind]));
@@ -42,7 +42,7 @@ export class Changes {
   constructor(private readonly run: (statement: Sql) => Promise<unknown>) {}
 
   /** Something of the kind was committed. */
-  note(projectId: string, kind: Kind): void {
+  note(projectId: string, kind: ChangeKind): void {
     if (this.noted.size < MAX_PROJECTS || this.noted.has(projectId))
       noteIn(this.noted, projectId, kind);
     else this.isOverflown = true;
@@ -68,7 +68,7 @@ export class Changes {
     this.isOverflown = false;
     let pauseMs = TICK_MS;
     try {
-      await this.run(notifyChanges(isOverflown ? [EVERYTHING] : noticesOf(noted)));
+      await this.run(notifyChanges(isOverflown ? [EVERYTHING] : makeNotices(noted)));
     } catch {
       pauseMs = RETRY_MS;
       this.isOverflown ||= isOverflown;
@@ -88,7 +88,7 @@ const notifyChanges = (notices: string[]) => sql`
   FROM unnest(${notices}::text[]) AS n(notice)`;
 
 /** One line a project: its name and the kinds, with blanks between. */
-function noticesOf(noted: Noted): string[] {
+function makeNotices(noted: Noted): string[] {
   const notices: string[] = [];
   let notice = '';
   for (const [projectId, kinds] of noted) {

@@ -16,12 +16,14 @@ export function countingSql(entities: readonly EntityInfo[]): string {
   const marks = tables.find(({ facts }) => facts.rows === 'count marks')!.entity.tableName;
   return tables
     .flatMap(({ entity: { tableName }, facts }) =>
-      facts.rows === 'data' && facts.counted ? [countingOf(tableName, facts.counted, marks)] : [],
+      facts.rows === 'data' && facts.counted
+        ? [countingTrigger(tableName, facts.counted, marks)]
+        : [],
     )
     .join('\n');
 }
 
-function countingOf(table: string, { bytes = '0', isEdited }: Counted, marks: string): string {
+function countingTrigger(table: string, { bytes = '0', isEdited }: Counted, marks: string): string {
   const name = `skein_mark_project_${table}`;
   const insert = (select: string) => `FOR mark IN ${select} LOOP
       INSERT INTO ${marks} (project_id, row_count, call_count, bytes)

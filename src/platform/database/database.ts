@@ -5,14 +5,14 @@ import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } fr
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
-import { Changes, type Kind, noteIn, type Noted } from './changes.js';
+import { Changes, type ChangeKind, noteIn, type Noted } from './changes.js';
 import { Connections } from './connections.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
-const keptOf = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
+const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
 
 /** The state that the statements of an asynchronous context share. */
 interface Scope {
@@ -70,7 +70,7 @@ export class Database {
     this.readMs = readTimeoutSeconds * 1000;
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
-    this.slots = new Slots(poolSize - keptOf(poolSize));
+    this.slots = new Slots(poolSize - keptConnections(poolSize));
   }
 
   /** The state and options of the pool. It takes no statements, whose values might not be bound. */
@@ -125,14 +125,15 @@ export class Database {
    * Tells those who watch a project, in every process, that something of the kind was written: when the transaction has
    * committed, or else now.
    */
-  note(projectId: string, kind: Kind): void {
+  note(projectId: string, kind: ChangeKind): void {
     const noted = this.scope?.noted;
     if (noted) noteIn(noted, projectId, kind);
     else this.changes.note(projectId, kind);
   }
 
-  async query<Row>(query: Sql<Row> | Prepared<Row>): Promise<Row[]> {
-    return (await this.ask('toQuery' in query ? query.toQuery() : query)).rows as Row[];
+  /** `owner` is for routes with `@ShortWrites()`, which no asynchronous context knows. */
+  async query<Row>(query: Sql<Row> | Prepared<Row>, owner?: string): Promise<Row[]> {
+    return (await this.ask('toQuery' in query ? query.toQuery() : query, owner)).rows as Row[];
   }
 
   /** How many rows a statement wrote. */
@@ -140,8 +141,8 @@ export class Database {
     return (await this.ask(query.toQuery())).rowCount ?? 0;
   }
 
-  private ask(query: { text: string; values: unknown[] }) {
-    return this.scope?.client?.query(query) ?? this.connections.query(this.key(), query);
+  private ask(query: { text: string; values: unknown[] }, owner = this.key()) {
+    return this.scope?.client?.query(query) ?? this.connections.query(owner, query);
   }
 
   /**

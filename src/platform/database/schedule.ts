@@ -120,7 +120,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.signal.aborted) return;
       work.isAsked = false;
       const started = performance.now();
-      const error = await failureOf(work);
+      const error = await runCatching(work);
       if (error && this.signal.aborted) return;
       this.runs.inc({ work: name, outcome: error ? 'failed' : 'done' });
       if (!error) work.succeededMs = Date.now();
@@ -153,7 +153,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-async function failureOf({ run }: Work): Promise<Error | null> {
+async function runCatching({ run }: Work): Promise<Error | null> {
   try {
     await run();
     return null;

@@ -25,18 +25,18 @@ export const isFolded = (name: string) =>
   /176[45]\d{9}$/.test(name) && name.slice(-13) <= LAST_FOLDED.slice(-13);
 
 /** The migration of today that makes the schema that an older build, or a backup of it, names. */
-export const migrationOf = (described: Described, schema: string) =>
+export const schemaMigration = (described: Described, schema: string) =>
   schema === LAST_FOLDED ? ownMigrations(described)[0]! : schema;
 
 /** What tells this build from others: `schema` is its newest migration. */
-export const buildOf = (dataSource: Described) => ({
+export const buildFacts = (dataSource: Described) => ({
   version: VERSION,
   commit: COMMIT,
   schema: ownMigrations(dataSource).at(-1)!,
 });
 
 export function describeBuild(dataSource: Described): string {
-  const { version, commit, schema } = buildOf(dataSource);
+  const { version, commit, schema } = buildFacts(dataSource);
   return `Skein ${version} (commit ${commit}, schema ${schema})`;
 }
 

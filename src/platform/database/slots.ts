@@ -1,4 +1,4 @@
-import { allButTheLast, entityOf, FairQueue, Shares } from '../process/fair-queue.js';
+import { allButTheLast, ownerEntity, FairQueue, Shares } from '../process/fair-queue.js';
 import { Busy } from '../refusals.js';
 
 /** A request waits for a slot no longer than this, as for a connection. */
@@ -51,7 +51,7 @@ export class Slots {
 
   /** @throws Busy when none comes free in time */
   async take(key: string): Promise<Slot> {
-    const slot = slotOf(key);
+    const slot = makeSlot(key);
     const turn = this.queue.enter(key, slot);
     if (turn) this.timer ??= setInterval(() => this.relieve(), LOOK_EVERY_MS);
     await turn;
@@ -70,7 +70,7 @@ export class Slots {
 
   /** A slot that is free now. */
   takeNow(key: string): Slot | undefined {
-    const slot = slotOf(key);
+    const slot = makeSlot(key);
     return this.lend(slot) ? slot : undefined;
   }
 
@@ -89,9 +89,9 @@ export class Slots {
   /** Whether the holder can spare a slot for one who waits, and so keeps at least as many as that one then has, unless that one has none. */
   private isRicher(holder: string, waiter: string): boolean {
     const held = (owner: string) =>
-      entityOf(holder) === entityOf(waiter)
+      ownerEntity(holder) === ownerEntity(waiter)
         ? this.shares.of(owner).count
-        : this.shares.ofEntity(entityOf(owner)).count;
+        : this.shares.ofEntity(ownerEntity(owner)).count;
     return held(holder) > (held(waiter) === 0 ? 0 : held(waiter) + 1);
   }
 
@@ -112,4 +112,4 @@ export class Slots {
   }
 }
 
-const slotOf = (key: string): Slot => ({ key, idleSince: null, cut: () => {} });
+const makeSlot = (key: string): Slot => ({ key, idleSince: null, cut: () => {} });

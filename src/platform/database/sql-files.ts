@@ -41,7 +41,7 @@ export function applySqlFiles(dataSource: DataSource, { all = false }): Promise<
     const rows = await manager.query<SqlFile[]>(`SELECT name, hash AS text FROM ${SQL_FILES}`);
     const applied = new Map(rows.map(({ name, text }) => [name, text]));
     const due = sqlFiles(dataSource).filter(
-      ({ name, text }) => all || applied.get(name) !== hashOf(text),
+      ({ name, text }) => all || applied.get(name) !== hashText(text),
     );
     if (due.length === 0) return [];
     await manager.query('SET LOCAL check_function_bodies = off');
@@ -49,11 +49,11 @@ export function applySqlFiles(dataSource: DataSource, { all = false }): Promise<
       await manager.query(text);
       await manager.query(
         `INSERT INTO ${SQL_FILES} (name, hash) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET hash = excluded.hash`,
-        [name, hashOf(text)],
+        [name, hashText(text)],
       );
     }
     return due.map(({ name }) => name);
   });
 }
 
-const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+const hashText = (text: string) => createHash('sha256').update(text).digest('hex');

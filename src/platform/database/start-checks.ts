@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { InvalidSetting } from '../config/config.js';
+import { InvalidSetting } from '../config/setting.js';
 
 /**
  * What is kept with a session (time limits, the lock of migrations, prepared statements, LISTEN) is lost behind a pooler
@@ -9,14 +9,14 @@ import { InvalidSetting } from '../config/config.js';
 export async function assertSessionsLast(pool: Pool): Promise<void> {
   const clients = [await pool.connect()];
   try {
-    const first = await backendOf(clients[0]!);
+    const first = await backendPid(clients[0]!);
     clients.push(await pool.connect());
     const [one, other] = clients as [PoolClient, PoolClient];
     await other.query('BEGIN');
-    const isShared = (await backendOf(other)) === first;
+    const isShared = (await backendPid(other)) === first;
     await other.query('COMMIT');
     // A pooler hands out the backend that became free last, or each in turn.
-    const later = [await backendOf(one), await backendOf(one), await backendOf(one)];
+    const later = [await backendPid(one), await backendPid(one), await backendPid(one)];
     if (isShared || later.some((backend) => backend !== first)) throw new InvalidSetting(POOLER);
   } finally {
     for (const client of clients) client.release();
@@ -27,7 +27,7 @@ const POOLER =
   'DATABASE_URL leads to a pooler that gives each transaction another session (of PgBouncer: pool_mode=transaction); ' +
   'Skein needs sessions of its own: use pool_mode=session, or the address of PostgreSQL itself';
 
-async function backendOf(client: PoolClient): Promise<number> {
+async function backendPid(client: PoolClient): Promise<number> {
   const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   return rows[0]!.pid;
 }
@@ -60,11 +60,11 @@ export function assertConnectionsSuffice(
   settings: ServerSettings,
   { workers, databasePoolSize }: { workers: number; databasePoolSize: number },
 ): void {
-  const numberOf = (name: string) => Number(settings[name] ?? 0);
+  const numericSetting = (name: string) => Number(settings[name] ?? 0);
   const free =
-    numberOf('max_connections') -
-    numberOf('superuser_reserved_connections') -
-    numberOf('reserved_connections');
+    numericSetting('max_connections') -
+    numericSetting('superuser_reserved_connections') -
+    numericSetting('reserved_connections');
   // Of each process one more listens for jobs, and one asks whether the database is well.
   const needed = workers * (databasePoolSize + 2) + (workers > 1 ? PRIMARY_CONNECTIONS : 0);
   if (needed > free)

@@ -1,7 +1,7 @@
 // SQL: a row is locked and read with the microseconds of its time, and the clock of the database says what is left over.
 import { sql } from '../query/sql.js';
 
-export type Counts = Record<string, number>;
+export type RowCounts = Record<string, number>;
 
 /** An erasing as its steps read it. */
 export interface ErasingRow {
@@ -11,7 +11,7 @@ export interface ErasingRow {
   request: unknown;
   targets: string[] | null;
   cursor: unknown;
-  counts: Counts;
+  counts: RowCounts;
   key_id: string;
   user_name: string;
   created_at: string;

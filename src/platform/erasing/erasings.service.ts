@@ -10,7 +10,7 @@ import { Schedule } from '../database/schedule.js';
 import type { ErasedDto } from './erasings.dto.js';
 import { Erasing } from './erasing.entity.js';
 import {
-  type Counts,
+  type RowCounts,
   endedErasingsDelete,
   erasingLock,
   type ErasingRow,
@@ -30,7 +30,7 @@ const TAKE_OVER_EVERY_MS = 5000;
 /** The result of a batch, and where the next one begins: null when nothing is left. */
 export interface Step {
   cursor: object | null;
-  counts: Counts;
+  counts: RowCounts;
 }
 
 /** What is to be erased. */
@@ -51,7 +51,7 @@ export interface NewErasure {
 @Injectable()
 export class ErasingsService {
   private readonly steps = new Map<string, (erasing: ErasingRow) => Promise<Step>>();
-  private readonly listeners: ((counts: Counts) => void)[] = [];
+  private readonly listeners: ((counts: RowCounts) => void)[] = [];
   private readonly erased = showCounter(
     'skein_erased_rows_total',
     'Rows erased for good, by what they were and what erased them.',
@@ -76,12 +76,12 @@ export class ErasingsService {
   }
 
   /** `listener` hears what each batch has erased. */
-  onErased(listener: (counts: Counts) => void): void {
+  onErased(listener: (counts: RowCounts) => void): void {
     this.listeners.push(listener);
   }
 
   /** Counts what was erased, in `/metrics` too. */
-  count(by: 'request' | 'retention', counts: Counts): void {
+  count(by: 'request' | 'retention', counts: RowCounts): void {
     for (const listener of this.listeners) listener(counts);
     for (const [what, rows] of Object.entries(counts)) this.erased.inc({ what, by }, rows);
   }
@@ -170,14 +170,14 @@ export class ErasingsService {
     const step = this.steps.get(erasing.kind);
     if (!step) throw new Error(`this version knows no erasing of the kind ${erasing.kind}`);
     const done = await step(erasing);
-    const counts = sumOf(erasing.counts, done.counts);
+    const counts = addCounts(erasing.counts, done.counts);
     const { cursor } = done;
     if (cursor) await this.rows.update({ projectId, id }, { cursor, counts, touchedAt: NOW });
     else await this.end(erasing, counts);
     return done;
   }
 
-  private async end(erasing: ErasingRow, counts: Counts): Promise<void> {
+  private async end(erasing: ErasingRow, counts: RowCounts): Promise<void> {
     const { project_id: projectId, id, key_id, user_name } = erasing;
     const gone = { request: null, targets: null, cursor: null };
     await this.rows.update({ projectId, id }, { ...gone, counts, touchedAt: NOW, endedAt: NOW });
@@ -188,7 +188,7 @@ export class ErasingsService {
 }
 
 /** Both counts, added up. */
-export function sumOf(one: Counts, other: Counts): Counts {
+export function addCounts(one: RowCounts, other: RowCounts): RowCounts {
   const sum = { ...one };
   for (const [what, rows] of Object.entries(other))
     if (rows > 0) sum[what] = (sum[what] ?? 0) + rows;

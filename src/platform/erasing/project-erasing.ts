@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { KINDS } from '../database/changes.js';
 import { Database } from '../database/database.js';
 import { projectTables } from '../database/project-table.js';
-import type { Counts, ErasingRow } from './erasings.query.js';
+import type { RowCounts, ErasingRow } from './erasings.query.js';
 import { ErasingsService, type Step } from './erasings.service.js';
 import {
   type Key,
@@ -40,7 +40,7 @@ export class ProjectErasing {
     private readonly database: Database,
     erasings: ErasingsService,
   ) {
-    this.tables = tablesOf(dataSource);
+    this.tables = erasedTables(dataSource);
     erasings.register(ProjectErasing.kind, (erasing) => this.step(erasing));
   }
 
@@ -57,7 +57,7 @@ export class ProjectErasing {
           rowsDelete(table, project_id, { after, until, before: created_at }),
         )
       : [];
-    const counts: Counts = batch ? { [name]: batch.rows } : {};
+    const counts: RowCounts = batch ? { [name]: batch.rows } : {};
     if (batch?.last) return { cursor: { lastKeys, table: name, after: batch.last }, counts };
     const next = this.tables[index + 1];
     return { cursor: next ? { lastKeys, table: next.name, after: null } : null, counts };
@@ -78,7 +78,7 @@ export class ProjectErasing {
   }
 }
 
-function tablesOf({ entityMetadatas }: DataSource): ProjectTable[] {
+function erasedTables({ entityMetadatas }: DataSource): ProjectTable[] {
   return projectTables(entityMetadatas)
     .filter(({ facts }) => facts.rows === 'data')
     .map(({ entity: { tableName, primaryColumns, columns } }) => ({

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Caller } from '../auth/caller.js';
 import { ApiError } from '../errors.js';
-import { type Kind, TICK_MS } from '../database/changes.js';
+import { type ChangeKind, TICK_MS } from '../database/changes.js';
 
 export const EVENT_STREAM = 'text/event-stream';
 
@@ -22,14 +22,14 @@ const HEADERS = {
  * tick was sent less than `TICK_MS` ago, further changes are added to the set, so a slow client costs no memory.
  */
 export class EventStream {
-  private readonly untold = new Set<Kind>();
+  private readonly untold = new Set<ChangeKind>();
   private isTelling = false;
   private isWriting = false;
 
   constructor(
     private readonly response: ServerResponse,
     readonly caller: Pick<Caller, 'owner' | 'assertValid'>,
-    private readonly onTick: (kinds: readonly Kind[]) => void = () => {},
+    private readonly onTick: (kinds: readonly ChangeKind[]) => void = () => {},
   ) {}
 
   begin(): void {
@@ -39,7 +39,7 @@ export class EventStream {
     else void this.write(`retry: ${RETRY_MS}\n\n`);
   }
 
-  tick(kinds: Iterable<Kind>): void {
+  tick(kinds: Iterable<ChangeKind>): void {
     for (const kind of kinds) this.untold.add(kind);
     if (!this.isTelling) void this.tell();
   }

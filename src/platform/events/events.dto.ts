@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Kind, KINDS } from '../database/changes.js';
+import { type ChangeKind, KINDS } from '../database/changes.js';
 import { IsProjectId } from '../http/dto.js';
 
 export class EventsQueryDto {
@@ -8,5 +8,5 @@ export class EventsQueryDto {
 
 /** The data of a `tick`. */
 export class TickDto {
-  @ApiProperty({ enum: KINDS, isArray: true }) kinds!: Kind[];
+  @ApiProperty({ enum: KINDS, isArray: true }) kinds!: ChangeKind[];
 }

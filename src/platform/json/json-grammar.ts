@@ -71,7 +71,7 @@ export const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|nu
  */
 const SHORT_RUN = 16;
 
-export const closeOf = (open: number): number => open + OPEN_TO_CLOSE;
+export const closingBracket = (open: number): number => open + OPEN_TO_CLOSE;
 
 /** The first position from `at` on that holds no white space. Mostly it is `at`: the loop apart leaves room to inline this. */
 export function skipSpace(text: string, at: number): number {
@@ -207,7 +207,7 @@ export class Cursor {
     at: number,
   ) {
     this.at = skipSpace(text, at);
-    this.close = closeOf(this.first);
+    this.close = closingBracket(this.first);
   }
 
   /** The first character of the value. */

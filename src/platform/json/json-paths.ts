@@ -34,10 +34,10 @@ class Place {
   }
 
   /** Where the path leads from here. */
-  spanOf(path: Path): Span | undefined {
+  findSpan(path: Path): Span | undefined {
     if (path.length === this.depth) return this.span;
     const place = this.below?.get(path[this.depth]!);
-    return place?.visitBefore === this.visit ? place.spanOf(path) : undefined;
+    return place?.visitBefore === this.visit ? place.findSpan(path) : undefined;
   }
 }
 
@@ -49,7 +49,7 @@ export function textsAt(text: string, paths: readonly Path[]): (string | undefin
   const root = new Place([...paths], 0);
   new Search().visit(root, new Cursor(text, 0), 0);
   return paths.map((path) => {
-    const span = root.spanOf(path);
+    const span = root.findSpan(path);
     return span && text.slice(...span);
   });
 }

@@ -179,7 +179,7 @@ export class JsonScanner {
       case CLOSE_STRING:
         return this.isKey ? this.closeKey(chunk, at + 1) : this.endValue(at + 1);
       case COMMA:
-        return this.nextOf(this.containers[this.depth]!, at);
+        return this.nextState(this.containers[this.depth]!, at);
       case CLOSE_OBJECT:
         return this.close(OBJECT, at);
       case CLOSE_ARRAY:
@@ -212,7 +212,7 @@ export class JsonScanner {
     return STRING;
   }
 
-  private nextOf(container: number, at: number): number {
+  private nextState(container: number, at: number): number {
     if (container === 0) throw new NotJson(this.before + at);
     this.values++;
     return container === ARRAY ? VALUE : KEY;

@@ -9,13 +9,13 @@ import {
 } from './json-weight.js';
 
 const MIB = 1024 * 1024;
-const listOf = (length: number, element: (i: number) => string) =>
+const listText = (length: number, element: (i: number) => string) =>
   `[${Array.from({ length }, (_, i) => element(i)).join(',')}]`;
 /** More than the estimate remembers, so that each repetition counts as new. */
-const words = listOf(100_000, (i) => `,"${i}"`)
+const words = listText(100_000, (i) => `,"${i}"`)
   .slice(1, -1)
   .replaceAll(',,', ',');
-const callOf = (i: number) =>
+const callText = (i: number) =>
   JSON.stringify({
     mode: 'start',
     req: {
@@ -38,20 +38,20 @@ const callOf = (i: number) =>
 
 describe('the estimate of what a JSON text takes when it is parsed', () => {
   it.each<[string, number, (count: number) => string]>([
-    ['different keys', MAX_SHAPES, (count) => listOf(count, (i) => `{"k${i}":1}`)],
+    ['different keys', MAX_SHAPES, (count) => listText(count, (i) => `{"k${i}":1}`)],
     [
       'different keys of one object',
       MAX_SHAPES,
-      (count) => `{${listOf(count, (i) => `"k${i}" :1`).slice(1, -1)}}`,
+      (count) => `{${listText(count, (i) => `"k${i}" :1`).slice(1, -1)}}`,
     ],
     [
       'different short strings',
       MAX_SHORT_STRINGS,
       (count) => `["0"${words.repeat(count / 100_000)}]`,
     ],
-  ])('refuses too many %s, and names the limit', (_, limit, textOf) => {
-    expect(() => parsedBytes(textOf(limit * 0.8))).not.toThrow();
-    expect(() => parsedBytes(textOf(limit * 1.2))).toThrow(
+  ])('refuses too many %s, and names the limit', (_, limit, repeatText) => {
+    expect(() => parsedBytes(repeatText(limit * 0.8))).not.toThrow();
+    expect(() => parsedBytes(repeatText(limit * 1.2))).toThrow(
       expect.objectContaining({
         isDepth: false,
         message: expect.stringContaining(`limit of ${limit} `),
@@ -67,10 +67,10 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
     ['objects with numbers as keys', '{"999999":1}', 256],
     ['nested arrays', '['.repeat(1000) + ']'.repeat(1000), 72_000],
   ])('refuses %s that take too much memory', (_, element, bytes) => {
-    const textOf = (count: number) => `[${`${element},`.repeat(count)}1]`;
+    const repeatText = (count: number) => `[${`${element},`.repeat(count)}1]`;
     const most = Math.floor(MAX_PARSED_BYTES / bytes);
-    expect(() => parsedBytes(textOf(Math.floor(most * 0.95)))).not.toThrow();
-    expect(() => parsedBytes(textOf(Math.ceil(most * 1.05)))).toThrow(
+    expect(() => parsedBytes(repeatText(Math.floor(most * 0.95)))).not.toThrow();
+    expect(() => parsedBytes(repeatText(Math.ceil(most * 1.05)))).toThrow(
       expect.objectContaining({
         isDepth: false,
         message: expect.stringContaining(`limit of ${MAX_PARSED_BYTES}`),
@@ -94,11 +94,11 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
   });
 
   it.each<[string, string]>([
-    ['32 MiB of embeddings', listOf(2_600_000, (i) => `0.0${i + 10_000_000}`)],
-    ['32 MiB of token ids', listOf(5_592_000, (i) => String(10_000 + (i % 90_000)))],
-    ['a batch of calls with messages', listOf(16_000, (i) => callOf(i))],
-    ['a million rows', listOf(1_000_000, (i) => `{"id":${i},"q":"what is ${i}?"}`)],
-    ['a vocabulary', `{${listOf(199_000, (i) => `"token ${i}":${i}`).slice(1, -1)}}`],
+    ['32 MiB of embeddings', listText(2_600_000, (i) => `0.0${i + 10_000_000}`)],
+    ['32 MiB of token ids', listText(5_592_000, (i) => String(10_000 + (i % 90_000)))],
+    ['a batch of calls with messages', listText(16_000, (i) => callText(i))],
+    ['a million rows', listText(1_000_000, (i) => `{"id":${i},"q":"what is ${i}?"}`)],
+    ['a vocabulary', `{${listText(199_000, (i) => `"token ${i}":${i}`).slice(1, -1)}}`],
     ['a text of 32 MiB', `["${'\\"quoted\\" {[:,'.repeat(2_000_000)}"]`],
   ])('passes %s, within the least budget', (_, text) => {
     const forLargeBodies = (12 * 32 * MIB * 7) / 8;
@@ -120,7 +120,7 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
     ['objects with numbers as keys', () => '{"999999999":1}'],
     ['objects of one shape', () => '{"a":1,"b":2}'],
   ])('is no less than what %s take', (_, element) => {
-    const text = Buffer.from(listOf(100_000, element)).toString('latin1');
+    const text = Buffer.from(listText(100_000, element)).toString('latin1');
     const before = process.memoryUsage().heapUsed;
     const value = JSON.parse(text);
     const taken = process.memoryUsage().heapUsed - before;
@@ -129,7 +129,7 @@ describe('the estimate of what a JSON text takes when it is parsed', () => {
   });
 
   it('lets a part of a body pass that is heavy and short, not one that is heavy and long', () => {
-    const objects = (bytes: number) => listOf(bytes / 3, () => '{}');
+    const objects = (bytes: number) => listText(bytes / 3, () => '{}');
     expect(parseLight(objects(60_000))).toHaveLength(20_000);
     expect(() => parseLight(objects(MIB))).toThrow(`limit of ${MAX_PARSED_WEIGHT} bytes`);
   });

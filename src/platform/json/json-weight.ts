@@ -143,7 +143,7 @@ class Census {
     const end = isHashed ? i + 1 : skipString(text, i - 1);
     const next = text.charCodeAt(end) === COLON ? end : skipSpace(text, end);
     const isKey = text.charCodeAt(next) === COLON;
-    if (isKey) this.key(at + 1, isHashed ? hash : hashOf(text, at + 1, end - 1));
+    if (isKey) this.key(at + 1, isHashed ? hash : hashRange(text, at + 1, end - 1));
     else if (isHashed) this.value(i - at - 1 <= SHORT_STRING, hash);
     else this.otherValue(at + 1, end - 1);
     return isKey ? next + 1 : end;
@@ -152,7 +152,7 @@ class Census {
   /** A string that is long or holds escapes. */
   private otherValue(from: number, to: number): void {
     const isShort = this.isShort(from, to);
-    this.value(isShort, isShort ? hashOf(this.text, from, to) : 0);
+    this.value(isShort, isShort ? hashRange(this.text, from, to) : 0);
   }
 
   private value(isShort: boolean, hash: number): void {
@@ -197,7 +197,7 @@ function isNew(hash: number): boolean {
 }
 
 /** FNV-1a over the characters of a string. */
-function hashOf(text: string, from: number, to: number): number {
+function hashRange(text: string, from: number, to: number): number {
   let hash = HASH_START;
   for (let i = from; i < to; i++) hash = Math.imul(hash ^ text.charCodeAt(i), HASH_PRIME);
   return hash;

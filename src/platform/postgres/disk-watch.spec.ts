@@ -1,4 +1,4 @@
-import { leastAfterErasing, type Room, stateOf } from './disk-watch.js';
+import { leastAfterErasing, type Room, judgeRoom } from './disk-watch.js';
 
 const MIB = 1024 * 1024;
 const room = (freeMib: number, more: Partial<Room> = {}): Room => ({
@@ -17,17 +17,17 @@ it.each([
   [1_000_000, 16, 256],
 ])('on a disk of %i MiB with segments of %i MiB keeps %i MiB', (size, segment, reserve) => {
   const more = { sizeBytes: size * MIB, segmentBytes: segment * MIB };
-  expect(stateOf(room(reserve, more), 'roomy', 0)).toBe('roomy');
-  expect(stateOf(room(reserve - 1, more), 'roomy', 0)).toBe('full');
-  expect(stateOf(room(1.5 * reserve - 1, more), 'full', 0)).toBe('full');
-  expect(stateOf(room(1.5 * reserve, more), 'full', 0)).toBe('roomy');
+  expect(judgeRoom(room(reserve, more), 'roomy', 0)).toBe('roomy');
+  expect(judgeRoom(room(reserve - 1, more), 'roomy', 0)).toBe('full');
+  expect(judgeRoom(room(1.5 * reserve - 1, more), 'full', 0)).toBe('full');
+  expect(judgeRoom(room(1.5 * reserve, more), 'full', 0)).toBe('roomy');
 });
 
 it('takes writes into the room of erased rows as long as the disk fills up little', () => {
   const least = (freeMib: number) => leastAfterErasing(room(freeMib)) / MIB;
   expect([120, 88, 70, 56, 20].map(least)).toEqual([112, 112, 94, 80, 80]);
   const state = (freeMib: number, segments: number) =>
-    stateOf(room(freeMib, { segments }), 'reusing', 94 * MIB);
+    judgeRoom(room(freeMib, { segments }), 'reusing', 94 * MIB);
   expect(state(62, 2)).toBe('reusing');
   expect(state(46, 3)).toBe('reusing');
   expect(state(61, 2)).toBe('full');

@@ -38,13 +38,13 @@ export interface Disk {
 }
 
 /** Of the disk that holds a path. */
-export function diskOf(path: string): Disk {
+export function readDisk(path: string): Disk {
   const { blocks, bavail, bsize } = statfsSync(path);
   return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
 }
 
 /** The segments of the log, all of the size that the cluster was made with. */
-function segmentsOf(pgdata: string): string[] {
+function listSegments(pgdata: string): string[] {
   return readdirSync(join(pgdata, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
 }
 
@@ -62,7 +62,7 @@ export interface Room extends Disk {
 }
 
 /** `least` is the room that has to be left while new rows take the room of erased ones. */
-export function stateOf(room: Room, before: State, least: number): State {
+export function judgeRoom(room: Room, before: State, least: number): State {
   const { sizeBytes, freeBytes, segmentBytes } = room;
   const part = Math.min(RESERVE_BYTES, sizeBytes * RESERVE_PART);
   const reserve = Math.max(part, RESERVE_SEGMENTS * segmentBytes);
@@ -119,12 +119,12 @@ export class DiskWatch {
     private readonly settings: Record<string, string>,
     private readonly told: { reload: () => void; warn: (line: string) => void },
   ) {
-    const [segment] = segmentsOf(pgdata);
+    const [segment] = listSegments(pgdata);
     if (!segment) throw new Error(`${pgdata} has no log (pg_wal): restore a backup`);
     this.segmentBytes = statSync(join(pgdata, 'pg_wal', segment)).size;
     this.least = REUSING_SEGMENTS * this.segmentBytes;
-    const isRoomy = stateOf(this.room, 'roomy', 0) === 'roomy';
-    this.state = isRoomy ? 'roomy' : stateOf(this.room, 'reusing', this.least);
+    const isRoomy = judgeRoom(this.room, 'roomy', 0) === 'roomy';
+    this.state = isRoomy ? 'roomy' : judgeRoom(this.room, 'reusing', this.least);
     this.write(this.state);
     if (!isRoomy) this.tell();
   }
@@ -140,23 +140,23 @@ export class DiskWatch {
   /** How much may be erased now: as much as one likes, a batch between two checkpoints, or nothing. */
   get roomToErase(): 'free' | 'in steps' | 'impossible' {
     if (this.state === 'roomy') return 'free';
-    return diskOf(this.pgdata).freeBytes < this.segmentBytes ? 'impossible' : 'in steps';
+    return readDisk(this.pgdata).freeBytes < this.segmentBytes ? 'impossible' : 'in steps';
   }
 
   /** To be called when rows have been erased and vacuumed: new rows have room in the files, however full the disk is. */
   reuse(): void {
     this.least = leastAfterErasing(this.room);
-    if (this.state === 'full') this.enter(stateOf(this.room, 'reusing', this.least));
+    if (this.state === 'full') this.enter(judgeRoom(this.room, 'reusing', this.least));
   }
 
   private get room(): Room {
-    const segments = segmentsOf(this.pgdata).length;
-    return { ...diskOf(this.pgdata), segments, segmentBytes: this.segmentBytes };
+    const segments = listSegments(this.pgdata).length;
+    return { ...readDisk(this.pgdata), segments, segmentBytes: this.segmentBytes };
   }
 
   private look(): void {
     try {
-      this.enter(stateOf(this.room, this.state, this.least));
+      this.enter(judgeRoom(this.room, this.state, this.least));
       this.progress.succeededMs = Date.now();
       this.problem = undefined;
     } catch (error) {

@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FileLock, lockFile, visibleHolder } from './data-dir-lock.js';
-import { diskOf, DiskWatch } from './disk-watch.js';
+import { readDisk, DiskWatch } from './disk-watch.js';
 import { assertLocal } from './file-system.js';
 import { type KeptUp, keptUp } from './kept-up.js';
 import {
@@ -122,7 +122,7 @@ export async function openEmbeddedPostgres(
     const cluster = await lockCluster(pgdata, tools, warn);
     releases.push(cluster.release);
     const file = join(scratch, 'postgresql.conf');
-    const settings = settingsFor({ ...ownResources(), diskBytes: diskOf(pgdata).sizeBytes });
+    const settings = settingsFor({ ...ownResources(), diskBytes: readDisk(pgdata).sizeBytes });
     const reload = () => reloadServer(pgdata, tools);
     const disk = new DiskWatch(pgdata, file, settings, { reload, warn });
     const listen = await listenArguments(scratch);

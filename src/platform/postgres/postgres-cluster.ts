@@ -85,7 +85,7 @@ exit $code`;
  * RLIMIT_DATA counts what a process has for itself, and not the cache that all share. It needs no right and holds in every container:
  * PostgreSQL gets no memory, fails the statement with 53200 and goes on, where the kernel would kill the process and so all sessions.
  */
-const limitOf = ({ processBytes }: Tools): Record<string, string> =>
+const memoryLimit = ({ processBytes }: Tools): Record<string, string> =>
   process.platform === 'linux' && processBytes
     ? { SKEIN_KIB: String(Math.floor(processBytes / 1024)) }
     : {};
@@ -100,7 +100,13 @@ export function spawnTied(file: string, args: string[], tools: Tools): TiedProce
           detached: true,
           cwd: '/',
           // an environment of its own: the user's PGDATA, PGPORT, PGOPTIONS and LANG must not reach the server
-          env: { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin', ...limitOf(tools), ...tools.env },
+          env: {
+            LC_ALL: 'C',
+            TZ: 'UTC',
+            PATH: '/usr/bin:/bin',
+            ...memoryLimit(tools),
+            ...tools.env,
+          },
           ...(tools.account && { uid: tools.account.uid, gid: tools.account.gid }),
         });
   const tail: string[] = [];

@@ -1,4 +1,10 @@
-import { allButTheLast, asMuchAsStaysFree, FairQueue, Shares, twoThirdsOf } from './fair-queue.js';
+import {
+  allButTheLast,
+  asMuchAsStaysFree,
+  FairQueue,
+  Shares,
+  twoThirdsRule,
+} from './fair-queue.js';
 
 type Options = Partial<ConstructorParameters<typeof FairQueue<number>>[0]>;
 
@@ -115,7 +121,7 @@ describe('FairQueue', () => {
   });
 
   it('bounds who waits, in number and weight, and has room again when one is served', async () => {
-    const { queue, give } = queueFor(0, { waiting: twoThirdsOf({ count: 4, weight: 20 }) });
+    const { queue, give } = queueFor(0, { waiting: twoThirdsRule({ count: 4, weight: 20 }) });
     const ask = (owner: string, weight: number) => queue.enter(owner, 1, { weight });
     void ask('a', 9);
     await expect(ask('a', 2)).rejects.toThrow('refused'); // weight of the owner
@@ -195,9 +201,9 @@ describe('Shares', () => {
   });
 
   it('take the first of any weight where an entity may have two thirds, a key half', () => {
-    const heavy = new Shares(twoThirdsOf({ count: 4, weight: 20 }));
+    const heavy = new Shares(twoThirdsRule({ count: 4, weight: 20 }));
     expect([heavy.take('a', 30), heavy.take('b', 1)]).toEqual([true, false]);
-    const shares = new Shares(twoThirdsOf({ count: 100, weight: 60 }));
+    const shares = new Shares(twoThirdsRule({ count: 100, weight: 60 }));
     expect([shares.take('a/1', 31), shares.take('a/1', 30)]).toEqual([true, false]);
     shares.give('a/1', 31);
     expect([shares.take('a/1', 30), shares.take('a/2', 11), shares.take('a/2', 10)]).toEqual([

@@ -26,7 +26,7 @@ export function allButTheLast(count: number): Rules {
 }
 
 /** Number and weight together, of which an entity may have two thirds and a key a half. The first one may weigh more. */
-export function twoThirdsOf({ count, weight }: Amount): Rules {
+export function twoThirdsRule({ count, weight }: Amount): Rules {
   const fits = (have: Amount, more: number, part: number) =>
     have.count === 0 || (have.count < count * part && have.weight + more <= weight * part);
   const upTo =
@@ -62,7 +62,7 @@ const UNBOUNDED = each(Infinity);
 const NOTHING: Readonly<Amount> = { count: 0, weight: 0 };
 
 /** The entity of an owner, which is a key: `<entity>/<key>`. An owner without an entity is one by itself. */
-export function entityOf(owner: string): string {
+export function ownerEntity(owner: string): string {
   const end = owner.indexOf('/');
   return end < 0 ? owner : owner.slice(0, end);
 }
@@ -90,7 +90,7 @@ export class Shares {
   hasRoom(owner: string, weight = 0, had = 0): boolean {
     const { key, entity } = this.rules;
     const own = this.keys.get(owner);
-    const ofEntity = own?.ofEntity ?? this.ofEntity(entityOf(owner));
+    const ofEntity = own?.ofEntity ?? this.ofEntity(ownerEntity(owner));
     return key(own ?? NOTHING, this.all, weight, had) && entity(ofEntity, this.all, weight, had);
   }
 
@@ -113,11 +113,11 @@ export class Shares {
       amount.weight += weight;
     }
     if (own.count === 0) this.keys.delete(owner);
-    if (own.ofEntity.count === 0) this.entities.delete(entityOf(owner));
+    if (own.ofEntity.count === 0) this.entities.delete(ownerEntity(owner));
   }
 
   private begin(owner: string): KeyAmount {
-    const entity = entityOf(owner);
+    const entity = ownerEntity(owner);
     let ofEntity = this.entities.get(entity);
     if (!ofEntity) this.entities.set(entity, (ofEntity = { count: 0, weight: 0 }));
     const own = { count: 0, weight: 0, ofEntity };
@@ -202,7 +202,7 @@ export class FairQueue<T = void> {
       const timer =
         waitMs === undefined ? undefined : setTimeout(() => settle(this.options.refusal()), waitMs);
       signal?.addEventListener('abort', leave);
-      const entity = entityOf(owner);
+      const entity = ownerEntity(owner);
       const lines: Lines<T> = this.entities.get(entity) ?? new Map();
       this.entities.set(entity, lines);
       lines.set(owner, (lines.get(owner) ?? new Set()).add(waiter));
@@ -246,11 +246,11 @@ export class FairQueue<T = void> {
   }
 
   private remove(owner: string, waiter: Waiter<T>): void {
-    const lines = this.entities.get(entityOf(owner))!;
+    const lines = this.entities.get(ownerEntity(owner))!;
     const line = lines.get(owner)!;
     line.delete(waiter);
     if (line.size === 0) lines.delete(owner);
-    if (lines.size === 0) this.entities.delete(entityOf(owner));
+    if (lines.size === 0) this.entities.delete(ownerEntity(owner));
     this.waiting.give(owner, waiter.weight);
   }
 }

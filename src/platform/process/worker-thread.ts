@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/require-post-message-target-origin -- a thread is no window */
 import { parentPort, Worker } from 'node:worker_threads';
 import { unavailable } from '../errors.js';
-import { FairQueue, twoThirdsOf } from './fair-queue.js';
+import { FairQueue, twoThirdsRule } from './fair-queue.js';
 
 interface Limits {
   /** A job that takes longer ends the thread. */
@@ -38,7 +38,7 @@ export class WorkerThread<Question, Answer> {
   ) {
     this.queue = new FairQueue({
       take: () => this.isFree && !(this.isFree = false),
-      waiting: twoThirdsOf(limits.maxWaiting),
+      waiting: twoThirdsRule(limits.maxWaiting),
       refusal: () => unavailable('too much such work waits for its turn'),
     });
     this.budgets = limits.budgetMs && new Budgets(limits.budgetMs);

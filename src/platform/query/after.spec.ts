@@ -16,7 +16,8 @@ const order = (sorts: Sorts): Order => ({
   sorts: sorts.map(([field, direction]): Sort => ({ field, direction })),
   tieBreaker: 'id',
 });
-const textOf = (after: Position, ...sorts: Sorts) => isAfter(after, order(sorts))!.toQuery().text;
+const afterText = (after: Position, ...sorts: Sorts) =>
+  isAfter(after, order(sorts))!.toQuery().text;
 
 const NOON = '2026-01-01T12:00:00.000000Z';
 
@@ -24,41 +25,41 @@ describe('isAfter', () => {
   it('is nothing without a position', () => expect(isAfter(null, order([]))).toBeNull());
 
   it('compares rows where all keys have one direction and are never NULL', () => {
-    expect(textOf(['x'])).toBe('(c.id COLLATE "C") > ($1::text)');
-    expect(textOf([NOON, 'x'], ['at', 'asc'])).toBe(
+    expect(afterText(['x'])).toBe('(c.id COLLATE "C") > ($1::text)');
+    expect(afterText([NOON, 'x'], ['at', 'asc'])).toBe(
       '(c.at, c.id COLLATE "C") > ($1::timestamptz, $2::text)',
     );
-    expect(textOf([NOON, 'x'], ['at', 'desc'], ['id', 'desc'])).toBe(
+    expect(afterText([NOON, 'x'], ['at', 'desc'], ['id', 'desc'])).toBe(
       '(c.at, c.id COLLATE "C") < ($1::timestamptz, $2::text)',
     );
   });
 
   it('bounds the first key otherwise, and binds each value once', () =>
-    expect(textOf([7, NOON, 'x'], ['n', 'desc'], ['at', 'asc'])).toBe(
+    expect(afterText([7, NOON, 'x'], ['n', 'desc'], ['at', 'asc'])).toBe(
       '(c.n <= $1::bigint AND (c.n < $1::bigint OR (c.n = $1::bigint AND ' +
         '(c.at > $2::timestamptz OR (c.at = $2::timestamptz AND c.id COLLATE "C" > $3::text)))))',
     ));
 
   it('has NULLs behind every value, and nothing but NULLs behind a NULL', () => {
-    expect(textOf([1.5, 'x'], ['price', 'desc'])).toBe(
+    expect(afterText([1.5, 'x'], ['price', 'desc'])).toBe(
       '(((c.price < $1::numeric) IS NOT FALSE OR (c.price = $1::numeric AND c.id COLLATE "C" > $2::text)))',
     );
-    expect(textOf([null, 'x'], ['price', 'desc'])).toBe(
+    expect(afterText([null, 'x'], ['price', 'desc'])).toBe(
       '((c.price IS NULL AND c.id COLLATE "C" > $1::text))',
     );
-    expect(textOf(['x', null], ['id', 'asc'], ['is_good', 'asc'])).toMatch(/ AND FALSE\)\)\)$/);
+    expect(afterText(['x', null], ['id', 'asc'], ['is_good', 'asc'])).toMatch(/ AND FALSE\)\)\)$/);
   });
 
   it('takes a number inside JSON for a tie of all its spellings, and a text for one behind all numbers', () => {
-    expect(textOf(['1.0', 'x'], ['doc.v', 'asc'])).not.toContain('IS NULL');
-    expect(textOf(['a', 'x'], ['doc.v', 'asc'])).toMatch(
+    expect(afterText(['1.0', 'x'], ['doc.v', 'asc'])).not.toContain('IS NULL');
+    expect(afterText(['a', 'x'], ['doc.v', 'asc'])).toMatch(
       /^\(\(skein_number\(.*\) IS NULL AND \(\(/,
     );
   });
 
   it('grows with the keys, not with their square', () => {
     const lengthFor = (keys: number) =>
-      textOf([...Array(keys).fill(1), 'x'], ...Array(keys).fill(['doc.v', 'asc'])).length;
+      afterText([...Array(keys).fill(1), 'x'], ...Array(keys).fill(['doc.v', 'asc'])).length;
     expect(lengthFor(32) - lengthFor(16)).toBeLessThan(
       1.1 * (lengthFor(16) - lengthFor(1)) * (16 / 15),
     );
@@ -72,22 +73,22 @@ describe('isAfter', () => {
     ['price', 'x', 'after[0]: must be a number, or its digits as a string, or null'],
     ['is_good', 1, 'after[0]: must be true or false, or null'],
   ] as const)('refuses for %s: %j', (field, value, message) =>
-    expect(() => textOf([value, 'x'], [field, 'asc'])).toThrow(message),
+    expect(() => afterText([value, 'x'], [field, 'asc'])).toThrow(message),
   );
 });
 
 describe('partsAfter', () => {
-  const partsOf = (after: Position | null, ...sorts: Sorts) =>
+  const partTexts = (after: Position | null, ...sorts: Sorts) =>
     partsAfter(after, order(sorts)).map((part) => part.toQuery().text);
 
   it('are one condition where that begins at the position itself, or nothing is bounded', () => {
-    expect(partsOf(null)).toEqual(['TRUE']);
-    expect(partsOf([1, 'x'], ['n', 'asc'])).toEqual([textOf([1, 'x'], ['n', 'asc'])]);
-    expect(partsOf([1, 'x'], ['price', 'asc'])).toHaveLength(1);
+    expect(partTexts(null)).toEqual(['TRUE']);
+    expect(partTexts([1, 'x'], ['n', 'asc'])).toEqual([afterText([1, 'x'], ['n', 'asc'])]);
+    expect(partTexts([1, 'x'], ['price', 'asc'])).toHaveLength(1);
   });
 
   it('are the ties of the first key and what lies beyond them otherwise', () =>
-    expect(partsOf([1, 'x'], ['n', 'desc'])).toEqual([
+    expect(partTexts([1, 'x'], ['n', 'desc'])).toEqual([
       'c.n = $1::bigint AND c.id COLLATE "C" > $2::text',
       'c.n < $1::bigint',
     ]));

@@ -9,7 +9,7 @@ import {
   sorted,
   storable,
   toNumber,
-  wordsOf,
+  wordsWithoutNumbers,
 } from './columns.js';
 import { castLiteral, isNumber, type Scalar } from './operands.js';
 import { join, Parameter, sql, type Sql } from './sql.js';
@@ -42,7 +42,7 @@ export function isAfter<Name extends string>(
   order: Order<Name>,
 ): Sql | null {
   if (!after) return null;
-  const keys = keysOf(after, order);
+  const keys = readKeys(after, order);
   if (isOneWay(keys)) return rowsBehind(keys);
   const { key, at, isNotNull, symbol } = keys[0]!;
   return at && isNotNull
@@ -60,7 +60,7 @@ export function partsAfter<Name extends string>(
   order: Order<Name>,
 ): Sql[] {
   if (!after) return [sql`TRUE`];
-  const keys = keysOf(after, order);
+  const keys = readKeys(after, order);
   if (isOneWay(keys)) return [rowsBehind(keys)];
   const [{ key, at, isNotNull, symbol }, ...rest] = keys as [Key, ...Key[]];
   if (!at || !(isNotNull || order.isIndexed)) return [behind(keys)];
@@ -97,7 +97,7 @@ function behind(keys: Key[]): Sql {
   return rest.length > 0 ? sql`(${isBeyond} OR (${key} = ${at} AND ${behind(rest)}))` : isBeyond;
 }
 
-function keysOf<Name extends string>(
+function readKeys<Name extends string>(
   after: Position,
   { columns, sorts, tieBreaker, among }: Order<Name>,
 ): Key[] {
@@ -124,14 +124,14 @@ function keysOf<Name extends string>(
 /** The bound parameter for a value of the last row. */
 type Placed = string | boolean | null;
 
-interface Kind {
+interface PositionKind {
   what: string;
   pgType: Sql;
   /** Undefined for what no row can have answered. */
   read: (value: Scalar) => Placed | undefined;
 }
 
-const KINDS: Record<Operand['type'] | 'integer', Kind> = {
+const KINDS: Record<Operand['type'] | 'integer', PositionKind> = {
   text: {
     what: 'a string without \\u0000',
     pgType: sql`text`,
@@ -166,11 +166,11 @@ const KINDS: Record<Operand['type'] | 'integer', Kind> = {
 const isDouble = (text: string) =>
   Number.isFinite(Number(text)) && (Number(text) !== 0 || !/^[^eE]*[1-9]/.test(text));
 
-const kindOf = ({ type, isInteger }: Operand) => KINDS[isInteger ? 'integer' : type];
+const positionKind = ({ type, isInteger }: Operand) => KINDS[isInteger ? 'integer' : type];
 
 function placed(operand: Operand, value: Scalar, path: string): Placed {
   if (value === null && !operand.isNotNull) return null;
-  const { what, read } = kindOf(operand);
+  const { what, read } = positionKind(operand);
   const found = value === null ? undefined : read(value);
   if (found === undefined)
     throw new InvalidQuery(path, `must be ${what}${operand.isNotNull ? '' : ', or null'}`);
@@ -180,7 +180,7 @@ function placed(operand: Operand, value: Scalar, path: string): Placed {
 /** A value inside JSON is a number, for which the other keys are ties, or a text, which sorts after all numbers. */
 function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit<Key, 'symbol'>[] {
   const { type, sql: column, isNotNull = false } = operand;
-  const at = value === null ? null : sql`${new Parameter(value)}::${kindOf(operand).pgType}`;
+  const at = value === null ? null : sql`${new Parameter(value)}::${positionKind(operand).pgType}`;
   if (type !== 'json' || !at)
     return [{ key: type === 'text' ? byCodePoint(column) : column, at, isNotNull }];
   const number = { key: toNumber(column), isNotNull };
@@ -188,7 +188,7 @@ function keysAt(operand: Operand, value: Placed, lastRow: Sql | undefined): Omit
     return [{ ...number, at: exact(number.key, sql`${new Parameter(value)}::numeric`, lastRow) }];
   return [
     { ...number, at: null },
-    { key: wordsOf(column), at: wordsOf(at), isNotNull },
+    { key: wordsWithoutNumbers(column), at: wordsWithoutNumbers(at), isNotNull },
   ];
 }
 

@@ -179,7 +179,7 @@ export function sorted<Name extends string>(
 }
 
 function sortKeys({ type, sql: value }: Operand): Sql[] {
-  if (type === 'json') return [toNumber(value), wordsOf(value)];
+  if (type === 'json') return [toNumber(value), wordsWithoutNumbers(value)];
   return [type === 'text' ? byCodePoint(value) : value];
 }
 
@@ -187,7 +187,7 @@ function sortKeys({ type, sql: value }: Operand): Sql[] {
  * What is no number inside JSON, as it sorts. Numbers are empty here, so that those of one size are ties, however each is
  * spelled: who read `1.0` may know it as 1. Reads the value once: CASE would parse the JSON of each text twice.
  */
-export const wordsOf = (value: Sql) =>
+export const wordsWithoutNumbers = (value: Sql) =>
   byCodePoint(sql`regexp_replace(${value}, ${NUMBER_PATTERN}::text, '')`);
 const NUMBER_PATTERN = new Parameter(NUMBER);
 
@@ -228,7 +228,7 @@ export const nameBytes = () => new Budget(MAX_NAME_BYTES, 'bytes for all field n
 export const MAX_NAME_BYTES = 32 * 1024;
 
 /** The steps of a name that a client wrote. */
-export function stepsOf(name: unknown, path: string, names: Budget): string[] {
+export function pathSteps(name: unknown, path: string, names: Budget): string[] {
   if (typeof name !== 'string') throw new InvalidQuery(path, 'must be the name of a field');
   if (name.length > MAX_NAME)
     throw new InvalidQuery(path, `must not be longer than ${MAX_NAME} characters`);
@@ -243,7 +243,7 @@ export const MAX_STEPS = 64;
 
 /** Resolves a dotted name. The longest entry of the table that begins the name wins. */
 export function resolve(columns: Columns, name: unknown, path: string, names: Budget): Operand {
-  const segments = stepsOf(name, path, names);
+  const segments = pathSteps(name, path, names);
   for (let end = Math.min(segments.length, longestKey(columns)); end > 0; end -= 1) {
     const key = segments.slice(0, end).map(escapeDots).join('.');
     const found = Object.hasOwn(columns, key)

@@ -98,7 +98,7 @@ class Node {
     const { taken } = this.scope;
     if (!taken) return this.condition();
     const [operator, argument] = this.open();
-    if (operator !== '$and') return taken.around(this.conditionOf(operator, argument));
+    if (operator !== '$and') return taken.around(this.compileCondition(operator, argument));
     const plain: Sql[] = [];
     const rest: Sql[] = [];
     for (const item of argument.list(1)) {
@@ -118,22 +118,22 @@ class Node {
   /** As something that is true or not (or NULL). */
   condition(): Sql {
     const [operator, argument] = this.open();
-    return this.conditionOf(operator, argument);
+    return this.compileCondition(operator, argument);
   }
 
-  private conditionOf(operator: string, argument: Node): Sql {
+  private compileCondition(operator: string, argument: Node): Sql {
     if (Object.hasOwn(CONDITIONS, operator)) return CONDITIONS[operator]!(argument);
-    return operands.truth(this.valueOf(operator, argument));
+    return operands.truth(this.compileValue(operator, argument));
   }
 
   /** As something that can be compared. A condition is a value of type bool. */
   value(): Value {
     const [operator, argument] = this.open();
-    if (!Object.hasOwn(CONDITIONS, operator)) return this.valueOf(operator, argument);
+    if (!Object.hasOwn(CONDITIONS, operator)) return this.compileValue(operator, argument);
     return { type: 'bool', sql: CONDITIONS[operator]!(argument) };
   }
 
-  private valueOf(operator: string, argument: Node): Value {
+  private compileValue(operator: string, argument: Node): Value {
     if (Object.hasOwn(VALUES, operator)) return VALUES[operator]!(argument);
     throw this.invalid(`has an unknown operator ${quoted(operator)}`);
   }
@@ -189,7 +189,7 @@ class Node {
     throw this.invalid('must be a string, a finite number, a boolean or null');
   }
 
-  oneOf<T>(choices: ReadonlyMap<unknown, T>): T {
+  choose<T>(choices: ReadonlyMap<unknown, T>): T {
     if (choices.has(this.json)) return choices.get(this.json)!;
     const words = [...choices.keys()].filter((choice) => choice !== undefined && choice !== null);
     throw this.invalid(`must be one of ${words.map(String).join(', ')}`);
@@ -249,7 +249,7 @@ function isIn(argument: Node): Sql {
   const [left, right] = argument.pair();
   const value = left.value();
   const items = right.list(0).map((item) => item.value());
-  const cases = items.map((item) => operands.caseOf(value, item));
+  const cases = items.map((item) => operands.caseFold(value, item));
   if (cases.length > 0 && cases.every((found) => found !== undefined))
     return sql`(${join([...new Set(cases)], ' OR ')})`;
   const answers = isAnyOf(value, items);
@@ -266,7 +266,7 @@ function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
   for (const item of items) {
     if (!operands.isLiteral(item) || item.literal === null) rest.push(item);
     else {
-      const type = operands.commonType(operands.typeOf(value), operands.literalType(item));
+      const type = operands.commonType(operands.valueType(value), operands.literalType(item));
       const list = literals.get(type);
       if (list) list.push(item.literal);
       else literals.set(type, [item.literal]);
@@ -275,13 +275,13 @@ function isAnyOf(value: Value, items: readonly Value[]): Sql[] {
   const as = operands.isLiteral(value) ? castsOnce(value) : () => value;
   const arrays = Array.from(literals, ([type, list]) => {
     const [found, wanted] = [operands.cast(as(type), type), operands.boundArray(list, type)];
-    return type === 'text' && operands.typeOf(value) === 'json'
+    return type === 'text' && operands.valueType(value) === 'json'
       ? operands.anyText(found, wanted)
       : sql`${found} = ANY(${wanted})`;
   });
   return [
     ...arrays,
-    ...rest.map((item) => operands.compare('$eq', as(operands.typeOf(item)), item)),
+    ...rest.map((item) => operands.compare('$eq', as(operands.valueType(item)), item)),
   ];
 }
 
@@ -307,7 +307,7 @@ function contains(argument: Node): Sql {
   const input = operands.cast(argument.member('input').value(), 'text');
   const place = argument.member('substr');
   const substr = place.value();
-  const isFolded = argument.member('case_insensitive').oneOf(FLAGS);
+  const isFolded = argument.member('case_insensitive').choose(FLAGS);
   if (!operands.isLiteral(substr)) {
     const text = operands.cast(substr, 'text');
     const [haystack, needle] = isFolded ? [foldAscii(input), foldAscii(text)] : [input, text];
@@ -322,11 +322,11 @@ function contains(argument: Node): Sql {
     return sql`(${find(haystack, sql`${needle}::text`)})`;
   return isFolded
     ? sql`(strpos(${haystack}, ${needle}::text) > 0)`
-    : sql`(${haystack} LIKE ${text === null ? null : patternOf(text)}::text)`;
+    : sql`(${haystack} LIKE ${text === null ? null : likePattern(text)}::text)`;
 }
 
 /** For `LIKE`, which an index of trigrams serves where it would not serve `strpos` (docs/adr/0016-indexes-on-fields.md). */
-const patternOf = (part: string) => `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+const likePattern = (part: string) => `%${part.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
 
 /** Behind `***=` nothing has a meaning of its own. */
 const find = (haystack: Sql, needle: Sql) => sql`${byCodePoint(haystack)} ~ ('***=' || ${needle})`;
@@ -367,7 +367,7 @@ const upper = (letter: string) => oneLetter(letter, letter.toUpperCase());
 
 function convert(argument: Node): Value {
   const input = argument.member('input').value();
-  return argument.member('to').oneOf(CONVERSIONS)(input);
+  return argument.member('to').choose(CONVERSIONS)(input);
 }
 const CONVERSIONS = new Map<unknown, (input: Value) => Value>([
   ['double', (input) => ({ type: 'number', sql: operands.cast(input, 'number') })],

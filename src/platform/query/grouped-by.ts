@@ -1,11 +1,11 @@
 /** Items by a key, in their order. */
 export function groupedBy<Key, Item>(
   items: Iterable<Item>,
-  keyOf: (item: Item) => Key,
+  groupKey: (item: Item) => Key,
 ): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {
-    const key = keyOf(item);
+    const key = groupKey(item);
     const group = groups.get(key);
     if (group) group.push(item);
     else groups.set(key, [item]);

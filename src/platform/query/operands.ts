@@ -36,7 +36,7 @@ export function literalType({ literal }: Literal): Target {
   if (typeof literal === 'number') return 'number';
   return typeof literal === 'boolean' ? 'bool' : 'text';
 }
-export const typeOf = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
+export const valueType = (value: Value) => (isLiteral(value) ? literalType(value) : value.type);
 
 /** The value as `target`, NULL if it cannot be one. Never an error: a literal is cast here, in JavaScript. */
 export function cast(value: Value, target: Target): Sql {
@@ -144,7 +144,7 @@ const SYMBOLS: Record<Comparison, Sql> = {
 };
 
 /** When a value is the word of a literal; undefined where its column does not say. */
-export const caseOf = (value: Value, other: Value): Sql | undefined =>
+export const caseFold = (value: Value, other: Value): Sql | undefined =>
   !isLiteral(value) && isLiteral(other) && typeof other.literal === 'string'
     ? value.cases?.get(other.literal)
     : undefined;
@@ -159,9 +159,9 @@ function missing(a: Value, b: Value): Sql | undefined {
 /** `=` can use an index, `IS NOT DISTINCT FROM` cannot: hence IS NULL for a null literal. */
 export function compare(comparison: Comparison, a: Value, b: Value): Sql {
   const isEquality = comparison === '$eq' || comparison === '$ne';
-  const known = isEquality ? (missing(a, b) ?? caseOf(a, b) ?? caseOf(b, a)) : undefined;
+  const known = isEquality ? (missing(a, b) ?? caseFold(a, b) ?? caseFold(b, a)) : undefined;
   if (known) return comparison === '$eq' ? sql`(${known})` : sql`(NOT ${known})`;
-  const type = commonType(typeOf(a), typeOf(b));
+  const type = commonType(valueType(a), valueType(b));
   const symbol = SYMBOLS[comparison];
   if (type === 'json')
     return sql`(skein_compare(${cast(a, 'text')}, ${cast(b, 'text')}) ${symbol} 0)`;
@@ -178,7 +178,7 @@ function compareTexts(comparison: Comparison, a: Value, b: Value): Sql {
 }
 
 const byKey = (value: Value, text: Value): Sql | undefined =>
-  typeOf(value) === 'json' && isLiteral(text)
+  valueType(value) === 'json' && isLiteral(text)
     ? equalText(cast(value, 'text'), cast(text, 'text'))
     : undefined;
 

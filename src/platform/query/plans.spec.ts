@@ -9,7 +9,7 @@ const MAY =
   /^tracing\/calls\/ingest\/ingest[.]sql|^platform\/(query\/plans[.]ts|database\/migrations\/)/;
 
 /** The parts of a file that may be SQL, without its comments. */
-function textsOf(file: string): string[] {
+function sqlTexts(file: string): string[] {
   const text = readFileSync(`src/${file}`, 'utf8');
   if (file.endsWith('.sql')) return [text.replaceAll(/--.*/g, '')];
   const texts: string[] = [];
@@ -31,7 +31,7 @@ it('forms that fight the planner are written by their names in plans.ts', () => 
     (file) => /(?<![.]spec|[.]d)[.]ts$|[.]sql$/.test(file) && !MAY.test(file),
   );
   expect(files.length).toBeGreaterThan(200);
-  const raw = files.filter((file) => textsOf(file).some((text) => RAW.test(text)));
+  const raw = files.filter((file) => sqlTexts(file).some((text) => RAW.test(text)));
   expect(raw).toEqual([]);
-  expect(textsOf('platform/query/plans.ts').some((text) => RAW.test(text))).toBe(true);
+  expect(sqlTexts('platform/query/plans.ts').some((text) => RAW.test(text))).toBe(true);
 });

@@ -18,7 +18,11 @@ const CHOSEN = [
 ] as const;
 
 /** The bucket length in seconds: as requested, else by the length of the window; raised when there would be too many buckets. */
-export function granularityOf(asked: number | null | undefined, start: Date, end: Date): number {
+export function chooseGranularity(
+  asked: number | null | undefined,
+  start: Date,
+  end: Date,
+): number {
   const seconds = (+end - +start) / SECOND_MS;
   const wanted = asked ?? CHOSEN.find(([longest]) => seconds <= longest)?.[1] ?? DAY_S;
   const least = Math.ceil(seconds / (MAX_BUCKETS - 1));
@@ -42,11 +46,11 @@ export async function bucketStarts(
   const zone = new Zone(timezone);
   const days = Math.max(1, Math.ceil(granularity / DAY_S));
   const starts: number[] = [];
-  let day = Math.floor((zone.wallOf(+start) - MONDAY) / (days * DAY_MS)) * days;
-  for (let since = zone.instantOf(MONDAY + day * DAY_MS); since < +end;) {
+  let day = Math.floor((zone.wallTime(+start) - MONDAY) / (days * DAY_MS)) * days;
+  for (let since = zone.findInstant(MONDAY + day * DAY_MS); since < +end;) {
     if (turn.isOver) await turn.next();
     day += days;
-    const until = zone.instantOf(MONDAY + day * DAY_MS);
+    const until = zone.findInstant(MONDAY + day * DAY_MS);
     if (granularity < DAY_S) starts.push(...within(zone, since, until, granularity * SECOND_MS));
     else if (until > since) starts.push(since); // a zone that changed sides of the date line has skipped a day
     since = until;
@@ -67,12 +71,12 @@ const MONDAY = Date.UTC(1970, 0, 5);
 /** The starts within one day of the zone. */
 function within(zone: Zone, since: number, until: number, step: number): number[] {
   const starts: number[] = [];
-  const midnight = zone.wallOf(since);
+  const midnight = zone.wallTime(since);
   const turn = zone.turnBetween(since, until);
   for (let at = since; at < (turn ?? until); at += step) starts.push(at);
   if (turn === null) return starts;
-  const before = zone.wallOf(turn - 1) + 1 - midnight;
-  const after = zone.wallOf(turn) - midnight;
+  const before = zone.wallTime(turn - 1) + 1 - midnight;
+  const after = zone.wallTime(turn) - midnight;
   // the clocks skipped the beginning of a bucket, or are set to one
   if (Math.floor(after / step) > Math.floor((before - 1) / step) || after % step === 0)
     starts.push(turn);
@@ -102,7 +106,7 @@ class Zone {
   }
 
   /** What the clock shows at an instant, as the milliseconds that it would be in UTC. Its parts one by one take three times as long. */
-  wallOf(at: number): number {
+  wallTime(at: number): number {
     const text = this.format.format(at); // 1/31/2026 AD, 23:59:59
     const [month, day, year, hour, minute, second] = text.match(/\d+/g)!.map(Number);
     const wall = new Date(0);
@@ -112,17 +116,17 @@ class Zone {
   }
 
   /** When the clock first shows a time, or would have, had it not skipped it. */
-  instantOf(wall: number): number {
-    const offsets = [wall - DAY_MS, wall + DAY_MS].map((at) => this.wallOf(at) - at);
+  findInstant(wall: number): number {
+    const offsets = [wall - DAY_MS, wall + DAY_MS].map((at) => this.wallTime(at) - at);
     const [before, after] = offsets as [number, number];
-    if (this.wallOf(wall - before) === wall) return wall - before;
-    if (this.wallOf(wall - after) === wall) return wall - after;
+    if (this.wallTime(wall - before) === wall) return wall - before;
+    if (this.wallTime(wall - after) === wall) return wall - after;
     return this.turnBetween(wall - DAY_MS, wall + DAY_MS) ?? wall - after;
   }
 
   /** The instant at which the clocks are set between two instants; null when they are not. */
   turnBetween(since: number, until: number): number | null {
-    const offset = (at: number) => this.wallOf(at) - at;
+    const offset = (at: number) => this.wallTime(at) - at;
     const first = offset(since);
     if (offset(until - 1) === first) return null;
     let [low, high] = [since, until - 1];

@@ -118,7 +118,7 @@ export function builtinSplits(llmId: string, { first, last, minInput, maxInput }
   );
   return {
     instants: dated
-      .flatMap(({ constraint }) => instantsOf(constraint, first, last))
+      .flatMap(({ constraint }) => listInstants(constraint, first, last))
       .filter((at) => at > first && at <= last),
     tiers: [...new Set(starts)].filter((tier) => tier > minInput && tier <= maxInput),
   };
@@ -127,7 +127,7 @@ export function builtinSplits(llmId: string, { first, last, minInput, maxInput }
 const DAY_MS = 86_400_000;
 
 /** When a constraint begins or ends to hold; those of a time of the day for every day between two instants. */
-function instantsOf(constraint: ConditionalPrice['constraint'], first: Date, last: Date): Date[] {
+function listInstants(constraint: ConditionalPrice['constraint'], first: Date, last: Date): Date[] {
   if (!constraint) return [];
   if (constraint.type === 'start_date') return [new Date(constraint.start_date)];
   const days: Date[] = [];

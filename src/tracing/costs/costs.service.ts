@@ -32,14 +32,14 @@ import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import {
   KINDS,
-  modelsOf,
+  pricedModels,
   type ModelUsage,
   pricedAs,
   type PricedUsage,
   type Pricing,
   type PriceName,
   PRICES,
-  totalOf,
+  kindTotal,
 } from './price.js';
 import { PriceBook } from './price-book.js';
 import type { StoredUsage, Tokens } from '../usage.js';
@@ -89,7 +89,7 @@ export class CostsService {
 
   /** Stores price records. `text` is the body as it was sent: prices are read from it, digit by digit. */
   async create({ project_id, costs }: CostsCreateDto, text: string): Promise<CostsCreatedDto> {
-    const rows = rowsOf(costs, valueAt(text, 'costs'));
+    const rows = costRows(costs, valueAt(text, 'costs'));
     await this.database.query(insertQuery(project_id, rows));
     this.database.note(project_id, COSTS);
     return { ids: rows.map(({ id, llm_id }) => [id, llm_id]) };
@@ -162,7 +162,7 @@ export class CostsService {
   /** What a call says that it spent, by model. An entry that does not count its requests is one. */
   usage({ usage, counts_gross }: Priceable): Map<string, CountedUsage> {
     return new Map(
-      modelsOf(usage, counts_gross).map((model) => [
+      pricedModels(usage, counts_gross).map((model) => [
         model.llmId,
         { ...model, requests: model.requests ?? 1 },
       ]),
@@ -172,26 +172,28 @@ export class CostsService {
   /** What a call spent on a model. */
   spending(model: CountedUsage, pricing: Pricing): Spending {
     const priced = pricedAs(model, pricing);
-    const costs = KINDS.map((kind) => [kind[0], costOf(priced, kind)]);
+    const costs = KINDS.map((kind) => [kind[0], kindCost(priced, kind)]);
     const { requests, tokens } = model;
     return { requests, tokens, costs: Object.fromEntries(costs) as Spending['costs'] };
   }
 }
 
-/** As `totalOf`, but no tokens cost nothing, whether they have a price or not. */
-const costOf = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
-  model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0]) ? Decimal.zero : totalOf(model, kind);
+/** As `kindTotal`, but no tokens cost nothing, whether they have a price or not. */
+const kindCost = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
+  model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0])
+    ? Decimal.zero
+    : kindTotal(model, kind);
 
 function explained(call: CallUsage): string {
   const { id, op_name, started_at } = call;
-  const models = modelsOf(call.usage, call.counts_gross).map((model) =>
+  const models = pricedModels(call.usage, call.counts_gross).map((model) =>
     explanation(pricedAs(model, call), started_at),
   );
   return printed({ id, op_name, started_at, models });
 }
 
 /** The rows of a request, each checked by itself. @throws ApiError `invalid_request` */
-function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
+function costRows(costs: Record<string, CostDto>, text: string): CostRow[] {
   const violations: Violation[] = [];
   const models = memberSpans(text, 0);
   if (models.size === 0 || models.size > MAX_MODELS)
@@ -202,7 +204,7 @@ function rowsOf(costs: Record<string, CostDto>, text: string): CostRow[] {
     if (!isId(llmId)) violations.push({ path, message: 'is not the name of a model' });
     violations.push(...validate(CostDto, cost, path).violations);
     if (violations.length > 0) return null;
-    const row = rowOf(llmId, cost, text.slice(...span));
+    const row = costRow(llmId, cost, text.slice(...span));
     for (const name of PRICES) {
       const message = row[name] && priceProblem(row[name]);
       if (message) violations.push({ path: `${path}.${name}`, message });
@@ -220,7 +222,7 @@ function priceProblem(digits: string): string | null {
     : null;
 }
 
-function rowOf(llmId: string, cost: CostDto, text: string): CostRow {
+function costRow(llmId: string, cost: CostDto, text: string): CostRow {
   const members = memberSpans(text, 0);
   const digits = (name: PriceName) =>
     typeof cost[name] === 'number' ? text.slice(...members.get(name)!) : null;

@@ -1,5 +1,5 @@
 import { Decimal } from '../../platform/json/decimal.js';
-import { grandTotal, KINDS, type PricedUsage, recordOf, totalOf } from './price.js';
+import { grandTotal, KINDS, type PricedUsage, priceRecord, kindTotal } from './price.js';
 
 /** How the cost of one model of a call comes about, term by term, in numbers and in words. */
 export function explanation(usage: PricedUsage, startedAt: string) {
@@ -9,8 +9,8 @@ export function explanation(usage: PricedUsage, startedAt: string) {
   const terms = KINDS.filter(isSpent).map((kind) => {
     const [count, cost] = kind;
     const unitPrice = price?.[cost] ?? null;
-    const total = totalOf(usage, kind);
-    const unit = price ? unitOf(count, price) : null;
+    const total = kindTotal(usage, kind);
+    const unit = price ? tokenPrice(count, price) : null;
     const name = count.replaceAll('_', ' ');
     return {
       kind: count,
@@ -29,13 +29,13 @@ export function explanation(usage: PricedUsage, startedAt: string) {
     terms,
     total_cost: total,
     unit: total ? price!.prompt_token_cost_unit : null,
-    record: price && recordOf(price),
-    pricing_level: recordOf(price).pricing_level,
+    record: price && priceRecord(price),
+    pricing_level: priceRecord(price).pricing_level,
     why: why(usage, startedAt),
   };
 }
 
-const unitOf = (count: string, price: NonNullable<PricedUsage['price']>) =>
+const tokenPrice = (count: string, price: NonNullable<PricedUsage['price']>) =>
   count === 'completion_tokens' ? price.completion_token_cost_unit : price.prompt_token_cost_unit;
 
 const termText = (

@@ -38,7 +38,7 @@ export class PriceBook {
   }
 
   /** The price of a call; the segment is that of its start. */
-  priceOf({
+  findPrice({
     llmId,
     segment,
     first,
@@ -50,7 +50,7 @@ export class PriceBook {
   }
 
   /** Where calls have to be told apart, since they may have different prices. */
-  splitsOf(spending: Omit<Spending, 'tokens' | 'unknownKinds'>): Splits {
+  findSplits(spending: Omit<Spending, 'tokens' | 'unknownKinds'>): Splits {
     const { llmId, segment } = spending;
     const isOfProject = this.records.get(llmId)?.some((record) => record.segment <= segment);
     return isOfProject || !hasPlainName(llmId)
@@ -59,8 +59,8 @@ export class PriceBook {
   }
 
   /** The cost of calls that share a price: tokens × price, multiplied once. */
-  spentOf(spending: Spending): Spent {
-    const price = this.priceOf(spending);
+  priceSpending(spending: Spending): Spent {
+    const price = this.findPrice(spending);
     let input: Decimal | null = null;
     let output: Decimal | null = null;
     let unpricedTokens = 0n;

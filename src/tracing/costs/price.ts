@@ -60,17 +60,17 @@ export const KINDS = [
     'cache_creation_input_tokens_total_cost',
   ],
 ] as const;
-type Kind = (typeof KINDS)[number];
+type PriceKind = (typeof KINDS)[number];
 
 /** The columns of prices, as they are called on the wire too. */
-export type PriceName = Kind[1];
+export type PriceName = PriceKind[1];
 export const PRICES: readonly PriceName[] = KINDS.map(([, name]) => name);
 
 /** Characters; no record has a longer name, and the library takes long to compare one. */
 const MAX_NAME = 256;
 
 /** What a call says of models, from `calls.usage` and `calls.counts_gross`. */
-export const modelsOf = (
+export const pricedModels = (
   usage: readonly StoredUsage[] | null,
   countsGross: boolean,
 ): ModelUsage[] =>
@@ -112,7 +112,7 @@ export function recordPrice(record: PriceRecord): Price {
 }
 
 /** Tokens × price; null where there is no price, also for no tokens at all, and where the tokens are unknown. */
-export const totalOf = ({ tokens, unknown, price }: PricedUsage, [count, cost]: Kind) =>
+export const kindTotal = ({ tokens, unknown, price }: PricedUsage, [count, cost]: PriceKind) =>
   unknown.has(count) ? null : (price?.[cost]?.times(tokens[count]) ?? null);
 
 /**
@@ -124,7 +124,7 @@ export function grandTotal(usage: PricedUsage): Decimal | null {
   if (!price || price.prompt_token_cost_unit !== price.completion_token_cost_unit) return null;
   let total = Decimal.zero;
   for (const kind of KINDS) {
-    const part = totalOf(usage, kind);
+    const part = kindTotal(usage, kind);
     if (part) total = total.plus(part);
     else if (tokens[kind[0]] > 0 || unknown.has(kind[0])) return null;
   }
@@ -139,7 +139,7 @@ export function costsOfCall([records, startedAt, usage, countsGross]: readonly (
     records: JSON.parse(records ?? '{}') as Record<string, PriceRecord>,
     started_at: startedAt!,
   };
-  const models = modelsOf(JSON.parse(usage ?? '[]') as StoredUsage[], countsGross === 'true');
+  const models = pricedModels(JSON.parse(usage ?? '[]') as StoredUsage[], countsGross === 'true');
   return costsJson(models.map((model) => pricedAs(model, pricing)));
 }
 
@@ -157,7 +157,7 @@ function costJson(usage: PricedUsage): string {
     const [count, cost, total] = kind;
     members[0] += `"${count}":${tokens[count]},`;
     members[1] += `"${cost}":${spelled(price?.[cost])},`;
-    members[2] += `"${total}":${spelled(totalOf(usage, kind))},`;
+    members[2] += `"${total}":${spelled(kindTotal(usage, kind))},`;
   }
   const [counts, costs, totals] = members;
   const units = JSON.stringify({
@@ -165,14 +165,14 @@ function costJson(usage: PricedUsage): string {
     completion_token_cost_unit: price?.completion_token_cost_unit ?? null,
   }).slice(1, -1);
   const total = spelled(grandTotal(usage));
-  const record = JSON.stringify(recordOf(price)).slice(1);
+  const record = JSON.stringify(priceRecord(price)).slice(1);
   return `{${counts}"requests":${requests},${costs}${units},${totals}"total_cost":${total},${record}`;
 }
 
 const spelled = (number: Decimal | null | undefined) => number?.toString() ?? 'null';
 
 /** Which record was used; `unpriced` says that none was, and that the cost is unknown, not 0. */
-export const recordOf = (price: Price | null) => ({
+export const priceRecord = (price: Price | null) => ({
   id: price?.id ?? null,
   pricing_level: price?.pricing_level ?? 'unpriced',
   effective_date: price?.effective_date ?? null,

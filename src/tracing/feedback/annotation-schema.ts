@@ -32,12 +32,12 @@ const MAX_MESSAGE = 1000;
  */
 export function problems({ schemas, values }: Judged): Problem[] {
   return values.flatMap(({ schema, text }, at) => {
-    const message = problemOf(schemas[schema]!, text);
+    const message = schemaProblem(schemas[schema]!, text);
     return message === null ? [] : [{ at, message: message.slice(0, MAX_MESSAGE) }];
   });
 }
 
-function problemOf(schema: string, text: string): string | null {
+function schemaProblem(schema: string, text: string): string | null {
   try {
     const isValid = validator(schema);
     if (isValid(JSON.parse(text))) return null;

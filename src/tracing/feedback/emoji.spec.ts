@@ -1,6 +1,6 @@
-import { emojiOf } from './emoji.js';
+import { parseEmoji } from './emoji.js';
 
-describe('emojiOf', () => {
+describe('parseEmoji', () => {
   it.each([
     ['👍', ':thumbs_up:', '👍', ':thumbs_up:'],
     ['👍🏽', ':thumbs_up_medium_skin_tone:', '👍', ':thumbs_up:'],
@@ -18,7 +18,7 @@ describe('emojiOf', () => {
     ],
     ['🫱🏻‍🫲🏿', ':handshake_light_skin_tone_dark_skin_tone:', '🤝', ':handshake:'],
   ])('names %s', (emoji, alias, detoned, detoned_alias) => {
-    expect(emojiOf(emoji)).toEqual({ alias, detoned, detoned_alias });
+    expect(parseEmoji(emoji)).toEqual({ alias, detoned, detoned_alias });
   });
 
   it.each([
@@ -39,6 +39,6 @@ describe('emojiOf', () => {
     '\0',
     '\ud83d',
   ])('refuses %p', (text) => {
-    expect(emojiOf(text)).toBeNull();
+    expect(parseEmoji(text)).toBeNull();
   });
 });

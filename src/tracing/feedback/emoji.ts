@@ -46,7 +46,7 @@ const KNOWN = new Map(
 );
 
 /** Null when the text is not exactly one emoji of Unicode's list. A family or a flag, of several characters, is one. */
-export function emojiOf(text: string): Emoji | null {
+export function parseEmoji(text: string): Emoji | null {
   if (MISPLACED.test(text)) return null;
   const tones = text.match(TONE) ?? [];
   const toneless = bare(text.replaceAll(TONE, ''));

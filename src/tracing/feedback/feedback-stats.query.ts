@@ -1,6 +1,6 @@
 // SQL: statistics.
 import type { Aggregation } from '../../platform/http/stats.dto.js';
-import { jsonAt, nameBytes, stepsOf, toNumber } from '../../platform/query/columns.js';
+import { jsonAt, nameBytes, pathSteps, toNumber } from '../../platform/query/columns.js';
 import { allOf, identifier, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { FeedbackMetricDto, FeedbackStatsDto, ValueType } from './feedback-stats.dto.js';
 import { PAYLOAD } from './feedback.query.js';
@@ -22,7 +22,7 @@ const USUAL: Record<ValueType, Aggregation[]> = {
   categorical: ['count'],
 };
 
-export function wantedOf(metric: FeedbackMetricDto): Wanted {
+export function readWanted(metric: FeedbackMetricDto): Wanted {
   const valueType = metric.value_type ?? 'numeric';
   const aggregations = [...new Set(metric.aggregations)];
   const percentiles = [...new Set(metric.percentiles)];
@@ -57,13 +57,15 @@ export function statsQuery(
   const { project_id, start, feedback_type, trigger_ref } = asked;
   const names = nameBytes();
   const texts = metrics.map(({ path }, i) => {
-    const steps = stepsOf(path, `metrics[${i}].json_path`, names);
+    const steps = pathSteps(path, `metrics[${i}].json_path`, names);
     return sql`${jsonAt(PAYLOAD, steps).sql} AS ${identifier(`t${i}`)}`;
   });
   const numbers = metrics.map(
-    (_, i) => sql`${numberOf(identifier(`t${i}`))} AS ${identifier(`n${i}`)}`,
+    (_, i) => sql`${roundedNumber(identifier(`t${i}`))} AS ${identifier(`n${i}`)}`,
   );
-  const values = metrics.map((metric, i) => sql`${valuesOf(metric, i)} AS ${identifier(`m${i}`)}`);
+  const values = metrics.map(
+    (metric, i) => sql`${statColumns(metric, i)} AS ${identifier(`m${i}`)}`,
+  );
   const found = sql`
     SELECT width_bucket(f.created_at, ${starts}::timestamptz[]) - 1 AS bucket${listed(texts)}
     FROM feedback f WHERE ${allOf(
@@ -86,10 +88,10 @@ const isTrigger = (ref: string) =>
     : sql`f.trigger_ref = ${ref}`;
 
 /** Within what float8 holds, also as a sum. */
-const numberOf = (text: Sql) =>
+const roundedNumber = (text: Sql) =>
   sql`(SELECT CASE WHEN abs(x.n) < 1e290 THEN round(x.n, 60) END FROM ${computedOnce(sql`SELECT ${toNumber(text)} AS n`, 'x')})`;
 
-function valuesOf({ valueType, aggregations, percentiles }: Wanted, i: number): Sql {
+function statColumns({ valueType, aggregations, percentiles }: Wanted, i: number): Sql {
   const text = identifier(`t${i}`);
   const n = identifier(`n${i}`);
   const counted: Record<ValueType, Sql> = {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { bucketStarts } from '../../platform/time/buckets.js';
 import { ApiError } from '../../platform/errors.js';
-import { frameOf, microseconds, windowOf } from '../../platform/http/stats-window.js';
+import { windowFrame, microseconds, readWindow } from '../../platform/http/stats-window.js';
 import { Database } from '../../platform/database/database.js';
 import type { FeedbackStatsAnswerDto, FeedbackStatsDto } from './feedback-stats.dto.js';
-import { type StatsRow, statsQuery, type Wanted, wantedOf } from './feedback-stats.query.js';
+import { type StatsRow, statsQuery, type Wanted, readWanted } from './feedback-stats.query.js';
 
 /** Values of an answer, and the bytes of their names, which stand in each bucket. */
 const MAX_VALUES = 250_000;
@@ -16,9 +16,9 @@ export class FeedbackStatsService {
   constructor(private readonly database: Database) {}
 
   async stats(body: FeedbackStatsDto): Promise<FeedbackStatsAnswerDto> {
-    const window = windowOf(body);
+    const window = readWindow(body);
     const { from, to, end, granularity, timezone } = window;
-    const metrics = (body.metrics ?? []).map(wantedOf);
+    const metrics = (body.metrics ?? []).map(readWanted);
     // zones take long too, so they are asked in the slot, which one key has few of
     const { starts, rows } = await this.database.long(async () => {
       const times = await bucketStarts(from, to, granularity, timezone);
@@ -28,9 +28,9 @@ export class FeedbackStatsService {
     });
     const byBucket = new Map(rows.map((row) => [row.bucket, row]));
     return {
-      ...frameOf(window),
-      buckets: starts.map((at, i) => bucketOf(at, byBucket.get(i), metrics)),
-      window_stats: wholeOf(byBucket.get(null)!, metrics),
+      ...windowFrame(window),
+      buckets: starts.map((at, i) => printBucket(at, byBucket.get(i), metrics)),
+      window_stats: printWhole(byBucket.get(null)!, metrics),
     };
   }
 }
@@ -38,7 +38,7 @@ export class FeedbackStatsService {
 /** @throws ApiError `too_large` */
 function assertFew(buckets: number, metrics: readonly Wanted[]): void {
   const names = metrics.flatMap((metric) =>
-    membersOf(metric, undefined).map(([name]) => name.length + metric.slug.length + 1),
+    statMembers(metric, undefined).map(([name]) => name.length + metric.slug.length + 1),
   );
   const bytes = names.reduce((a, b) => a + b, 0);
   if (buckets * names.length <= MAX_VALUES && buckets * bytes <= MAX_NAME_BYTES) return;
@@ -48,25 +48,25 @@ function assertFew(buckets: number, metrics: readonly Wanted[]): void {
   );
 }
 
-function bucketOf(at: Date, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
+function printBucket(at: Date, row: StatsRow | undefined, metrics: readonly Wanted[]): object {
   const members = metrics.flatMap((metric, i) =>
-    membersOf(metric, row?.[`m${i}`]).map(([name, value]) => [`${name}_${metric.slug}`, value]),
+    statMembers(metric, row?.[`m${i}`]).map(([name, value]) => [`${name}_${metric.slug}`, value]),
   );
   return { timestamp: microseconds(at), count: row?.count ?? 0, ...Object.fromEntries(members) };
 }
 
-function wholeOf(row: StatsRow, metrics: readonly Wanted[]): object {
+function printWhole(row: StatsRow, metrics: readonly Wanted[]): object {
   const bySlug = new Map<string, object>();
   for (const [i, metric] of metrics.entries())
     bySlug.set(metric.slug, {
       ...bySlug.get(metric.slug),
-      ...Object.fromEntries(membersOf(metric, row[`m${i}`])),
+      ...Object.fromEntries(statMembers(metric, row[`m${i}`])),
     });
   return Object.fromEntries(bySlug);
 }
 
 /** Without feedback counts and no values. */
-const membersOf = (
+const statMembers = (
   { aggregations, percentiles }: Wanted,
   values: readonly (number | null)[] | undefined,
 ): [name: string, value: number | null][] => [

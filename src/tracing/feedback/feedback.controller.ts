@@ -71,7 +71,7 @@ export class FeedbackController {
   @ApiOkResponse({ type: FeedbackFoundDto })
   async query(@Body() query: FeedbackQueryDto, @Ctx() context: Context): Promise<StreamableFile> {
     const { rows, totalCount } = await this.feedback.query(query);
-    return jsonArray(rows, context, 'result', `"total_count":${totalCount}`);
+    return jsonArray(rows, context, 'result', () => `"total_count":${totalCount}`);
   }
 
   /** Deletes the feedback of a project that a query holds for. */

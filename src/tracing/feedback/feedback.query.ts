@@ -10,7 +10,7 @@ import {
   orderBy,
   page,
   select,
-  stepsOf,
+  pathSteps,
   storable,
   unknownField,
 } from '../../platform/query/columns.js';
@@ -122,7 +122,7 @@ function asJson(fields: readonly string[] | null | undefined): Sql {
   if (paths.length > MAX_PATHS)
     throw new InvalidQuery('fields', `must not hold more than ${MAX_PATHS} paths into the payload`);
   const bytes = nameBytes();
-  const steps = paths.map((path) => stepsOf(path, 'fields', bytes).slice(1));
+  const steps = paths.map((path) => pathSteps(path, 'fields', bytes).slice(1));
   if (repeats(wholes.includes('payload') ? [[], ...steps] : steps) > MAX_REPEATS)
     throw new InvalidQuery(
       'fields',

@@ -81,7 +81,7 @@ export class FeedbackService {
         assertValid(FeedbackCreateDto, item, path.slice(0, -1));
         const sent = { body: item as FeedbackCreateDto, text: texts[i]!, path };
         caller.assertReaches(sent.body.project_id);
-        rows.set(sent, rowOf(sent, caller));
+        rows.set(sent, feedbackRow(sent, caller));
         places.set(sent, i);
       } catch (error) {
         refuse(i, error);
@@ -91,7 +91,7 @@ export class FeedbackService {
       refuse(places.get(sent)!, error);
       rows.delete(sent);
     }
-    const sorted = [...rows].toSorted(([, a], [, b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const sorted = [...rows].toSorted(([, a], [, b]) => (rowKey(a) < rowKey(b) ? -1 : 1));
     await this.database.long(async () => {
       for (const [sent, row] of sorted) {
         const i = places.get(sent)!;
@@ -160,7 +160,7 @@ export class FeedbackService {
 
   /** The row to be stored. It is judged before a transaction holds a connection. */
   private async judgedRow(sent: Sent, caller: Caller): Promise<FeedbackRow> {
-    const row = rowOf(sent, caller);
+    const row = feedbackRow(sent, caller);
     const refused = await this.refusedValues([sent], caller);
     if (refused.size > 0) throw refused.get(sent);
     return row;
@@ -178,7 +178,7 @@ export class FeedbackService {
       try {
         let schema = schemas.get(ref);
         if (schema === undefined) {
-          const found = await this.fieldSchemaOf(ref, `${path}annotation_ref`, caller);
+          const found = await this.findFieldSchema(ref, `${path}annotation_ref`, caller);
           schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
           schemas.set(ref, schema);
         }
@@ -201,7 +201,7 @@ export class FeedbackService {
    * The text of the `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach
    * or has none. `path` is where the ref stands. @throws ApiError `too_large`
    */
-  private async fieldSchemaOf(
+  private async findFieldSchema(
     ref: string,
     path: string,
     caller: Caller,
@@ -250,7 +250,7 @@ function assertSchemaFits(schema: string, path: string): void {
 }
 
 /** The row of feedback that keeps the rules of its type. */
-function rowOf({ body, text, path }: Sent, { userName }: Caller): FeedbackRow {
+function feedbackRow({ body, text, path }: Sent, { userName }: Caller): FeedbackRow {
   const payload = text.slice(...memberSpans(text, 0).get('payload')!);
   const size = Buffer.byteLength(payload);
   if (size > MAX_PAYLOAD_BYTES)
@@ -267,7 +267,7 @@ function rowOf({ body, text, path }: Sent, { userName }: Caller): FeedbackRow {
   };
 }
 
-const keyOf = ({ body, id }: FeedbackRow) => `${body.project_id}\n${id}`;
+const rowKey = ({ body, id }: FeedbackRow) => `${body.project_id}\n${id}`;
 
 /** An object's text with more members behind the sent ones. */
 function withMembers(text: string, added: object): string {

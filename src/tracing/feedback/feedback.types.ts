@@ -2,7 +2,7 @@ import { assertNone, type Violation } from '../../platform/errors.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { WIRE } from '../../platform/http/wire.js';
 import type { FeedbackCreateDto } from './feedback.dto.js';
-import { emojiOf } from './emoji.js';
+import { parseEmoji } from './emoji.js';
 
 const REACTION = `${WIRE.feedback}.reaction.1`;
 const NOTE = `${WIRE.feedback}.note.1`;
@@ -33,7 +33,7 @@ export function addedTo(body: FeedbackCreateDto, path: string): object {
   let added: object = {};
   if (type === REACTION) {
     const emoji = own('emoji');
-    const known = typeof emoji === 'string' ? emojiOf(emoji) : null;
+    const known = typeof emoji === 'string' ? parseEmoji(emoji) : null;
     if (known) added = known;
     else refuse('payload.emoji', 'must be exactly one emoji');
   } else if (type === NOTE) {

@@ -4,7 +4,7 @@ import busboy from 'busboy';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import {
-  encodingOf,
+  contentEncoding,
   inflaterBytes,
   readInflated,
   STREAMED_RATE,
@@ -33,7 +33,7 @@ export async function readFileForm<T>(
   limits: { limit: number; timeoutMs: number },
 ): Promise<T> {
   const parser = formParser(context);
-  await context.hold.set(FORM_BYTES + inflaterBytes(encodingOf(context)));
+  await context.hold.set(FORM_BYTES + inflaterBytes(contentEncoding(context)));
   const fields = new Map<string, string>();
   const failure = new AbortController();
   const fail = (error: unknown) => failure.abort(error);

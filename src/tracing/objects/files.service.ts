@@ -55,14 +55,14 @@ export class FilesService {
   }
 
   private async store(file: Readable, form: Form, caller: Caller): Promise<FileCreatedDto> {
-    if (form.fields.has('project_id')) projectOf(form, caller);
+    if (form.fields.has('project_id')) formProject(form, caller);
     const hash = createHash('sha256');
-    const chunks = chunksOf(file, hash);
+    const chunks = cutChunks(file, hash);
     const first = await chunks.next();
     const second = await chunks.next();
     if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
     const upload = this.uploads.begin();
-    if (form.fields.has('project_id')) upload.projectId = projectOf(form, caller);
+    if (form.fields.has('project_id')) upload.projectId = formProject(form, caller);
     try {
       const sizeBytes = await this.stage(
         upload,
@@ -72,8 +72,8 @@ export class FilesService {
       );
       await form.isComplete;
       await caller.assertValid();
-      const projectId = projectOf(form, caller);
-      const digest = digestOf(hash, form);
+      const projectId = formProject(form, caller);
+      const digest = checkedDigest(hash, form);
       await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
       return { digest };
     } catch (error) {
@@ -134,8 +134,8 @@ export class FilesService {
   ): Promise<FileCreatedDto> {
     await form.isComplete;
     await caller.assertValid();
-    const projectId = projectOf(form, caller);
-    const digest = digestOf(hash, form);
+    const projectId = formProject(form, caller);
+    const digest = checkedDigest(hash, form);
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
     );
@@ -173,7 +173,7 @@ export class FilesService {
 }
 
 /** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
-function projectOf({ fields }: Form, caller: Caller): string {
+function formProject({ fields }: Form, caller: Caller): string {
   const projectId = fields.get('project_id');
   if (projectId === undefined)
     throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
@@ -183,14 +183,14 @@ function projectOf({ fields }: Form, caller: Caller): string {
   return projectId;
 }
 
-function digestOf(hash: Hash, { fields }: Form): string {
+function checkedDigest(hash: Hash, { fields }: Form): string {
   const digest = digestName(hash.digest());
   assertExpected('expected_digest', fields.get('expected_digest'), digest);
   return digest;
 }
 
 /** Pieces of any length as chunks, all but the last of `CHUNK_BYTES`. @throws ApiError `too_large` */
-async function* chunksOf(file: Readable, hash: Hash): AsyncGenerator<Buffer, undefined> {
+async function* cutChunks(file: Readable, hash: Hash): AsyncGenerator<Buffer, undefined> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let used = 0;
   let sizeBytes = 0;

@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { ErasingRow } from '../../platform/erasing/erasings.query.js';
 import { ErasingsService, type Step } from '../../platform/erasing/erasings.service.js';
-import { refsOf } from '../../platform/http/refs.js';
+import { spellRefs } from '../../platform/http/refs.js';
 import { feedbackErase, MAX_FEEDBACK } from '../feedback-erasing.query.js';
 import { labelsDelete } from './labels.query.js';
 import { allVersions, lastDigests, versionsErase, versionsMeant } from './objects-erasing.query.js';
@@ -80,7 +80,7 @@ export class ObjectsErasingService {
     await this.database.query(lockQuery(project_id, object_id));
     const digests = await this.database.query(lastDigests(project_id, object_id, indexes));
     const versions = digests.map(({ digest }) => `${object_id}:${digest}`);
-    const refs = refsOf(project_id, ['object', 'op'], versions);
+    const refs = spellRefs(project_id, ['object', 'op'], versions);
     const feedback = (await this.database.query(feedbackErase(project_id, refs))).length;
     if (feedback === MAX_FEEDBACK) return { cursor: { at }, counts: { feedback } };
     const { length } = await this.database.query(versionsErase(project_id, object_id, indexes));

@@ -64,16 +64,16 @@ export class RefsService {
     const versions = new Map(live.map((row) => [`${row.object_id}:${row.word}`, row]));
     const others: Target[] = [];
     for (const target of targets) {
-      const row = versions.get(nameOf(target));
+      const row = versions.get(targetName(target));
       if (row) target.version = { index: row.version_index, sizeBytes: row.size_bytes };
       else others.push(target);
     }
     if (others.length === 0) return;
     const rows = await this.database.query(deletedQuery(projectId, ...columns(others)));
     const deleted = new Set(rows.map(({ object_id, word }) => `${object_id}:${word}`));
-    const missing = others.find((target) => !deleted.has(nameOf(target)));
+    const missing = others.find((target) => !deleted.has(targetName(target)));
     if (missing)
-      throw new ApiError('not_found', `there is no object ${nameOf(missing)} in ${projectId}`);
+      throw new ApiError('not_found', `there is no object ${targetName(missing)} in ${projectId}`);
   }
 
   private async *values(
@@ -82,7 +82,7 @@ export class RefsService {
     key: () => string,
   ): AsyncGenerator<string[]> {
     const { database } = this;
-    for (const group of groupsOf(targets)) {
+    for (const group of groupTargets(targets)) {
       // They are asked for in the context of the connection.
       const found = await database.runFor(key, () => database.long(() => this.fetch(group)));
       let batch: string[] = [];
@@ -168,14 +168,14 @@ function target(ref: string, path: string): Target {
     projectId,
     objectId: name,
     word: digest,
-    legs: legsOf(parsed.path, path),
+    legs: pathLegs(parsed.path, path),
     version: null,
   };
 }
 
 const SHAPE = `${WIRE.scheme}:///<entity>/<project>/object/<name>:<digest>`;
 
-function legsOf(parts: readonly string[], path: string): Leg[] {
+function pathLegs(parts: readonly string[], path: string): Leg[] {
   const legs: Leg[] = [{ row: null, path: [] }];
   for (let i = 0; i < parts.length; i += 2) {
     const [edge, part] = parts.slice(i, i + 2);
@@ -200,16 +200,16 @@ function unquoted(word: string): string {
   }
 }
 
-const nameOf = ({ objectId, word }: Target) => `${objectId}:${word}`;
+const targetName = ({ objectId, word }: Target) => `${objectId}:${word}`;
 const versionKey = ({ objectId, version }: Target) => `${objectId}:v${version!.index}`;
 
 const columns = (targets: readonly Target[]): [names: string[], words: string[]] => {
-  const distinct = [...new Map(targets.map((target) => [nameOf(target), target])).values()];
+  const distinct = [...new Map(targets.map((target) => [targetName(target), target])).values()];
   return [distinct.map(({ objectId }) => objectId), distinct.map(({ word }) => word)];
 };
 
 /** Neighbours of one project; a value more is added to a group as long as its values have not `FETCHED_BYTES` together. */
-function* groupsOf(targets: readonly Target[]): Generator<Target[]> {
+function* groupTargets(targets: readonly Target[]): Generator<Target[]> {
   let group: Target[] = [];
   let sizes = new Map<string, number>();
   for (const target of targets) {

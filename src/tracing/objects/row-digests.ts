@@ -77,12 +77,12 @@ class Pieces {
   private readonly blocks: Block[];
 
   constructor(bytes: Buffer) {
-    this.blocks = [blockOf([pieceOf(bytes)])];
+    this.blocks = [makeBlock([wholePiece(bytes)])];
   }
 
   insert(at: number, bytes: Buffer): void {
     const { block, i } = this.cut(at);
-    block.pieces.splice(i, 0, pieceOf(bytes));
+    block.pieces.splice(i, 0, wholePiece(bytes));
     block.length += bytes.length;
   }
 
@@ -114,7 +114,7 @@ class Pieces {
     const { pieces } = block;
     if (pieces.length > MAX_PIECES) {
       const half = pieces.length >> 1;
-      this.blocks.splice(b, 1, blockOf(pieces.slice(0, half)), blockOf(pieces.slice(half)));
+      this.blocks.splice(b, 1, makeBlock(pieces.slice(0, half)), makeBlock(pieces.slice(half)));
       return this.cut(at);
     }
     let i = 0;
@@ -127,9 +127,9 @@ class Pieces {
   }
 }
 
-const pieceOf = (source: Buffer): Piece => ({ source, start: 0, length: source.length });
+const wholePiece = (source: Buffer): Piece => ({ source, start: 0, length: source.length });
 
-const blockOf = (pieces: Piece[]): Block => ({
+const makeBlock = (pieces: Piece[]): Block => ({
   length: pieces.reduce((sum, { length }) => sum + length, 0),
   pieces,
 });

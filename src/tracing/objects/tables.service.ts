@@ -73,7 +73,7 @@ export class TablesService {
     const [base] = await this.database.query(rowDigestsQuery(project_id, base_digest));
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
     const found = await inTurns(texts, (text, i) => {
-      const word = wordOf(updates[i]!);
+      const word = updateWord(updates[i]!);
       return word === 'pop' ? [] : [valueAt(text, word, 'row')];
     });
     const rows = await newRows(found.flat(), caller);
@@ -128,7 +128,7 @@ export class TablesService {
     const firstOfEach = new Map(rows.toReversed().map((row) => [row.digest, row])).values();
     const distinct = [...firstOfEach].toSorted((a, b) => (a.digest < b.digest ? -1 : 1));
     await this.database.long(async () => {
-      for (const batch of batchesOf(distinct))
+      for (const batch of cutBatches(distinct))
         await this.database.query(insertRowsQuery(projectId, batch));
       await this.database.query(insertTableQuery(projectId, digest, rowDigests));
       this.database.note(projectId, OBJECTS);
@@ -148,7 +148,7 @@ async function newRows(texts: readonly string[], { owner }: Caller): Promise<New
   return rows;
 }
 
-function* batchesOf(rows: readonly NewRow[]): Generator<NewRow[]> {
+function* cutBatches(rows: readonly NewRow[]): Generator<NewRow[]> {
   let batch: NewRow[] = [];
   let bytes = 0;
   for (const row of rows) {
@@ -165,7 +165,7 @@ function* batchesOf(rows: readonly NewRow[]): Generator<NewRow[]> {
 
 const WORDS = ['append', 'pop', 'insert'] as const;
 
-const wordOf = (item: TableUpdateItemDto) => WORDS.find((word) => item[word])!;
+const updateWord = (item: TableUpdateItemDto) => WORDS.find((word) => item[word])!;
 
 function assertEdits(updates: readonly TableUpdateItemDto[]): void {
   const odd = updates.findIndex((item) => WORDS.filter((word) => item[word]).length !== 1);
@@ -194,7 +194,7 @@ function apply(base: Buffer, updates: readonly TableUpdateItemDto[], rows: reado
   } catch (error) {
     if (!(error instanceof OutOfRange)) throw error;
     const { position, rows } = error;
-    const path = `updates[${position}].${wordOf(updates[position]!)}.index`;
+    const path = `updates[${position}].${updateWord(updates[position]!)}.index`;
     throw invalidRequest([{ path, message: `is outside the table, which has ${rows} rows then` }]);
   }
 }

@@ -10,8 +10,8 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
-import type { Counts } from '../../platform/erasing/erasings.query.js';
-import { ErasingsService, sumOf } from '../../platform/erasing/erasings.service.js';
+import type { RowCounts } from '../../platform/erasing/erasings.query.js';
+import { ErasingsService, addCounts } from '../../platform/erasing/erasings.service.js';
 import { Pace } from '../../platform/erasing/pace.js';
 import { DatabaseClock } from './database-clock.js';
 import { RetentionPolicy } from './retention-policy.entity.js';
@@ -77,12 +77,12 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   }
 
   /** Rows that were erased, by what they were. */
-  private async apply(policy: Due): Promise<Counts> {
+  private async apply(policy: Due): Promise<RowCounts> {
     const { project_id, calls_before, payloads_before, payload_cursor } = policy;
-    let erased: Counts = {};
-    const add = (counts: Counts) => {
+    let erased: RowCounts = {};
+    const add = (counts: RowCounts) => {
       this.erasings.count('retention', counts);
-      erased = sumOf(erased, counts);
+      erased = addCounts(erased, counts);
     };
     if (calls_before) await this.eraseCalls(project_id, calls_before, add);
     if (payloads_before) await this.erasePayloads(project_id, payloads_before, payload_cursor, add);
@@ -92,7 +92,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
   private async eraseCalls(
     projectId: string,
     before: string,
-    add: (counts: Counts) => void,
+    add: (counts: RowCounts) => void,
   ): Promise<void> {
     for (let cursor: BeforeCursor | null = FIRST_CALLS; cursor;) {
       const at: BeforeCursor = cursor;
@@ -107,7 +107,7 @@ export class RetentionSweeper implements OnApplicationBootstrap {
     projectId: string,
     before: string,
     cursor: Candidate | null,
-    add: (counts: Counts) => void,
+    add: (counts: RowCounts) => void,
   ): Promise<void> {
     for (let after = cursor; ;) {
       const at = after;

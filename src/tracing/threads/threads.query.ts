@@ -33,7 +33,7 @@ const DETAILS = sql`
   percentile_cont(0.99) WITHIN GROUP (ORDER BY ${LATENCY_MS}) AS p99_turn_duration_ms`;
 const STATISTICS = sql`${TOTALS}, ${DETAILS}`;
 
-const turnsOf = (projectId: string) =>
+const fromTurns = (projectId: string) =>
   sql`FROM calls c WHERE ${visibleIn(projectId)} AND ${isTurn}`;
 
 /**
@@ -47,7 +47,7 @@ const withStatistics = (
   isInside = sql`TRUE`,
 ) => sql`
   SELECT m.*, s.* FROM (${threads}) m CROSS JOIN LATERAL (
-    SELECT ${statistics} ${turnsOf(projectId)} AND c.thread_id = m.thread_id AND ${unseen(isInside)}) s`;
+    SELECT ${statistics} ${fromTurns(projectId)} AND c.thread_id = m.thread_id AND ${unseen(isInside)}) s`;
 
 /** The threads of a query, each as JSON text, in the order asked for. */
 export function threadsQuery(query: ThreadsQueryDto): Sql {
@@ -100,7 +100,7 @@ function threadsInWindow(
   );
   const grouped = (statistics: Sql) => sql`
     SELECT t.* FROM (
-      SELECT c.thread_id, ${statistics} ${turnsOf(projectId)} AND ${allOf(isInside, isOneOf(sql`c.thread_id`, thread_ids))}
+      SELECT c.thread_id, ${statistics} ${fromTurns(projectId)} AND ${allOf(isInside, isOneOf(sql`c.thread_id`, thread_ids))}
       GROUP BY c.thread_id) t WHERE ${isBehind} ${rows}`;
   return needsDetails
     ? grouped(STATISTICS)
