@@ -56,13 +56,3 @@ function groups(claim: unknown): string[] {
 /** Null for what is no text that the database holds. */
 const text = (value: unknown, max: number): string | null =>
   isStorable(value) && value !== '' && value.length <= max ? value : null;
-
-/** Whether people with such an address may sign in. */
-export function isDomainAllowed(
-  { email, emailVerified }: Pick<Profile, 'email' | 'emailVerified'>,
-  domains: readonly string[] | null,
-): boolean {
-  if (domains === null) return true;
-  if (email === null || !emailVerified) return false;
-  return domains.includes(email.slice(email.lastIndexOf('@') + 1));
-}
