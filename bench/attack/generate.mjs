@@ -51,7 +51,17 @@ const seed = Number(options.seed);
 const found =
   options.state && existsSync(options.state)
     ? JSON.parse(readFileSync(options.state, 'utf8'))
-    : { next: 0, seconds: 0, failures: [], seen: {}, slow: [], large: [], lasting: [], heavy: [] };
+    : {
+        next: 0,
+        seconds: 0,
+        failures: [],
+        late: [],
+        seen: {},
+        slow: [],
+        large: [],
+        lasting: [],
+        heavy: [],
+      };
 const { failures, seen } = found;
 
 /** What the bodies refer to. */
@@ -175,14 +185,17 @@ async function cost(numbers) {
   return { requests, blocked, grown, sent, isAlive, ms, postgres };
 }
 
-const isFailure = ({ status }) => (status >= 500 ? status !== 503 : typeof status === 'string');
+/** One that was late beside others may have had no turn: it is sent again alone. */
+const isFailure = ({ status }, isAlone) =>
+  status === 'timeout' ? isAlone : status >= 500 ? status !== 503 : status === 'cut';
 const described = ({ number, method, path, status, how, body }) =>
   `case ${number}: ${method} ${path.slice(0, 80)} (${how}; ${body?.length ?? 0} bytes) answered ${status}`;
 
 function note({ requests }) {
+  const isAlone = requests.length === 1;
   for (const request of requests) {
-    seen[request.status] = (seen[request.status] ?? 0) + 1;
-    if (!isFailure(request)) continue;
+    if (request.status === 'timeout' && !isAlone) found.late.push(request.number);
+    if (!isFailure(request, isAlone)) continue;
     failures.push(described(request));
     console.log(described(request), request.text.slice(0, 200));
     console.log(`    ${request.body?.toString('latin1').slice(0, 300)}`);
@@ -229,6 +242,7 @@ if (options.case) {
     const group = await cost(numbers);
     found.next += count;
     note(group);
+    for (const { status } of group.requests) seen[status] = (seen[status] ?? 0) + 1;
     const { blocked, grown, sent, ms, postgres, isAlive } = group;
     const kept = { numbers, blocked, grown, sent, ms, postgres };
     keepWorst(slow, kept, SUSPECTS, byDelay);
@@ -248,11 +262,8 @@ if (options.case) {
       if (options.state) writeFileSync(options.state, JSON.stringify(found));
     }
   }
-  const suspects = new Set(
-    [...slow, ...lasting, ...heavy, ...large.filter((one) => byMemory(one) > 0)].flatMap(
-      ({ numbers }) => numbers,
-    ),
-  );
+  const worstGroups = [...slow, ...lasting, ...heavy, ...large.filter((one) => byMemory(one) > 0)];
+  const suspects = new Set([...found.late, ...worstGroups.flatMap(({ numbers }) => numbers)]);
   const alone = [];
   const costAlone = async (number) => {
     const one = await cost([number]);
@@ -261,6 +272,7 @@ if (options.case) {
   };
   for (const number of suspects) {
     const once = await costAlone(number);
+    note(once);
     alone.push({ ...once, ...once.requests[0] });
   }
   // the better of two: what else the machine does is not its doing
