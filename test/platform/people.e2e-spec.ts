@@ -326,6 +326,9 @@ describe('a token of a workload', () => {
     ['other claims', () => provider.sign({ ...claims, repo: 'evil/app' })],
     ['no claims', () => provider.sign({ sub: 'x', aud: 'ci' })],
     ['no subject', () => provider.sign({ repo: 'acme/app', aud: 'ci' })],
+    ['an empty subject', () => provider.sign({ ...claims, sub: '' })],
+    ['a subject that a terminal obeys', () => provider.sign({ ...claims, sub: 'a\u001b[31m' })],
+    ['a time to begin that is far away', () => provider.sign({ ...claims, nbf: now() + 3600 })],
     [
       'an end that is over',
       () => provider.sign({ ...claims, iat: now() - 7200, exp: now() - 3600 }),

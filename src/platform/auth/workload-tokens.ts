@@ -73,8 +73,8 @@ export class WorkloadTokens {
     const grants = tokenGrants(payload, issuers);
     if (grants.length === 0) throw new Error('JWT_ISSUERS gives a token with these claims no role');
     const subject = payload.sub!;
-    if (subject.length > MAX_SUBJECT || subject.includes('\0'))
-      throw new Error(`the subject must have at most ${MAX_SUBJECT} characters`);
+    if (subject === '' || subject.length > MAX_SUBJECT || /\p{Cc}/u.test(subject))
+      throw new Error(`the subject must have 1 to ${MAX_SUBJECT} characters, none of control`);
     const expiresAt = new Date(payload.exp! * 1000);
     return new Caller(
       {

@@ -32,7 +32,8 @@ export function readProfile(
   userInfo: Claims,
 ): Profile {
   const subject = text(idToken['sub'], MAX_SUBJECT);
-  if (subject === null) throw new Error(`the subject must be a text of 1 to ${MAX_SUBJECT}`);
+  if (subject === null || /\p{Cc}/u.test(subject))
+    throw new Error(`the subject must have 1 to ${MAX_SUBJECT} characters, none of control`);
   const withEmail = idToken['email'] === undefined ? userInfo : idToken;
   const email = text(withEmail['email'], MAX_TEXT);
   const isVerified = withEmail['email_verified'];
