@@ -405,7 +405,11 @@ SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::fl
 SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
   WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.digest = $4;
 
+SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE (("Membership"."kind" = $1) AND ("Membership"."issuer" = $2) AND ("Membership"."subject" = $3) AND (("Membership"."scope" > $4 AND "Membership"."scope" < $5)));
+
 SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE (("Membership"."scope" = $1));
+
+SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE ((("Membership"."scope" > $1 AND "Membership"."scope" < $2)));
 
 SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlias"."project_id" = $1) AND ("ObjectAlias"."object_id" = $2));
 
@@ -673,7 +677,7 @@ SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
   k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", CASE WHEN k.user_id IS NOT NULL THEN (
   SELECT json_build_object('id', u.id, 'issuer', u.issuer, 'subject', u.subject, 'email', u.email, 'emailVerified', u.email_verified,
   'name', u.name, 'groups', u.groups, 'isActive', u.is_active, 'memberships', (
-  SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.scope, m.id), '[]')
+  SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.id), '[]')
   FROM memberships m
   WHERE (m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
   OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))

@@ -1,7 +1,7 @@
 // The built service under attack, in a process of its own with its embedded PostgreSQL.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -101,19 +101,12 @@ export class Service {
   /** Memory of the processes of its PostgreSQL in MiB, without what they share: of all, and of the largest one. */
   get postgres() {
     const found = { all: 0, largest: 0 };
-    const ours = new Set([this.child.pid]);
-    const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-    for (const id of ids.map(Number).toSorted((a, b) => a - b)) {
-      try {
-        const status = readFileSync(`/proc/${id}/status`, 'utf8');
-        const value = (name) =>
-          Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
-        if (!ours.has(value('PPid'))) continue;
-        ours.add(id);
-        if (!/^Name:\s+postgres$/m.test(status)) continue;
-        found.all += value('RssAnon') / 1024;
-        found.largest = Math.max(found.largest, value('RssAnon') / 1024);
-      } catch {} // it has ended
+    for (const id of descendants(this.child.pid)) {
+      const status = readProc(id, 'status');
+      if (!/^Name:\s+postgres$/m.test(status)) continue;
+      const own = Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024;
+      found.all += own;
+      found.largest = Math.max(found.largest, own);
     }
     return { all: Math.round(found.all), largest: Math.round(found.largest) };
   }
@@ -149,6 +142,21 @@ export class Service {
     this.provider?.close();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
+}
+
+/** What /proc has of a process: nothing when it has ended. */
+function readProc(id, file) {
+  try {
+    return readFileSync(`/proc/${id}/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The processes that a process has started, and those that these have. */
+function descendants(id) {
+  const children = readProc(id, `task/${id}/children`).match(/\d+/g) ?? [];
+  return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
 function secondsOf(file) {

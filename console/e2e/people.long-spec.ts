@@ -22,6 +22,9 @@ describeConsole('people', () => {
       ...provider.settings(),
       OIDC_ADMINS: 'root@example.com',
       OIDC_NAME: 'Acme',
+      OIDC_1_ISSUER: 'http://127.0.0.1:9',
+      OIDC_1_CLIENT_ID: 'skein',
+      OIDC_1_NAME: 'Other',
     });
   });
   afterAll(async () => {
@@ -57,12 +60,28 @@ describeConsole('people', () => {
     await page.getByRole('heading', { name: 'Keys' }).waitFor();
   });
 
+  it('shows nothing that somebody else has put into a link', async () => {
+    const page = await console.open('/keys', { key: null });
+    for (const reference of ['call%20555', '%', '%ff', 'x%0Ay'])
+      await page.goto(
+        `${console.app.url}/console/?${reference.length}#sign-in-failed=denied&reference=${reference}`,
+      );
+    await page.getByRole('link', { name: 'Sign in with Acme' }).waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.goto(`${console.app.url}/console/?x#sign-in-failed=denied&reference=ab-1`);
+    await page.getByRole('alert').getByText('Reference: ab-1').waitFor();
+  });
+
   it('leads to where one wanted to go, gives roles, and tells what they will mean', async () => {
     const page = await signIn('root', '/people');
     await page.getByText('Nobody has a role here yet').waitFor();
     expect(new URL(page.url()).pathname).toBe('/console/people');
     await page.getByRole('button', { name: 'Add' }).click();
     await page.getByLabel('E-mail').fill('pat@example.com');
+    expect(await page.getByLabel('Signs in with').locator('option').allInnerTexts()).toEqual([
+      'Acme',
+      'Other',
+    ]);
     await page.getByLabel('In', { exact: true }).fill('acme/demo');
     await page
       .getByText('pat@example.com will be able to see what was recorded in acme/demo.')

@@ -50,13 +50,18 @@ const FAILURES: Record<string, string> = {
   unavailable: 'The service cannot sign you in now. Try it again in a minute.',
 };
 
+/** The reference is shown as it is only where it may be one: anybody can make a link to this page. */
+const REFERENCE = /^[\w.:/+=@-]{1,128}$/;
+
 function noteFailedSignIn(): void {
-  const [, reason, reference] =
-    /^#sign-in-failed=(\w+)&reference=([\w.:/+=@%-]+)$/.exec(location.hash) ?? [];
-  if (reason === undefined || reference === undefined) return;
+  const told = new URLSearchParams(location.hash.slice(1));
+  const reason = told.get('sign-in-failed');
+  const reference = told.get('reference') ?? '';
+  if (reason === null) return;
   history.replaceState(null, '', location.pathname + location.search);
+  if (!REFERENCE.test(reference)) return;
   const what = (Object.hasOwn(FAILURES, reason) && FAILURES[reason]) || FAILURES['unavailable']!;
-  sessionStorage.setItem('skein.refused', `${what} Reference: ${decodeURIComponent(reference)}`);
+  sessionStorage.setItem('skein.refused', `${what} Reference: ${reference}`);
 }
 
 noteFailedSignIn();

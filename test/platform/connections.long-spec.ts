@@ -236,6 +236,32 @@ describe('the connections of a process', () => {
     expect(await found()).toBe(1);
   });
 
+  it('are lent fairly to what repositories do outside of one, too', async () => {
+    const database = app.app.get(Database);
+    let free!: () => void;
+    const isOver = new Promise<void>((resolve) => (free = resolve));
+    const held = Array.from({ length: POOL }, () =>
+      database.runFor(
+        () => 'a/0',
+        () => database.transaction(() => isOver),
+      ),
+    );
+    await until(() => database.pool.totalCount - database.pool.idleCount === POOL);
+    const served: string[] = [];
+    const ask = (owner: string) =>
+      database.runFor(
+        () => owner,
+        async () => {
+          await database.repository(ApiKey).countBy({ userName: 'nobody' });
+          served.push(owner);
+        },
+      );
+    const all = [...Array.from({ length: 40 }, (_, i) => ask(`a/${i}`)), ask('b/1')];
+    await until(() => database.waitingCount >= all.length).finally(free);
+    await Promise.all([...held, ...all]);
+    expect(served.indexOf('b/1')).toBeLessThan(2 * POOL);
+  });
+
   it('carry no row over its limit, which is answered with 413', async () => {
     await app.query(
       `INSERT INTO calls (project_id, id, op_name, trace_id, started_at, inputs)

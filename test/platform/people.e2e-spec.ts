@@ -3,6 +3,7 @@ import { keysBySecrets } from '../../src/platform/auth/keys.query.js';
 import { hashSecret } from '../../src/platform/auth/secret.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
+import { type SignedIn, signedInPerson } from '../support/people.js';
 import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
 
 const verified = (name: string) => ({ email: `${name}@example.com`, email_verified: true, name });
@@ -45,30 +46,8 @@ const set = async (body: object, key?: string) =>
   app.post('/members/set', body, key ? { key } : {});
 const remove = async (id: string) => app.post('/members/remove', { id });
 
-/** A person with these roles, signed in. They are taken away again with `leave`. */
-async function person(subject: keyof typeof ACCOUNTS, roles: Record<string, string> = {}) {
-  const ids: string[] = [];
-  for (const [scope, role] of Object.entries(roles)) {
-    const answer = await set({ scope, role, email: `${subject}@example.com` });
-    expect(answer.status).toBe(200);
-    ids.push(answer.body.id);
-  }
-  const browser = new Browser(publicUrl);
-  expect(await browser.signIn(subject)).toBe(`${publicUrl}/console/`);
-  const ask = async (path: string, body?: unknown) => {
-    const response = await browser.console(path, body);
-    const text = await response.text();
-    return { status: response.status, body: text && JSON.parse(text), text };
-  };
-  const { body: me } = await ask('/me');
-  return {
-    browser,
-    ask,
-    me,
-    id: me.person.id as string,
-    leave: () => Promise.all(ids.map(remove)),
-  };
-}
+const person = (subject: keyof typeof ACCOUNTS, roles?: Record<string, string>) =>
+  signedInPerson(app, publicUrl, subject, roles);
 
 const start = (project_id: string) => ({ start: aStart({ project_id }) });
 
@@ -210,7 +189,7 @@ it('nobody deactivates themselves', async () => {
 });
 
 describe('a key of a person', () => {
-  const create = (ask: Awaited<ReturnType<typeof person>>['ask'], body: object) =>
+  const create = (ask: SignedIn['ask'], body: object) =>
     ask('/keys/create', { role: 'reader', scopes: ['acme/k'], ...body });
 
   it('is made by anybody, for what they may do, and ends', async () => {
@@ -347,6 +326,9 @@ describe('a token of a workload', () => {
     ['other claims', () => provider.sign({ ...claims, repo: 'evil/app' })],
     ['no claims', () => provider.sign({ sub: 'x', aud: 'ci' })],
     ['no subject', () => provider.sign({ repo: 'acme/app', aud: 'ci' })],
+    ['an empty subject', () => provider.sign({ ...claims, sub: '' })],
+    ['a subject that a terminal obeys', () => provider.sign({ ...claims, sub: 'a\u001b[31m' })],
+    ['a time to begin that is far away', () => provider.sign({ ...claims, nbf: now() + 3600 })],
     [
       'an end that is over',
       () => provider.sign({ ...claims, iat: now() - 7200, exp: now() - 3600 }),

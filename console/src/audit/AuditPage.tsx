@@ -91,29 +91,29 @@ function Audit() {
       {isPending && <Skeleton rows={12} />}
       {data && events.length === 0 && <Empty title="Nothing of the kind was done" />}
       {events.length > 0 && (
-        <Table
-          label="Audit"
-          rows={events}
-          rowKey={({ id }) => id}
-          sort=""
-          onSort={() => {}}
-          columns={[
-            { name: 'at', title: 'When', cell: ({ created_at }) => <Time at={created_at} /> },
-            { name: 'user', title: 'Who', cell: ({ user }) => user },
-            { name: 'action', title: 'What', cell: ({ action }) => action },
-            { name: 'project', title: 'Project', cell: ({ project_id }) => project_id ?? '' },
-            { name: 'target', title: 'To what', cell: ({ target }) => target ?? '' },
-            {
-              name: 'detail',
-              title: '',
-              cell: ({ detail }) => (
-                <code className={styles['detail']} title={JSON.stringify(detail)}>
-                  {JSON.stringify(detail)}
-                </code>
-              ),
-            },
-          ]}
-        />
+        <div className={styles['events']}>
+          <Table
+            label="Audit"
+            rows={events}
+            rowKey={({ id }) => id}
+            sort=""
+            onSort={() => {}}
+            columns={[
+              { name: 'at', title: 'When', cell: ({ created_at }) => <Time at={created_at} /> },
+              { name: 'user', title: 'Who', cell: ({ user }) => user },
+              { name: 'action', title: 'What', cell: ({ action }) => action },
+              { name: 'project', title: 'Project', cell: ({ project_id }) => project_id ?? '' },
+              { name: 'target', title: 'To what', cell: ({ target }) => target ?? '' },
+              {
+                name: 'detail',
+                title: '',
+                cell: ({ detail }) => (
+                  <code title={JSON.stringify(detail)}>{JSON.stringify(detail)}</code>
+                ),
+              },
+            ]}
+          />
+        </div>
       )}
       {hasNextPage && (
         <Button disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>

@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
-import type { Me } from '../api/session.ts';
+import { type Me, sessionQuery } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -42,6 +42,8 @@ export function AddMember({
   const [who, setWho] = useState('');
   const [scope, setScope] = useState(shown ?? own);
   const [role, setRole] = useState<Role>('reader');
+  const providers = useQuery(sessionQuery).data?.signIn ?? [];
+  const [issuer, setIssuer] = useState(me.person?.issuer ?? providers[0]?.issuer);
   const add = useMutation({
     mutationFn: (body: RequestBody<'/members/set'>) => post('/members/set', body),
     onSuccess: async () => {
@@ -51,11 +53,14 @@ export function AddMember({
   });
   const name = who.trim();
   const before = members.find(
-    (member) => member[kind]?.toLowerCase() === name.toLowerCase() && member.scope === scope,
+    (member) =>
+      member[kind]?.toLowerCase() === name.toLowerCase() &&
+      member.scope === scope &&
+      member.issuer === issuer,
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    add.mutate({ scope, role, [kind]: name });
+    add.mutate({ scope, role, [kind]: name, issuer: issuer ?? null });
   };
   return (
     <Dialog title="Give a role" isOpen onClose={onClose}>
@@ -79,6 +84,25 @@ export function AddMember({
           value={who}
           onChange={({ target }) => setWho(target.value)}
         />
+        {providers.length > 1 && (
+          <div className={controls['field']}>
+            <label className={controls['label']} htmlFor={`${id}-issuer`}>
+              Signs in with
+            </label>
+            <select
+              id={`${id}-issuer`}
+              className={inputClass}
+              value={issuer}
+              onChange={({ target }) => setIssuer(target.value)}
+            >
+              {providers.map((provider) => (
+                <option key={provider.issuer} value={provider.issuer}>
+                  {provider.name}
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
         <Field label="In" value={scope} onChange={({ target }) => setScope(target.value.trim())} />
         <div className={controls['field']}>
           <label className={controls['label']} htmlFor={`${id}-role`}>

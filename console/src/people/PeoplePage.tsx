@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
-import { mayActAs, useMe } from '../api/session.ts';
+import { mayActAs, sessionQuery, useMe } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
@@ -45,6 +45,7 @@ function People() {
     queryFn: ({ signal }) => post('/users/list', {}, { signal }),
   });
   const isOperator = me.grants.some(({ role, scopes }) => role === 'admin' && scopes.includes('*'));
+  const hasProviders = (useQuery(sessionQuery).data?.signIn.length ?? 0) > 1;
   const close = () => open(undefined);
   return (
     <Page
@@ -68,18 +69,19 @@ function People() {
         />
       </div>
       {members.isPending && <Skeleton rows={6} />}
-      {members.data && <Members found={members.data} onRemove={open} />}
+      {members.data && <Members found={members.data} hasProviders={hasProviders} onRemove={open} />}
       <h2 className={styles['heading']}>Signed in before</h2>
       {users.data && (
         <Table
           label="Signed in before"
           rows={users.data.users}
           rowKey={({ id }) => id}
-          columns={userColumns(isOperator, me.person?.id, open)}
+          columns={userColumns({ isOperator, hasProviders }, me.person?.id, open)}
           sort="-last_seen"
           onSort={() => {}}
         />
       )}
+      {users.data?.has_more && <p>There are more people than are shown.</p>}
       {dialog === 'new' && (
         <AddMember me={me} scope={scope} members={members.data?.members ?? []} onClose={close} />
       )}
@@ -102,9 +104,11 @@ function Change({
 
 function Members({
   found: { members, has_more },
+  hasProviders,
   onRemove,
 }: {
   found: Schema<'MembersDto'>;
+  hasProviders: boolean;
   onRemove: (member: Member) => void;
 }) {
   const [sort, setSort] = useState('scope');
@@ -120,7 +124,7 @@ function Members({
         label="Members"
         rows={members}
         rowKey={({ id }) => id}
-        columns={memberColumns(onRemove)}
+        columns={memberColumns(hasProviders, onRemove)}
         sort={sort}
         onSort={setSort}
       />
@@ -129,8 +133,19 @@ function Members({
   );
 }
 
-const memberColumns = (onRemove: (member: Member) => void): TableColumn<Member>[] => [
+/** Of several providers, two may know the same address or group. */
+const issuerColumn: TableColumn<{ issuer: string | null }> = {
+  name: 'issuer',
+  title: 'Signs in with',
+  cell: ({ issuer }) => (issuer ? new URL(issuer).host : ''),
+};
+
+const memberColumns = (
+  hasProviders: boolean,
+  onRemove: (member: Member) => void,
+): TableColumn<Member>[] => [
   { name: 'who', title: 'Who', sortBy: whoIs, cell: whoIs },
+  ...(hasProviders ? [issuerColumn] : []),
   { name: 'role', title: 'Role', sortBy: ({ role }) => role, cell: ({ role }) => role },
   { name: 'scope', title: 'In', sortBy: ({ scope }) => scope, cell: ({ scope }) => scope },
   {
@@ -163,17 +178,18 @@ const memberColumns = (onRemove: (member: Member) => void): TableColumn<Member>[
 ];
 
 const userColumns = (
-  isOperator: boolean,
+  { isOperator, hasProviders }: { isOperator: boolean; hasProviders: boolean },
   own: string | undefined,
   onChange: (user: User) => void,
 ): TableColumn<User>[] => [
-  { name: 'name', title: 'Name', cell: ({ name }) => name ?? '' },
   {
-    name: 'email',
-    title: 'E-mail',
-    cell: ({ email, email_verified }) =>
-      email ? `${email}${email_verified ? '' : ' (not verified)'}` : '',
+    name: 'who',
+    title: 'Who',
+    cell: ({ email, email_verified, subject }) =>
+      email ? `${email}${email_verified ? '' : ' (not verified)'}` : subject,
   },
+  { name: 'name', title: 'Name', cell: ({ name }) => name ?? '' },
+  ...(hasProviders ? [issuerColumn] : []),
   { name: 'groups', title: 'Groups', cell: ({ groups }) => groups?.join(', ') ?? '' },
   { name: 'last_seen', title: 'Last seen', cell: ({ last_seen }) => <Time at={last_seen} /> },
   {

@@ -50,7 +50,8 @@ const insertEvent = (
       userId: by.userId ?? null,
       userName: by.userName,
       target,
-      scopes: scopes && [...scopes],
+      // of nobody's scopes: shown to admins of everything alone, where none would be shown to everybody
+      scopes: scopes?.length ? [...scopes] : null,
       detail,
     });
 

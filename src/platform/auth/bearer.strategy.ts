@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy as HttpBearer } from 'passport-http-bearer';
+import { ApiError } from '../errors.js';
 import type { Caller } from './caller.js';
 import { clientAddress, FailedAttempts } from './failed-attempts.js';
 import { listCauses } from '../http/outside.js';
@@ -38,6 +39,7 @@ export class BearerStrategy extends PassportStrategy(HttpBearer, 'bearer') {
     try {
       return await this.tokens.verify(token, BEARER_CHALLENGE);
     } catch (error) {
+      if (error instanceof ApiError) throw error; // the issuer is away, which is not the caller's failure
       await this.attempts.count(address); // what is over the limit is not logged either
       logger.warn({ causes: listCauses(error) }, 'a token was refused');
       return null;

@@ -36,18 +36,28 @@ export function personName({ email, emailVerified, issuer, subject }: PersonName
 type PersonName = Pick<Person, 'email' | 'emailVerified' | 'issuer' | 'subject'>;
 
 /**
- * What a person may do now. Who is not active may do nothing, nor does one whose provider is not set any more: nobody could
- * tell whether they are still there.
+ * What a person may do now. Who is not active may do nothing, nor may one whose provider is not set any more: nobody could
+ * tell whether they are still there. The same holds for an address of a domain that may not sign in (any more).
  */
 export function grantsTo(person: Person, providers: readonly SignInProvider[]): Grant[] {
   const provider = providers.find(({ issuer }) => issuer === person.issuer);
-  if (!person.isActive || !provider) return [];
+  if (!person.isActive || !provider || !isDomainAllowed(person, provider.allowedDomains)) return [];
   const given = [...person.memberships];
   if (provider.defaultGrant) given.push(provider.defaultGrant);
   if (isAdmin(person, provider)) given.push({ role: 'admin', scope: '*' });
   const scopes = new Map<Role, string[]>();
   for (const { role, scope } of given) scopes.set(role, [...(scopes.get(role) ?? []), scope]);
   return [...scopes].map(([role, own]) => ({ role, scopes: [...new Set(own)] }));
+}
+
+/** Whether people with such an address may sign in. */
+export function isDomainAllowed(
+  { email, emailVerified }: Pick<Person, 'email' | 'emailVerified'>,
+  domains: readonly string[] | null,
+): boolean {
+  if (domains === null) return true;
+  if (email === null || !emailVerified) return false;
+  return domains.includes(email.slice(email.lastIndexOf('@') + 1));
 }
 
 /** Whether the settings make the person an admin of everything. */

@@ -102,7 +102,7 @@ export class KeysController {
     const { caller } = context;
     if (own) {
       const own = caller.userId === null ? [] : await this.keys.personal(caller.userId);
-      return { keys: own, has_more: false };
+      return { keys: own.filter((key) => isShownAsOwn(caller, key)), has_more: false };
     }
     const { scopes } = admin(caller);
     const { keys, hasMore } = await this.keys.within(scopes, after ?? null, limit ?? KEYS_PAGE);
@@ -114,7 +114,8 @@ export class KeysController {
   @Idempotent()
   async revoke(@Body() { id }: RevokeKeyDto, @Ctx() { caller }: Context): Promise<KeyDto> {
     const key = await this.keys.find(id);
-    const isOwn = key && key.userId !== null && key.userId === caller.userId;
+    const isOwn =
+      key && key.userId !== null && key.userId === caller.userId && isShownAsOwn(caller, key);
     const acting = isOwn ? caller : admin(caller);
     if (!key || !(isOwn || isVisible(acting, key))) missing(id);
     await this.keys.revoke(id, caller);
@@ -131,7 +132,11 @@ function admin(caller: Caller): Caller {
 
 const isWithin = (caller: Caller, scope: string) => caller.scopes.some((own) => covers(own, scope));
 
-const isVisible = (caller: Caller, key: ApiKey) =>
+/** A person sees all keys of theirs; a key of theirs, which somebody else may have, none that reaches further. */
+const isShownAsOwn = (caller: Caller, key: Pick<ApiKey, 'id' | 'scopes'>) =>
+  caller.keyId === caller.userId || caller.keyId === key.id || isVisible(caller, key);
+
+const isVisible = (caller: Caller, key: Pick<ApiKey, 'scopes'>) =>
   key.scopes.every((scope) => isWithin(caller, scope));
 
 function missing(id: string): never {

@@ -20,11 +20,14 @@ const FOUND = (
     k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", ${personJson(userId)} AS person,
     CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key`;
 
-/** A `Person` in JSON. Where there is no id, nothing of people is read. */
+/**
+ * A `Person` in JSON. Where there is no id, nothing of people is read. The oldest role comes first: in its entity the person has
+ * a share of the process (`shareEntity`), which another entity cannot change.
+ */
 export const personJson = (userId: Sql) => sql`CASE WHEN ${userId} IS NOT NULL THEN (
     SELECT json_build_object('id', u.id, 'issuer', u.issuer, 'subject', u.subject, 'email', u.email, 'emailVerified', u.email_verified,
       'name', u.name, 'groups', u.groups, 'isActive', u.is_active, 'memberships', (
-        SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.scope, m.id), '[]')
+        SELECT coalesce(json_agg(json_build_object('role', m.role, 'scope', m.scope) ORDER BY m.id), '[]')
         FROM memberships m
         WHERE (m.kind = 'user' AND m.issuer = '' AND m.subject = u.id::text)
           OR (m.kind = 'group' AND m.issuer = u.issuer AND m.subject = ANY (u.groups))))

@@ -1,8 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createRemoteJWKSet, customFetch, decodeJwt, type JWTPayload, jwtVerify } from 'jose';
+import {
+  createRemoteJWKSet,
+  customFetch,
+  decodeJwt,
+  type FetchImplementation,
+  type JWTPayload,
+  jwtVerify,
+} from 'jose';
 import { v5 as uuidv5 } from 'uuid';
 import { CONFIG, type Config } from '../config/config.js';
 import { isSafeUrl, type TokenIssuer } from '../config/sign-in-settings.js';
+import { unavailable } from '../errors.js';
 import { fetchOutside, OUTSIDE_SECONDS } from '../http/outside.js';
 import { Caller } from './caller.js';
 import type { Grant } from './grants.js';
@@ -25,6 +33,8 @@ const CLOCK_TOLERANCE_SECONDS = 30;
 /** A token cannot be taken back, so one that was made to last is refused. */
 const MAX_AGE = '24 h';
 const MAX_LENGTH = 16 * 1024;
+/** An issuer that did not answer is not asked again for this time. */
+const RETRY_MS = 5000;
 const MAX_SUBJECT = 255;
 /** Under which the ids of workloads are made of their issuer and subject. */
 const NAMESPACE = '0f5c4a2e-6a5e-4d0f-9b0e-1f5a3c1d7e42';
@@ -47,7 +57,7 @@ export class WorkloadTokens {
     );
   }
 
-  /** @throws Error for a token that lets nobody in */
+  /** @throws Error for a token that lets nobody in; ApiError `unavailable` while nobody can tell */
   async verify(token: string, challenge: string): Promise<Caller> {
     const { iss } = decodeJwt(token);
     const issuers = this.config.tokenIssuers.filter(({ issuer }) => issuer === iss);
@@ -63,8 +73,8 @@ export class WorkloadTokens {
     const grants = tokenGrants(payload, issuers);
     if (grants.length === 0) throw new Error('JWT_ISSUERS gives a token with these claims no role');
     const subject = payload.sub!;
-    if (subject.length > MAX_SUBJECT || subject.includes('\0'))
-      throw new Error(`the subject must have at most ${MAX_SUBJECT} characters`);
+    if (subject === '' || subject.length > MAX_SUBJECT || /\p{Cc}/u.test(subject))
+      throw new Error(`the subject must have 1 to ${MAX_SUBJECT} characters, none of control`);
     const expiresAt = new Date(payload.exp! * 1000);
     return new Caller(
       {
@@ -79,15 +89,22 @@ export class WorkloadTokens {
     );
   }
 
-  /** Where the keys are is asked once; a failure is forgotten, so that the next token asks again. */
+  /** Where the keys are is asked once; a failure is forgotten after a while, so that a later token asks again. */
   private issuerKeys({ issuer, jwksUri }: TokenIssuer): Promise<Keys> {
     let keys = this.keys.get(issuer);
     if (!keys) {
       keys = findKeys(issuer, jwksUri);
       this.keys.set(issuer, keys);
-      keys.catch(() => this.keys.delete(issuer));
+      keys.catch(() => this.waitForKeys(issuer));
     }
     return keys;
+  }
+
+  private waitForKeys(issuer: string): void {
+    const none = Promise.reject<Keys>(issuerAway());
+    none.catch(() => {}); // each token asks it
+    this.keys.set(issuer, none);
+    setTimeout(() => this.keys.delete(issuer), RETRY_MS).unref();
   }
 }
 
@@ -111,18 +128,39 @@ async function findKeys(issuer: string, jwksUri: string | undefined): Promise<Ke
   return keysAt(url);
 }
 
-/** Keys of an issuer, which rotate: an unknown one makes them be read again, at most each 30 s. */
-export const keysAt = (url: string): Keys =>
-  createRemoteJWKSet(new URL(url), {
-    timeoutDuration: OUTSIDE_SECONDS * 1000,
-    [customFetch]: fetchOutside,
-  });
+/**
+ * Keys of an issuer, which rotate: an unknown one makes them be read again, at most each 30 s, or 5 s after a failure: tokens
+ * that anybody can make up do not make us ask an issuer more often.
+ */
+export function keysAt(url: string): Keys {
+  let retryAt = 0;
+  const fetchKeys: FetchImplementation = async (...request) => {
+    if (performance.now() < retryAt) throw issuerAway();
+    try {
+      const response = await fetchOutside(...request);
+      if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+      return response;
+    } catch (error) {
+      retryAt = performance.now() + RETRY_MS;
+      throw issuerAway(error);
+    }
+  };
+  const timeoutDuration = OUTSIDE_SECONDS * 1000;
+  return createRemoteJWKSet(new URL(url), { timeoutDuration, [customFetch]: fetchKeys });
+}
+
+const issuerAway = (cause?: unknown) =>
+  unavailable('the keys of the issuer of the token cannot be read now', cause);
 
 async function discoverKeys(issuer: string): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetchOutside(url, { redirect: 'error' });
-  const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };
-  if (document.issuer !== issuer || typeof document.jwks_uri !== 'string')
+  try {
+    const response = await fetchOutside(url, { redirect: 'error' });
+    const document = (await response.json()) as { issuer?: unknown; jwks_uri?: unknown };
+    if (document.issuer === issuer && typeof document.jwks_uri === 'string')
+      return document.jwks_uri;
     throw new Error(`${url} is not the discovery document of ${issuer}`);
-  return document.jwks_uri;
+  } catch (error) {
+    throw issuerAway(error);
+  }
 }

@@ -71,6 +71,11 @@ export class Database {
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
     this.slots = new Slots(poolSize - keptConnections(poolSize));
+    // repositories would take one from the pool, in the order of asking
+    (dataSource.driver as PostgresDriver).obtainMasterConnection = async () => {
+      const client = await this.connections.connect(this.key());
+      return [client, (error?: Error) => client.release(error)];
+    };
   }
 
   /** The state and options of the pool. It takes no statements, whose values might not be bound. */

@@ -73,6 +73,7 @@ export class OperationsController {
       wire_dialect: WIRE.scheme,
       sign_in: this.config.signInProviders.map((provider) => ({
         name: provider.name,
+        issuer: provider.issuer,
         url: this.providers.address(provider, 'sign-in'),
       })),
       key_sign_in: this.config.consoleKeySignIn,

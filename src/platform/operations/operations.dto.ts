@@ -27,6 +27,8 @@ export class ReadinessDto {
 /** A provider that people sign in with. */
 export class SignInDto {
   name!: string;
+  /** As `/members/set` takes it. */
+  issuer!: string;
   /** Where a browser begins; `?to=` names the page of the console to come back to. */
   url!: string;
 }

@@ -7,8 +7,8 @@ import { allOf, sql, type Sql } from '../query/sql.js';
 import type { MemberDto, UserDto } from './people.dto.js';
 import type { Profile } from './profile.js';
 
-/** Those who change the members of a scope wait for each other, so that together they stay within its limit. */
-export const MEMBERS_OF_SCOPE = textLock(0x6d656d62);
+/** Those who give roles in an entity wait for each other, so that together they stay within its limits. */
+export const MEMBERS_OF_ENTITY = textLock(0x6d656d62);
 
 /** Whether a scope is one of these, or within one. */
 const isWithin = (scope: Sql, scopes: readonly string[]) =>

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { And, LessThan, MoreThan } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../audit/add-event.js';
 import type { Caller } from '../auth/caller.js';
@@ -9,6 +10,7 @@ import { CONFIG, type Config } from '../config/config.js';
 import { lock } from '../database/advisory-locks.js';
 import { Database } from '../database/database.js';
 import { ApiError, invalidRequest } from '../errors.js';
+import { ownerEntity } from '../process/fair-queue.js';
 import { Membership } from './membership.entity.js';
 import {
   type ListMembersDto,
@@ -20,7 +22,7 @@ import {
   type UserDto,
   type UsersDto,
 } from './people.dto.js';
-import { memberById, MEMBERS_OF_SCOPE, membersWithin, usersWithin } from './people.query.js';
+import { memberById, MEMBERS_OF_ENTITY, membersWithin, usersWithin } from './people.query.js';
 import { User } from './user.entity.js';
 
 const MEMBERS_SET = auditAction('members.set');
@@ -28,8 +30,11 @@ const MEMBERS_REMOVE = auditAction('members.remove');
 const USERS_DEACTIVATE = auditAction('users.deactivate');
 const USERS_ACTIVATE = auditAction('users.activate');
 
-/** Each look-up of a person reads all roles of theirs, and lists show them: a team larger than this has a group. */
+/** Lists show them: a team larger than this has a group. */
 const MAX_MEMBERS = 1000;
+/** Each look-up of a person reads all roles of theirs, whoever gave them: an entity cannot make those of others slow. */
+const MAX_MEMBERS_OF_ENTITY = 10_000;
+const MAX_ROLES_IN_ENTITY = 100;
 
 type Subject = Pick<Membership, 'kind' | 'issuer' | 'subject'>;
 
@@ -68,11 +73,11 @@ export class PeopleService {
     if (!caller.scopes.some((own) => covers(own, scope)))
       throw new ApiError('forbidden', `you are no admin of the scope ${scope}`);
     const member = await this.database.transaction(async () => {
-      await this.database.query(lock(MEMBERS_OF_SCOPE, scope));
+      await this.database.query(lock(MEMBERS_OF_ENTITY, ownerEntity(scope)));
       const subject = await this.subject(request, caller);
       const members = this.database.repository(Membership);
       const before = await members.findOneBy({ ...subject, scope });
-      if (!before) await this.assertRoom(scope);
+      if (!before) await this.assertRoom(scope, subject);
       const id = before?.id ?? uuidv7();
       await members.save({ ...subject, id, scope, role });
       const detail = { ...shownSubject(subject), role, was: before?.role ?? null };
@@ -84,12 +89,28 @@ export class PeopleService {
     return member;
   }
 
-  private async assertRoom(scope: string): Promise<void> {
-    const count = await this.database.repository(Membership).countBy({ scope });
+  private async assertRoom(scope: string, subject: Subject): Promise<void> {
+    const members = this.database.repository(Membership);
+    const count = await members.countBy({ scope });
     if (count >= MAX_MEMBERS)
       throw new ApiError(
         'too_large',
         `scope: ${scope} has ${count} members, and may have ${MAX_MEMBERS}; give a role to a group`,
+      );
+    if (scope === '*') return;
+    const entity = ownerEntity(scope);
+    const within = { scope: And(MoreThan(`${entity}/`), LessThan(`${entity}0`)) }; // 0 is behind the slash
+    const roles = await members.countBy({ ...subject, ...within });
+    if (roles >= MAX_ROLES_IN_ENTITY)
+      throw new ApiError(
+        'too_large',
+        `scope: they have ${roles} roles in ${entity}, and may have ${MAX_ROLES_IN_ENTITY}; give one in ${entity}/*`,
+      );
+    const all = await members.countBy(within);
+    if (all >= MAX_MEMBERS_OF_ENTITY)
+      throw new ApiError(
+        'too_large',
+        `scope: ${entity} has ${all} members, and may have ${MAX_MEMBERS_OF_ENTITY}; give roles to groups`,
       );
   }
 

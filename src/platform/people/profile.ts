@@ -32,7 +32,8 @@ export function readProfile(
   userInfo: Claims,
 ): Profile {
   const subject = text(idToken['sub'], MAX_SUBJECT);
-  if (subject === null) throw new Error(`the subject must be a text of 1 to ${MAX_SUBJECT}`);
+  if (subject === null || /\p{Cc}/u.test(subject))
+    throw new Error(`the subject must have 1 to ${MAX_SUBJECT} characters, none of control`);
   const withEmail = idToken['email'] === undefined ? userInfo : idToken;
   const email = text(withEmail['email'], MAX_TEXT);
   const isVerified = withEmail['email_verified'];
@@ -56,13 +57,3 @@ function groups(claim: unknown): string[] {
 /** Null for what is no text that the database holds. */
 const text = (value: unknown, max: number): string | null =>
   isStorable(value) && value !== '' && value.length <= max ? value : null;
-
-/** Whether people with such an address may sign in. */
-export function isDomainAllowed(
-  { email, emailVerified }: Pick<Profile, 'email' | 'emailVerified'>,
-  domains: readonly string[] | null,
-): boolean {
-  if (domains === null) return true;
-  if (email === null || !emailVerified) return false;
-  return domains.includes(email.slice(email.lastIndexOf('@') + 1));
-}

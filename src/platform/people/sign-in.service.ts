@@ -3,7 +3,7 @@ import { jwtVerify } from 'jose';
 import * as client from 'openid-client';
 import { type Actor, addEvent, auditAction } from '../audit/add-event.js';
 import type { ConsoleSession } from '../auth/console-session.entity.js';
-import { grantsTo, type Person, personName } from '../auth/grants.js';
+import { grantsTo, isDomainAllowed, type Person, personName } from '../auth/grants.js';
 import { KeysService } from '../auth/keys.service.js';
 import { ASYMMETRIC } from '../auth/workload-tokens.js';
 import { seal } from '../auth/seal.js';
@@ -15,7 +15,7 @@ import { ApiError } from '../errors.js';
 import { listCauses } from '../http/outside.js';
 import type { Attempt } from './attempt.js';
 import { emailMembersClaim, personById, sessionsEnd, userSeen } from './people.query.js';
-import { isDomainAllowed, type Profile, readProfile } from './profile.js';
+import { type Profile, readProfile } from './profile.js';
 import { logger } from '../process/logger.js';
 import { CLOCK_TOLERANCE_SECONDS, type Discovered, ProvidersService } from './providers.service.js';
 
@@ -192,6 +192,7 @@ export class SignInService {
       keys,
       token,
     ).catch((cause: unknown) => {
+      if (cause instanceof ApiError) throw cause;
       logger.warn(
         { causes: listCauses(cause), issuer: provider.issuer },
         'a logout token was refused',
