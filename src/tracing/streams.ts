@@ -145,8 +145,7 @@ function addChunk(found: Streamed, choice: Json, texts: ChoiceTexts): void {
     for (const each of list) known.push(each);
   }
   for (const each of texts.token_ids ?? []) found.tokenIds.push(each);
-  for (const name of OF_CHOICE)
-    if (isGiven(choice, name)) found.members.set(name, texts[name]!);
+  for (const name of OF_CHOICE) if (isGiven(choice, name)) found.members.set(name, texts[name]!);
   if (typeof text === 'string') (found.text ??= []).push(text);
   if (!isObject(delta)) return;
   for (const name of TEXTS) if (typeof delta[name] === 'string') addText(found, name, delta[name]);

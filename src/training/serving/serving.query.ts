@@ -64,14 +64,20 @@ export interface Listed {
 }
 
 /** What is served of the projects that a key reaches, or of one. */
-export const listedQuery = (caller: Caller, projectId: string | undefined, limit: number) => sql<Listed>`
+export const listedQuery = (
+  caller: Caller,
+  projectId: string | undefined,
+  limit: number,
+) => sql<Listed>`
   SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
   JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
   WHERE ${allOf(
     sql`s.expires_at > now()`,
-    projectId === undefined ? isReached(sql`s.project_id`, caller) : sql`s.project_id = ${projectId}`,
+    projectId === undefined
+      ? isReached(sql`s.project_id`, caller)
+      : sql`s.project_id = ${projectId}`,
   )}
   ORDER BY m.project_id, m.name, s.step DESC LIMIT ${limit}`;
 
