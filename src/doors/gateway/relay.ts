@@ -107,7 +107,12 @@ export function relay(
       );
     };
 
-    upstream.on('data', (chunk: Buffer) => {
+    /** Chunks of one packet, which go on as one. */
+    let batch: Buffer[] = [];
+    const flush = () => {
+      if (batch.length === 0 || hasEnded) return;
+      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
+      batch = [];
       if (bytes === 0) {
         clearTimeout(silence);
         silence = setTimeout(onSilence, provider.idleSeconds * 1000);
@@ -119,8 +124,14 @@ export function relay(
       if (!passage) return;
       const passing = passage.pass(chunk);
       if (passing.length > 0 && !response.write(passing)) wait('client');
+    };
+    upstream.on('data', (chunk: Buffer) => {
+      if (batch.push(chunk) === 1) process.nextTick(flush);
     });
-    upstream.once('end', () => end(null));
+    upstream.once('end', () => {
+      flush();
+      end(null);
+    });
     upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));
     upstream.once('close', () => end(`the provider ${provider.name} broke off its answer`));
     response.on('close', onClose);
