@@ -16,7 +16,7 @@ const MODEL = 'bench';
 
 /** The stand-in: as many events as asked for (`max_tokens`), each with a token, its logprob and its id. */
 function serveEngine() {
-  const server = createServer(async (asked, answer) => {
+  const handle = async (asked, answer) => {
     let text = '';
     for await (const chunk of asked) text += chunk;
     const { max_tokens: tokens, logprobs, seed: pauseMs } = JSON.parse(text);
@@ -30,7 +30,8 @@ function serveEngine() {
       if (pauseMs) await pause(pauseMs);
     }
     answer.end('data: [DONE]\n\n');
-  });
+  };
+  const server = createServer((asked, answer) => void handle(asked, answer));
   server.keepAliveTimeout = 60_000;
   server.listen(0, '127.0.0.1', () => process.send(server.address().port));
 }

@@ -136,18 +136,25 @@ function addMembers(members: Map<string, string>, chunk: Json, texts: ChunkTexts
 function addChunk(found: Streamed, choice: Json, texts: ChoiceTexts): void {
   const { delta, text, finish_reason: reason } = choice;
   if (typeof reason === 'string') found.finishReason = reason;
-  for (const each of texts.logprobs?.['content'] ?? []) found.logprobs.push(each);
+  addTokens(found, texts);
+  for (const name of OF_CHOICE) if (isGiven(choice, name)) found.members.set(name, texts[name]!);
+  if (typeof text === 'string') (found.text ??= []).push(text);
+  if (isObject(delta)) addDelta(found, delta);
+}
+
+function addTokens(found: Streamed, { logprobs = {}, token_ids: ids = [] }: ChoiceTexts): void {
+  for (const each of logprobs['content'] ?? []) found.logprobs.push(each);
   for (const name of OLD_LOGPROBS) {
-    const list = texts.logprobs?.[name];
+    const list = logprobs[name];
     if (!list) continue;
     const known = found.oldLogprobs.get(name) ?? [];
     found.oldLogprobs.set(name, known);
     for (const each of list) known.push(each);
   }
-  for (const each of texts.token_ids ?? []) found.tokenIds.push(each);
-  for (const name of OF_CHOICE) if (isGiven(choice, name)) found.members.set(name, texts[name]!);
-  if (typeof text === 'string') (found.text ??= []).push(text);
-  if (!isObject(delta)) return;
+  for (const each of ids) found.tokenIds.push(each);
+}
+
+function addDelta(found: Streamed, delta: Json): void {
   for (const name of TEXTS) if (typeof delta[name] === 'string') addText(found, name, delta[name]);
   if (Array.isArray(delta['tool_calls']))
     for (const [i, call] of delta['tool_calls'].entries()) addToolCall(found, call, i);

@@ -14,7 +14,6 @@ let app: TestApp;
 let key: string;
 
 beforeAll(async () => {
-  process.env['TEST_ENGINE_KEY'] = SECRET;
   engine = await startEngine();
   const provider = (name: string, more: object) => ({ name, base_url: engine.url, ...more });
   app = await startApp({
@@ -698,7 +697,7 @@ describe('POST /completions/create', () => {
       'Hello world',
     );
     expect(chunks.at(-1).usage.total_tokens).toBe(7);
-    expect((await read(meta._meta.weave_call_id)).output.choices[0].message.content).toBe(
+    expect((await read(meta['_meta'].weave_call_id)).output.choices[0].message.content).toBe(
       'Hello world',
     );
     expect(await lines({ model: 'gpt-4o-mini', messages }, { track_llm_call: false })).toHaveLength(

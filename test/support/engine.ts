@@ -97,7 +97,7 @@ const answer: Handle = (asked, response) => {
 export async function startEngine() {
   const asked: Asked[] = [];
   const instead: Handle[] = [];
-  const server = createServer(async (request, response) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
@@ -109,7 +109,8 @@ export async function startEngine() {
     };
     asked.push(got);
     await (instead.shift() ?? answer)(got, response);
-  });
+  };
+  const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {

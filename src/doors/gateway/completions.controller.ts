@@ -18,7 +18,7 @@ import { ProviderRefusal } from './upstream.js';
 export class CompletionsController {
   constructor(private readonly completions: CompletionsService) {}
 
-  /** Asks a model for a chat completion. What a provider refuses is answered 200, as `response.error`. */
+  /** Asks a model for a chat completion. What a provider refuses is answered 200, as its error. */
   @Operation('completions/create', 'writer')
   @ApiJsonResponse({ type: CompletionsCreatedDto })
   async create(@Body() body: CompletionsCreateDto, @Ctx() context: Context): Promise<string> {

@@ -40,7 +40,13 @@ const Ask = (path: string) =>
     ApiHeader({ name: 'X-Skein-Record', ...text('required or best_effort') }),
     ApiOkResponse({
       content: {
-        'application/json': { schema: { type: 'object', additionalProperties: true } },
+        'application/json': {
+          schema: {
+            type: 'object',
+            additionalProperties: true,
+            description: 'What the provider answers.',
+          },
+        },
         'text/event-stream': { schema: { type: 'string' } },
       },
     }),
@@ -60,14 +66,22 @@ export class GatewayController {
 
   /** Asks a model for a chat completion, and records the call. Streams pass as they come. */
   @Ask('chat/completions')
-  chat(@Body() body: ChatDto, @Ctx() context: Context, @Res() _: unknown): Promise<void> {
-    return this.ask('chat/completions', body, context);
+  chat(
+    @Body() body: ChatDto,
+    @Ctx() context: Context,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    return this.ask('chat/completions', body, context, response);
   }
 
   /** Asks a model to complete a text, and records the call. Streams pass as they come. */
   @Ask('completions')
-  complete(@Body() body: CompletionDto, @Ctx() context: Context, @Res() _: unknown): Promise<void> {
-    return this.ask('completions', body, context);
+  complete(
+    @Body() body: CompletionDto,
+    @Ctx() context: Context,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    return this.ask('completions', body, context, response);
   }
 
   /** The models that the key may ask for. */
@@ -78,7 +92,12 @@ export class GatewayController {
     return { object: 'list', data: listed.map((model) => ({ object: 'model', ...model })) };
   }
 
-  private async ask(api: Api, body: ChatDto | CompletionDto, context: Context): Promise<void> {
+  private async ask(
+    api: Api,
+    body: ChatDto | CompletionDto,
+    context: Context,
+    response: ServerResponse,
+  ): Promise<void> {
     const projectId = namedProject(context) ?? artifactProject(body.model);
     if (projectId === undefined) throw projectRequired();
     context.caller.assertReaches(projectId);
@@ -94,7 +113,7 @@ export class GatewayController {
       },
       context,
     );
-    if (answer) send(context.response, answer);
+    if (answer) send(response, answer);
   }
 }
 

@@ -28,7 +28,7 @@ export class GatewayModelDto {
   id!: string;
   /** Always `model`. */
   object!: string;
-  /** Seconds since 1970 of a checkpoint; 0 of a provider's model. */
+  /** When the model was made, in seconds since 1970; 0 of a provider's model. */
   created!: number;
   /** The project of a checkpoint, else the provider. */
   owned_by!: string;

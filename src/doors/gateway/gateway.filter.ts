@@ -19,8 +19,9 @@ export class GatewayErrorFilter extends ErrorFilter {
     const response = host.switchToHttp().getResponse<ServerResponse>();
     if (!(thrown instanceof ProviderRefusal) || response.headersSent || response.destroyed)
       return super.catch(thrown, host);
-    response.writeHead(thrown.status, { ...thrown.headers, 'content-type': thrown.type });
-    response.end(thrown.body);
+    const { status, type, body, headers } = thrown.refused;
+    response.writeHead(status, { ...headers, 'content-type': type });
+    response.end(body);
   }
 
   protected override send(error: ApiError, response: ServerResponse): void {

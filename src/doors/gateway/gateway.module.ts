@@ -10,11 +10,19 @@ import { GatewayController } from './gateway.controller.js';
 import { GatewayService } from './gateway.service.js';
 import { NamesService } from './names.service.js';
 import { ProviderKeys } from './provider-keys.service.js';
+import { RoomService } from './room.service.js';
 
 /** Requests for models, which providers answer and Skein records. */
 @Module({
   imports: [CallsModule, CostsModule, ObjectsModule, PreviewModule],
   controllers: [GatewayController, CompletionsController],
-  providers: [GatewayService, CompletionsService, NamesService, BudgetsService, ProviderKeys],
+  providers: [
+    GatewayService,
+    CompletionsService,
+    NamesService,
+    BudgetsService,
+    ProviderKeys,
+    RoomService,
+  ],
 })
 export class GatewayModule {}

@@ -5,9 +5,8 @@ import type { Context } from '../../platform/http/context.js';
 import { listCauses } from '../../platform/http/outside.js';
 import { ApiError, toApiError } from '../../platform/errors.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
-import { each, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
 import { logger } from '../../platform/process/logger.js';
-import { showCounter, showNumber } from '../../platform/process/metrics.js';
+import { showCounter } from '../../platform/process/metrics.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import { addedMembers, type Api, type Json, recordedInputs, withMembers } from './asked.js';
 import { BudgetsService } from './budgets.service.js';
@@ -17,11 +16,9 @@ import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import { errorMessage, type Output, readStream, readWhole, Recording } from './recording.js';
 import { relay, type Relayed } from './relay.js';
+import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
 
-/** How long a request waits for others of its key, its entity, or all, and how many of a key may wait. */
-export const WAIT_MS = 10_000;
-export const MAX_WAITING = 256;
 /** The refusal of a provider is short. */
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 /** What a client is told of the head of a provider's answer. */
@@ -71,8 +68,8 @@ interface Trip {
 /** Passes requests for models to providers, and records each as a call. */
 @Injectable()
 export class GatewayService implements OnApplicationShutdown {
-  private readonly room: Shares;
-  private readonly line: FairQueue;
+  @Inject(CONFIG) private readonly config!: Config;
+  @Inject() private readonly room!: RoomService;
   /** Records that nobody waits for. */
   private readonly pending = new Set<Promise<unknown>>();
   private readonly unrecorded = showCounter(
@@ -86,22 +83,7 @@ export class GatewayService implements OnApplicationShutdown {
     private readonly keys: ProviderKeys,
     private readonly budgets: BudgetsService,
     private readonly calls: CallsService,
-    @Inject(CONFIG) private readonly config: Config,
-  ) {
-    const room = new Shares(twoThirdsRule({ count: config.gatewayConcurrency, weight: Infinity }));
-    this.room = room;
-    this.line = new FairQueue({
-      take: (_, owner) => room.take(owner),
-      held: room,
-      waiting: each(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
-      waitMs: WAIT_MS,
-      refusal: () =>
-        new ApiError('rate_limited', 'too many requests to models are under way', {
-          headers: { 'Retry-After': '1' },
-        }),
-    });
-    showNumber('skein_gateway_requests', 'Requests to models under way.', () => room.all.count);
-  }
+  ) {}
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.pending);
@@ -117,27 +99,17 @@ export class GatewayService implements OnApplicationShutdown {
     const { placement, record } = request;
     const target =
       request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
-    await this.line.enter(caller.owner, undefined, { signal: context.signal });
-    try {
+    return this.room.run(caller.owner, context.signal, async () => {
       await this.budgets.admit(caller);
-      const recording = record === 'none' ? null : this.recordingOf(request, target, context);
-      const trip = {
-        request,
-        context,
-        target,
-        recording,
-        isRequired: record === 'required',
-        startedMs,
-      };
+      const recording = record === 'none' ? null : this.newRecording(request, target, context);
+      const isRequired = record === 'required';
+      const trip = { request, context, target, recording, isRequired, startedMs };
       await this.begin(trip);
-      return await this.travel(trip);
-    } finally {
-      this.room.give(caller.owner);
-      this.line.wake();
-    }
+      return this.travel(trip);
+    });
   }
 
-  private recordingOf(
+  private newRecording(
     { opName, placement, text, body, inputs }: ModelRequest,
     target: Target,
     context: Context,
@@ -230,13 +202,13 @@ export class GatewayService implements OnApplicationShutdown {
       typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
     );
     const type = headers['content-type'] ?? 'application/json';
-    return new ProviderRefusal(
+    const body = Buffer.from(text);
+    return new ProviderRefusal(exception, {
       status,
       type,
-      Buffer.from(text),
-      Object.fromEntries(passed),
-      exception,
-    );
+      body,
+      headers: Object.fromEntries(passed),
+    });
   }
 
   private async takeWhole(trip: Trip, answer: IncomingMessage): Promise<WholeAnswer> {
@@ -258,14 +230,13 @@ export class GatewayService implements OnApplicationShutdown {
     response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
     response.write(passage.first(trip.recording?.id ?? null));
     response.flushHeaders();
-    const { bytes, fault, clientLeft } = await this.relayed(trip, answer, passage);
-    const isRead = trip.recording !== null && bytes !== null;
-    const output = isRead ? await readStream(bytes, OBJECTS[trip.request.api]) : null;
-    const lost = bytes === null ? 'there was no memory to record the answer' : null;
+    const relayed = await this.relayed(trip, answer, passage);
+    const { fault, clientLeft } = relayed;
+    const outcome = await streamOutcome(trip, relayed);
     const rest = passage.rest();
     if (!trip.isRequired && fault === null) response.write(rest);
     try {
-      await this.end(trip, { output, exception: fault ?? output?.error ?? lost });
+      await this.end(trip, outcome);
     } catch (error) {
       logger.error({ request_id: trip.context.request.id, err: error }, 'a stream was cut');
       return this.cut(trip, passage.failure(toApiError(error).message));
@@ -324,6 +295,14 @@ export class GatewayService implements OnApplicationShutdown {
     this.pending.add(told);
     void told.finally(() => this.pending.delete(told));
   }
+}
+
+const NOT_KEPT = 'there was no memory to record the answer';
+
+/** The completion that a stream was, as far as it came, and why it is not whole. */
+async function streamOutcome({ recording, request }: Trip, { bytes, fault }: Relayed) {
+  const output = recording && bytes ? await readStream(bytes, OBJECTS[request.api]) : null;
+  return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }
 
 function questionHeaders(

@@ -8,10 +8,10 @@ import { providerFailed } from './upstream.js';
 export class ProviderKeys {
   /** Null where the provider wants none. @throws ApiError `provider_failed` */
   async read(provider: ModelProvider): Promise<string | null> {
-    const { apiKeyEnv, apiKeyFile } = provider;
-    if (apiKeyEnv !== undefined) return checked(process.env[apiKeyEnv], provider);
-    if (apiKeyFile === undefined) return null;
-    const text = await readFile(apiKeyFile, 'utf8').catch((error: unknown) => {
+    const { readKey, keyFile } = provider;
+    if (readKey) return checked(readKey(), provider);
+    if (keyFile === undefined) return null;
+    const text = await readFile(keyFile, 'utf8').catch((error: unknown) => {
       throw providerFailed(provider, 'cannot be asked: its key cannot be read', error);
     });
     return checked(text, provider);

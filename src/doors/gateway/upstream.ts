@@ -13,14 +13,19 @@ const secure = new Agent(OPTIONS);
 export const providerFailed = (provider: ModelProvider, what: string, cause?: unknown) =>
   new ApiError('provider_failed', `the provider ${provider.name} ${what}`, { cause });
 
+/** What a provider answers in place of a completion. */
+interface Refused {
+  status: number;
+  type: string;
+  body: Buffer;
+  headers: Record<string, string>;
+}
+
 /** A refusal of a provider, which goes to the client as it came. */
 export class ProviderRefusal extends Error {
   constructor(
-    readonly status: number,
-    readonly type: string,
-    readonly body: Buffer,
-    readonly headers: Record<string, string>,
     message: string,
+    readonly refused: Refused,
   ) {
     super(message);
   }

@@ -10,9 +10,9 @@ export interface ModelProvider {
   name: string;
   /** Where paths such as `/chat/completions` begin, without a slash at its end. */
   baseUrl: string;
-  /** The variable, or the file, that holds its key: read at each use. */
-  apiKeyEnv: string | undefined;
-  apiKeyFile: string | undefined;
+  /** Reads the variable that holds its key, at each use; or the file that does. */
+  readKey: (() => string | undefined) | undefined;
+  keyFile: string | undefined;
   /** Names that it is asked for; one that ends in `*` stands for all that begin so. */
   models: readonly string[];
   engine: Engine;
@@ -59,7 +59,7 @@ function modelProviders(setting: Setting): readonly ModelProvider[] {
   const providers = list.map((item, at) => {
     const fault = findFault(item, setting);
     if (fault !== undefined) throw new InvalidSetting(`GATEWAY_PROVIDERS[${at}]${fault}`);
-    return readProvider(item as Item);
+    return readProvider(item as Item, setting);
   });
   const names = providers.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
@@ -90,65 +90,74 @@ interface Item {
   idle_seconds?: number;
 }
 
-const MEMBERS = new Set(
-  'name base_url api_key_env api_key_file models engine first_byte_seconds idle_seconds'.split(' '),
-);
 /** OpenAI's clients wait ten minutes for an answer. */
 const FIRST_BYTE_SECONDS = 600;
 const IDLE_SECONDS = 120;
 
-const readProvider = (item: Item): ModelProvider => ({
+const readProvider = (item: Item, setting: Setting): ModelProvider => ({
   name: item.name,
   baseUrl: item.base_url.replace(/\/+$/, ''),
-  apiKeyEnv: item.api_key_env,
-  apiKeyFile: item.api_key_file,
+  readKey: item.api_key_env === undefined ? undefined : () => setting(item.api_key_env!),
+  keyFile: item.api_key_file,
   models: item.models ?? [],
   engine: item.engine ?? 'openai',
   firstByteSeconds: item.first_byte_seconds ?? FIRST_BYTE_SECONDS,
   idleSeconds: item.idle_seconds ?? IDLE_SECONDS,
 });
 
+/** What each member must be, where it is there. */
+const RULES: [name: keyof Item, isValid: (value: unknown) => boolean, rule: string][] = [
+  ['name', (value) => isText(value, /^[\w.-]{1,64}$/), '1 to 64 letters, digits, "_", "." or "-"'],
+  ['base_url', isUrl, 'an http or https URL without user, query and fragment'],
+  ['api_key_env', (value) => isText(value, /^\w+$/), 'the name of a variable of the environment'],
+  ['api_key_file', (value) => isText(value, /./), 'the path of a file'],
+  ['models', areModels, 'a list of names, where only the last character may be "*"'],
+  ['engine', (value) => ENGINES.includes(value as Engine), `one of ${ENGINES.join(', ')}`],
+  ['first_byte_seconds', isSeconds, 'a whole number from 1 to 3600'],
+  ['idle_seconds', isSeconds, 'a whole number from 1 to 3600'],
+];
+
 function findFault(given: unknown, setting: Setting): string | undefined {
   if (typeof given !== 'object' || given === null) return ' must be an object';
   const item = given as Record<string, unknown>;
-  const unknown = Object.keys(item).find((name) => !MEMBERS.has(name));
-  if (unknown !== undefined)
-    return ` has an unknown member; known are ${[...MEMBERS].join(', ')}: a key goes into api_key_env or api_key_file`;
-  const { name, base_url, api_key_env, api_key_file, models, engine } = item;
-  if (typeof name !== 'string' || !/^[\w.-]{1,64}$/.test(name))
-    return '.name must be 1 to 64 letters, digits, "_", "." or "-"';
-  const hasKey = api_key_env !== undefined || api_key_file !== undefined;
-  const fault = urlFault(base_url, hasKey);
-  if (fault !== undefined) return fault;
+  const known = RULES.map(([name]): string => name);
+  if (!Object.keys(item).every((name) => known.includes(name)))
+    return ` has an unknown member; known are ${known.join(', ')}: a key goes into api_key_env or api_key_file`;
+  const needed = ['name', 'base_url'];
+  const broken = RULES.find(
+    ([name, isValid]) =>
+      (needed.includes(name) || item[name] !== undefined) && !isValid(item[name]),
+  );
+  if (broken) return `.${broken[0]} must be ${broken[2]}`;
+  return keyFault(given as Item, setting);
+}
+
+function keyFault({ base_url, api_key_env, api_key_file }: Item, setting: Setting) {
+  if (api_key_env === undefined && api_key_file === undefined) return undefined;
   if (api_key_env !== undefined && api_key_file !== undefined)
     return ' must have api_key_env or api_key_file, not both';
-  if (api_key_env !== undefined && (typeof api_key_env !== 'string' || !setting(api_key_env)))
+  if (api_key_env !== undefined && !setting(api_key_env))
     return '.api_key_env must name a variable of the environment that is set';
-  if (api_key_file !== undefined && (typeof api_key_file !== 'string' || api_key_file === ''))
-    return '.api_key_file must be the path of a file';
-  if (models !== undefined && !areModels(models))
-    return '.models must be a list of names, where only the last character may be "*"';
-  if (engine !== undefined && !ENGINES.includes(engine as Engine))
-    return `.engine must be one of ${ENGINES.join(', ')}`;
-  for (const seconds of ['first_byte_seconds', 'idle_seconds'])
-    if (item[seconds] !== undefined && !isSeconds(item[seconds]))
-      return `.${seconds} must be a whole number from 1 to 3600`;
-  return undefined;
+  return isSafeUrl(base_url)
+    ? undefined
+    : '.base_url must be https where the provider has a key (http is for 127.0.0.1, ::1 and localhost)';
 }
 
-function urlFault(url: unknown, hasKey: boolean): string | undefined {
-  const rule = '.base_url must be an http or https URL without user, query and fragment';
-  if (typeof url !== 'string' || !URL.canParse(url)) return rule;
-  const { protocol, username, password, search, hash } = new URL(url);
-  if (`${username}${password}${search}${hash}` !== '' || !/^https?:$/.test(protocol)) return rule;
-  return hasKey && !isSafeUrl(url)
-    ? '.base_url must be https where the provider has a key (http is for 127.0.0.1, ::1 and localhost)'
-    : undefined;
+const isText = (value: unknown, pattern: RegExp) =>
+  typeof value === 'string' && pattern.test(value);
+
+function isUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return `${username}${password}${search}${hash}` === '' && /^https?:$/.test(protocol);
 }
 
-const areModels = (models: unknown) =>
-  Array.isArray(models) &&
-  models.every((name) => typeof name === 'string' && /^[^*\p{Cc}]{0,256}\*?$/u.test(name) && name);
+function areModels(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.every((name) => isText(name, /^(?!$)[^*\p{Cc}]{0,256}\*?$/u))
+  );
+}
 
-const isSeconds = (value: unknown) =>
-  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
+function isSeconds(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
+}

@@ -1,6 +1,5 @@
 // SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
 import type { Caller } from '../../platform/auth/caller.js';
-import { wireTime } from '../../platform/query/columns.js';
 import { allOf, sql } from '../../platform/query/sql.js';
 import { PAGE_SIZE } from '../pages.js';
 import { isReached } from '../preview.query.js';
@@ -11,7 +10,7 @@ export const NEWEST_STEPS = 20;
 
 /** Notes that a checkpoint is served, or says it again. No row where there is no such checkpoint. */
 export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
-  expires_at: string;
+  expires_at: Date;
 }>`
   INSERT INTO served_checkpoints (project_id, model_id, step, provider, upstream_model, expires_at)
   SELECT k.project_id, k.model_id, k.step, ${serving.provider}, ${serving.upstream_model},
@@ -20,7 +19,7 @@ export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
   WHERE k.project_id = ${projectId} AND k.model_id = ${serving.model_id}::uuid AND k.step = ${serving.step}
   ON CONFLICT (project_id, model_id, step, provider)
   DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
-  RETURNING ${wireTime(sql`expires_at`)} AS expires_at`;
+  RETURNING expires_at`;
 
 /** Forgets what nobody serves any more. */
 export const expiredDelete = (projectId: string, modelId: string) => sql`
@@ -63,36 +62,30 @@ export interface Listed {
   created: number;
 }
 
-/** What is served of the projects that a key reaches, or of one. */
-export const listedQuery = (
-  caller: Caller,
-  projectId: string | undefined,
-  limit: number,
-) => sql<Listed>`
-  SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
+/** What is served of the projects that a key reaches, or of one; `created` is of the model, in seconds. */
+export const listedQuery = (caller: Caller, projectId: string | undefined, limit: number) =>
+  sql<Listed>`
+  SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
   WHERE ${allOf(
     sql`s.expires_at > now()`,
     projectId === undefined
       ? isReached(sql`s.project_id`, caller)
       : sql`s.project_id = ${projectId}`,
   )}
-  ORDER BY m.project_id, m.name, s.step DESC LIMIT ${limit}`;
+  ORDER BY m.project_id, m.name, created, s.step LIMIT ${limit}`;
 
-/** Models that servers may load, as JSON texts, with their newest checkpoints. */
-export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<{
+export interface Servable {
+  project_id: string;
   id: string;
-  json: string;
-}>`
-  SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
-    'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
-    'steps', coalesce((
-      SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
-      FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
-        ORDER BY c.step DESC LIMIT ${NEWEST_STEPS}) k), '[]'))::text AS json
-  FROM models m
+  name: string;
+  base_model: string;
+}
+
+/** Models that servers may load. */
+export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<Servable>`
+  SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   WHERE ${allOf(
     sql`m.deleted_at IS NULL`,
     isReached(sql`m.project_id`, caller),
@@ -100,3 +93,15 @@ export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<{
     query.after && sql`m.id > ${query.after}`,
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
+
+/** The newest checkpoints of models of a project. */
+export const newestSteps = (projectId: string, models: string[]) => sql<{
+  model_id: string;
+  step: number;
+  files: boolean;
+}>`
+  SELECT k.model_id, k.step, k.files FROM (
+    SELECT c.model_id, c.step, c.files IS NOT NULL AS files,
+      row_number() OVER (PARTITION BY c.model_id ORDER BY c.step DESC) AS place
+    FROM checkpoints c WHERE c.project_id = ${projectId} AND c.model_id = ANY(${models}::uuid[])) k
+  WHERE k.place <= ${NEWEST_STEPS}::bigint ORDER BY k.model_id, k.step DESC`;

@@ -3,15 +3,23 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { groupedBy } from '../../platform/query/grouped-by.js';
 import { MODELS } from '../models/model.entity.js';
 import { ModelsService } from '../models/models.service.js';
 import { noSuch, page } from '../pages.js';
-import type { ServableQueryDto, ServedDto, ServingAnswerDto, ServingDto } from './serving.dto.js';
+import type {
+  ServableModelDto,
+  ServableQueryDto,
+  ServedDto,
+  ServingAnswerDto,
+  ServingDto,
+} from './serving.dto.js';
 import {
   expiredDelete,
   type Listed,
   listedQuery,
   nameTakenQuery,
+  newestSteps,
   servablePage,
   type Served,
   servedQuery,
@@ -43,7 +51,7 @@ export class ServingService {
     const [row] = await this.database.query(servingUpsert(projectId, serving));
     if (!row) throw noSuch('checkpoint');
     this.database.note(projectId, MODELS);
-    return row;
+    return { expires_at: row.expires_at.toISOString() };
   }
 
   async end(served: ServedDto, caller: Caller): Promise<void> {
@@ -54,7 +62,19 @@ export class ServingService {
 
   /** A page of the models that the key reaches, for servers. */
   async servable(query: ServableQueryDto, caller: Caller): Promise<string> {
-    return page(await this.database.query(servablePage(query, caller)), query.limit);
+    const models = await this.database.query(servablePage(query, caller));
+    const steps = new Map<string, ServableModelDto['steps']>(models.map(({ id }) => [id, []]));
+    for (const [projectId, own] of groupedBy(models, ({ project_id }) => project_id)) {
+      const ids = own.map(({ id }) => id);
+      const rows = await this.database.query(newestSteps(projectId, ids));
+      for (const { model_id, step, files } of rows) steps.get(model_id)!.push({ step, files });
+    }
+    const items = models.map(({ project_id, id, name, base_model }) => {
+      const [entity, project] = project_id.split('/') as [string, string];
+      const model = { id, entity, project, name, base_model, steps: steps.get(id)! };
+      return { id, json: JSON.stringify(model satisfies ServableModelDto) };
+    });
+    return page(items, query.limit);
   }
 
   /** Who serves a model: a step, or all steps, the newest first. Null where the project has no such model. */
