@@ -1,0 +1,163 @@
+import { isSafeUrl } from './sign-in-settings.js';
+import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+
+const MIB = 1024 * 1024;
+export const ENGINES = ['openai', 'vllm', 'sglang'] as const;
+export type Engine = (typeof ENGINES)[number];
+
+/** A service that answers like OpenAI's, which the gateway may ask. */
+export interface ModelProvider {
+  name: string;
+  /** Where paths such as `/chat/completions` begin, without a slash at its end. */
+  baseUrl: string;
+  /** Reads the variable that holds its key, at each use; or the file that does. */
+  readKey: (() => string | undefined) | undefined;
+  keyFile: string | undefined;
+  /** Names that it is asked for; one that ends in `*` stands for all that begin so. */
+  models: readonly string[];
+  engine: Engine;
+  /** How long it may take to begin an answer, and be silent within one. */
+  firstByteSeconds: number;
+  idleSeconds: number;
+}
+
+/** What the gateway asks, and what it lets pass. */
+export function gatewaySettings(setting: Setting, maxBodyBytes: number) {
+  return {
+    /** Who answers requests to models. No other address is ever asked. */
+    gatewayProviders: modelProviders(setting),
+    /** What becomes of a request that cannot be recorded, unless it says so itself. */
+    gatewayRecord: oneOf(setting, 'GATEWAY_RECORD', ['required', 'best_effort']),
+    /** Requests that this process may have at providers at once. */
+    gatewayConcurrency: integer(setting, 'GATEWAY_CONCURRENCY', 512, [2, 100_000]),
+    /** Limit of the answer of a provider. */
+    gatewayMaxAnswerBytes: integer(setting, 'GATEWAY_MAX_ANSWER_BYTES', maxBodyBytes, [
+      1024,
+      256 * MIB,
+    ]),
+    /** What each key may ask in a day (UTC); 0 is no limit. */
+    gatewayRequestsPerDay: integer(setting, 'GATEWAY_REQUESTS_PER_DAY', 0, [0, 1e12]),
+    /** The same in US dollars. */
+    gatewayCostPerDay: costLimit(setting),
+  };
+}
+
+function costLimit(setting: Setting): number {
+  const text = setting('GATEWAY_COST_PER_DAY') ?? '0';
+  if (!/^\d{1,9}(\.\d{1,6})?$/.test(text))
+    throw new InvalidSetting(
+      `GATEWAY_COST_PER_DAY must be US dollars such as 25 or 0.5, got "${text}"`,
+    );
+  return Number(text);
+}
+
+/** The message never holds the value: somebody may have put a key into it. */
+function modelProviders(setting: Setting): readonly ModelProvider[] {
+  const text = setting('GATEWAY_PROVIDERS');
+  if (text === undefined) return [];
+  const list = parsedList(text);
+  const providers = list.map((item, at) => {
+    const fault = findFault(item, setting);
+    if (fault !== undefined) throw new InvalidSetting(`GATEWAY_PROVIDERS[${at}]${fault}`);
+    return readProvider(item as Item, setting);
+  });
+  const names = providers.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined)
+    throw new InvalidSetting(`GATEWAY_PROVIDERS must not name "${twice}" twice`);
+  return providers;
+}
+
+function parsedList(text: string): unknown[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new InvalidSetting('GATEWAY_PROVIDERS must be a JSON list, and is no JSON');
+  }
+  if (!Array.isArray(list)) throw new InvalidSetting('GATEWAY_PROVIDERS must be a JSON list');
+  return list;
+}
+
+interface Item {
+  name: string;
+  base_url: string;
+  api_key_env?: string;
+  api_key_file?: string;
+  models?: string[];
+  engine?: Engine;
+  first_byte_seconds?: number;
+  idle_seconds?: number;
+}
+
+/** OpenAI's clients wait ten minutes for an answer. */
+const FIRST_BYTE_SECONDS = 600;
+const IDLE_SECONDS = 120;
+
+const readProvider = (item: Item, setting: Setting): ModelProvider => ({
+  name: item.name,
+  baseUrl: item.base_url.replace(/\/+$/, ''),
+  readKey: item.api_key_env === undefined ? undefined : () => setting(item.api_key_env!),
+  keyFile: item.api_key_file,
+  models: item.models ?? [],
+  engine: item.engine ?? 'openai',
+  firstByteSeconds: item.first_byte_seconds ?? FIRST_BYTE_SECONDS,
+  idleSeconds: item.idle_seconds ?? IDLE_SECONDS,
+});
+
+/** What each member must be, where it is there. */
+const RULES: [name: keyof Item, isValid: (value: unknown) => boolean, rule: string][] = [
+  ['name', (value) => isText(value, /^[\w.-]{1,64}$/), '1 to 64 letters, digits, "_", "." or "-"'],
+  ['base_url', isUrl, 'an http or https URL without user, query and fragment'],
+  ['api_key_env', (value) => isText(value, /^\w+$/), 'the name of a variable of the environment'],
+  ['api_key_file', (value) => isText(value, /./), 'the path of a file'],
+  ['models', areModels, 'a list of names, where only the last character may be "*"'],
+  ['engine', (value) => ENGINES.includes(value as Engine), `one of ${ENGINES.join(', ')}`],
+  ['first_byte_seconds', isSeconds, 'a whole number from 1 to 3600'],
+  ['idle_seconds', isSeconds, 'a whole number from 1 to 3600'],
+];
+
+function findFault(given: unknown, setting: Setting): string | undefined {
+  if (typeof given !== 'object' || given === null) return ' must be an object';
+  const item = given as Record<string, unknown>;
+  const known = RULES.map(([name]): string => name);
+  if (!Object.keys(item).every((name) => known.includes(name)))
+    return ` has an unknown member; known are ${known.join(', ')}: a key goes into api_key_env or api_key_file`;
+  const needed = ['name', 'base_url'];
+  const broken = RULES.find(
+    ([name, isValid]) =>
+      (needed.includes(name) || item[name] !== undefined) && !isValid(item[name]),
+  );
+  if (broken) return `.${broken[0]} must be ${broken[2]}`;
+  return keyFault(given as Item, setting);
+}
+
+function keyFault({ base_url, api_key_env, api_key_file }: Item, setting: Setting) {
+  if (api_key_env === undefined && api_key_file === undefined) return undefined;
+  if (api_key_env !== undefined && api_key_file !== undefined)
+    return ' must have api_key_env or api_key_file, not both';
+  if (api_key_env !== undefined && !setting(api_key_env))
+    return '.api_key_env must name a variable of the environment that is set';
+  return isSafeUrl(base_url)
+    ? undefined
+    : '.base_url must be https where the provider has a key (http is for 127.0.0.1, ::1 and localhost)';
+}
+
+const isText = (value: unknown, pattern: RegExp) =>
+  typeof value === 'string' && pattern.test(value);
+
+function isUrl(value: unknown): boolean {
+  if (typeof value !== 'string' || !URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return `${username}${password}${search}${hash}` === '' && /^https?:$/.test(protocol);
+}
+
+function areModels(value: unknown): boolean {
+  return (
+    Array.isArray(value) && value.every((name) => isText(name, /^(?!$)[^*\p{Cc}]{0,256}\*?$/u))
+  );
+}
+
+function isSeconds(value: unknown): boolean {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 3600;
+}
