@@ -31,6 +31,7 @@ import { StartlessCalls1766340000000 } from './src/platform/database/migrations/
 import { NewestRoots1766400000000 } from './src/platform/database/migrations/1766400000000-newest-roots.js';
 import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
+import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -53,6 +54,7 @@ import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
+import { TrainingData } from './src/training/sft/training-data.entity.js';
 import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
@@ -112,6 +114,7 @@ export function dataSourceOptions(
       Model,
       TrainingJob,
       TrainingJobEvent,
+      TrainingData,
       TrajectoryBatch,
       TrajectoryRecord,
       Upload,
@@ -131,6 +134,7 @@ export function dataSourceOptions(
       NewestRoots1766400000000,
       CheckpointFiles1766410000000,
       People1766420000000,
+      SftJobs1766450000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -22,6 +22,6 @@ import { UploadsService } from './trajectories/uploads.service.js';
     UploadsService,
     PayloadsService,
   ],
-  exports: [TrainingJobsService],
+  exports: [ModelsService, PayloadsService, TrainingJobsService, UploadsService],
 })
 export class PreviewModule {}
