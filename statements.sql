@@ -18,6 +18,8 @@ DELETE FROM "object_aliases" WHERE ("project_id" = $1 AND "object_id" = $2 AND "
 
 DELETE FROM "object_tags" WHERE ("project_id" = $1 AND "object_id" = $2 AND "version_index" = $3 AND "tag" = ANY($4));
 
+DELETE FROM "training_data" WHERE ("project_id" = $1 AND "id" = $2);
+
 DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
@@ -71,6 +73,8 @@ INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor
 INSERT INTO "memberships"("id", "scope", "kind", "issuer", "subject", "role", "created_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT) RETURNING "created_at";
 
 INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days", "payload_days", "payload_cursor", "walk_started_at") VALUES ($1, $2, $3, DEFAULT, DEFAULT) ON CONFLICT ( "project_id" ) DO UPDATE SET "calls_days" = EXCLUDED."calls_days", "payload_days" = EXCLUDED."payload_days", "payload_cursor" = EXCLUDED."payload_cursor", "walk_started_at" = EXCLUDED."walk_started_at" RETURNING "walk_started_at";
+
+INSERT INTO "training_data"("project_id", "id", "num_rows", "size_bytes", "sha256", "user_id", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING "created_at";
 
 INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
 
@@ -273,8 +277,10 @@ INSERT INTO training_job_events (project_id, job_id, seq, id, type, data, attemp
   event_id, type, data, $5::int, trainer_seq
   FROM (VALUES ($6::int, $7::uuid, $8::text, $9::json, $10::bigint)) AS e (n, event_id, type, data, trainer_seq);
 
-INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES ($1, $2, $3, $4, $5, $6::json);
+INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, kind, training_data_url, config,
+  experimental_config)
+  VALUES ($1, $2, $3, $4, $5, $6, $7,
+  $8::json, $9::json);
 
 INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
   reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
@@ -295,6 +301,10 @@ SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership
 SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
 
 SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
+
+SELECT "TrainingData"."project_id" AS "TrainingData_project_id", "TrainingData"."id" AS "TrainingData_id", "TrainingData"."num_rows" AS "TrainingData_num_rows", "TrainingData"."size_bytes" AS "TrainingData_size_bytes", "TrainingData"."sha256" AS "TrainingData_sha256", "TrainingData"."user_id" AS "TrainingData_user_id", "TrainingData"."created_at" AS "TrainingData_created_at" FROM "training_data" "TrainingData" WHERE (("TrainingData"."id" = $1)) LIMIT 1;
+
+SELECT "TrainingData"."project_id" AS "TrainingData_project_id", "TrainingData"."id" AS "TrainingData_id", "TrainingData"."num_rows" AS "TrainingData_num_rows", "TrainingData"."size_bytes" AS "TrainingData_size_bytes", "TrainingData"."sha256" AS "TrainingData_sha256", "TrainingData"."user_id" AS "TrainingData_user_id", "TrainingData"."created_at" AS "TrainingData_created_at" FROM "training_data" "TrainingData" WHERE (("TrainingData"."project_id" = $1) AND ("TrainingData"."id" = $2)) LIMIT 1 FOR SHARE;
 
 SELECT "TrainingJob"."state" AS "TrainingJob_state", "TrainingJob"."project_id" AS "TrainingJob_project_id", "TrainingJob"."id" AS "TrainingJob_id" FROM "training_jobs" "TrainingJob" WHERE (("TrainingJob"."project_id" = $1) AND ("TrainingJob"."id" = $2)) LIMIT 1;
 
@@ -359,6 +369,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "feedback" t WHERE t.project_id =
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "models" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "training_data" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "training_jobs" t WHERE t.project_id = $1
@@ -562,6 +575,20 @@ SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 SELECT d.digest FROM unnest($1::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = $2 AND r.digest = d.digest) LIMIT 1;
 
+SELECT d.id, json_build_object('id', d.id, 'entity', split_part(d.project_id, '/', 1),
+  'project', split_part(d.project_id, '/', 2), 'url', $1::text || d.id, 'num_rows', d.num_rows,
+  'size_bytes', d.size_bytes, 'sha256', d.sha256, 'created_at', to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_data d
+  WHERE (d.project_id = ANY($2::text[]) OR split_part(d.project_id, '/', 1) || '/*' = ANY($3::text[]))
+  ORDER BY d.id LIMIT $4;
+
+SELECT d.id, json_build_object('id', d.id, 'entity', split_part(d.project_id, '/', 1),
+  'project', split_part(d.project_id, '/', 2), 'url', $1::text || d.id, 'num_rows', d.num_rows,
+  'size_bytes', d.size_bytes, 'sha256', d.sha256, 'created_at', to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_data d
+  WHERE TRUE
+  ORDER BY d.id LIMIT $2;
+
 SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
   'created_at', to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
   FROM training_job_events e
@@ -622,6 +649,15 @@ SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
   AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $3 AND b.id = j.batch_id) = $4
   ORDER BY j.id LIMIT 1;
+
+SELECT j.id FROM training_jobs j
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') AND j.training_data_url = $3
+  AND coalesce(j.config::text, '') = coalesce($4::text, '')
+  AND coalesce(j.experimental_config::text, '') = coalesce($5::text, '')
+  AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $6 AND b.id = j.batch_id) = $7
+  ORDER BY j.id LIMIT 1;
+
+SELECT j.id FROM training_jobs j WHERE j.project_id = $1 AND j.training_data_url = $2 ORDER BY j.id;
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
@@ -774,22 +810,22 @@ SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name
   FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
 
 SELECT q.project_id, q.id FROM (
-  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
   WHERE j.status = 'queued' AND (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[]))
   ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE NOT EXISTS (SELECT FROM training_jobs o
-  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($3::text[])
-  ORDER BY q.created_at, q.id LIMIT $4;
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND q.kind = ANY($3::text[]) AND n.base_model = ANY($4::text[])
+  ORDER BY q.created_at, q.id LIMIT $5;
 
 SELECT q.project_id, q.id FROM (
-  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
   WHERE j.status = 'queued' AND TRUE
   ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE NOT EXISTS (SELECT FROM training_jobs o
-  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($1::text[])
-  ORDER BY q.created_at, q.id LIMIT $2;
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND q.kind = ANY($1::text[]) AND n.base_model = ANY($2::text[])
+  ORDER BY q.created_at, q.id LIMIT $3;
 
 SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[], $2::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.digest = r.word UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($4::text[], $5::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $6 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.version_index = substr(r.word, 2)::int UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($7::text[], $8::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $9 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.is_latest;
 
@@ -1034,10 +1070,10 @@ SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
   FROM unnest($2::text[]) AS n(notice);
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1046,10 +1082,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[])) ORDER BY j.id ASC LIMIT $3) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1058,10 +1094,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE TRUE ORDER BY j.id ASC LIMIT $1) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1070,10 +1106,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[])) ) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1206,8 +1242,8 @@ UPDATE training_jobs j
   FOR UPDATE OF q SKIP LOCKED)
   AND m.project_id = $9 AND m.id = j.model_id
   AND b.project_id = $10 AND b.id = j.batch_id
-  RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-  j.experimental_config::text AS config, j.state::text AS state,
+  RETURNING j.id AS job_id, j.kind, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
+  j.config::text AS config, j.experimental_config::text AS experimental_config, j.state::text AS state,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at,
   b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256;
 
@@ -1756,6 +1792,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) + coalesce(pg_column_size(t."usage"), 0) AS erased_bytes
   FROM "calls" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
@@ -1861,7 +1932,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   AND (t."id") > ($3::"uuid")
@@ -1879,7 +1950,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   ORDER BY t."id" LIMIT $3::bigint FOR UPDATE

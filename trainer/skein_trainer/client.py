@@ -105,7 +105,7 @@ class Skein:
             return json.loads(text) if text else {}
 
     def claim(self, worker: str, base_models: list[str], wait_s: float) -> "Job | None":
-        wish = {"worker_id": worker, "base_models": base_models, "wait_s": wait_s}
+        wish = {"worker_id": worker, "base_models": base_models, "kinds": ["rl", "sft"], "wait_s": wait_s}
         claimed = self.post("/v1/preview/trainer/claims", wish, timeout=wait_s + 60)
         return Job(self, claimed) if claimed else None
 
@@ -159,7 +159,7 @@ class Job:
         self.check()
 
     def groups(self) -> Iterator[Json]:
-        """The trajectory groups, one after the other: memory is one group. The bytes are checked at the end."""
+        """The trajectory groups or rows, one after the other: memory is one. The bytes are checked at the end."""
         payload = self.claim["payload"]
         with Download(self.skein, payload["url"], self.headers) as source:
             with gzip.GzipFile(fileobj=source, mode="rb") as lines:

@@ -21,6 +21,10 @@ export const dataPage = (query: TrainingDataQueryDto, caller: Caller): Sql<Item>
   )}
   ORDER BY d.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
+/** No row where it has been deleted; it is not deleted before the end of the transaction. */
+export const dataLock = (projectId: string, id: string) =>
+  sql`SELECT 1 FROM training_data d WHERE d.project_id = ${projectId} AND d.id = ${id} FOR SHARE`;
+
 /** Jobs that were given data by its URL. */
 export const jobsOfData = (projectId: string, url: string) => sql<{ id: string }>`
   SELECT j.id FROM training_jobs j WHERE j.project_id = ${projectId} AND j.training_data_url = ${url} ORDER BY j.id`;

@@ -17,7 +17,7 @@ import type {
   TrainingDataDto,
   TrainingDataQueryDto,
 } from './sft.dto.js';
-import { DATA_URL, dataPage, jobsOfData } from './sft.query.js';
+import { DATA_URL, dataLock, dataPage, jobsOfData } from './sft.query.js';
 import { TrainingData } from './training-data.entity.js';
 
 const DATA_DELETE = auditAction('training_data.delete');
@@ -88,9 +88,7 @@ export class TrainingDataService {
 
   /** In the transaction that makes a job of it: a deletion has either ended, or will find the job. */
   async assertThere({ projectId, id }: TrainingData): Promise<void> {
-    const where = { projectId, id };
-    const lock = { mode: 'pessimistic_read' as const };
-    const data = await this.database.repository(TrainingData).findOne({ where, lock });
+    const [data] = await this.database.query(dataLock(projectId, id));
     if (!data) throw noSuch('training data');
   }
 
