@@ -304,8 +304,6 @@ SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "Retentio
 
 SELECT "TrainingData"."project_id" AS "TrainingData_project_id", "TrainingData"."id" AS "TrainingData_id", "TrainingData"."num_rows" AS "TrainingData_num_rows", "TrainingData"."size_bytes" AS "TrainingData_size_bytes", "TrainingData"."sha256" AS "TrainingData_sha256", "TrainingData"."user_id" AS "TrainingData_user_id", "TrainingData"."created_at" AS "TrainingData_created_at" FROM "training_data" "TrainingData" WHERE (("TrainingData"."id" = $1)) LIMIT 1;
 
-SELECT "TrainingData"."project_id" AS "TrainingData_project_id", "TrainingData"."id" AS "TrainingData_id", "TrainingData"."num_rows" AS "TrainingData_num_rows", "TrainingData"."size_bytes" AS "TrainingData_size_bytes", "TrainingData"."sha256" AS "TrainingData_sha256", "TrainingData"."user_id" AS "TrainingData_user_id", "TrainingData"."created_at" AS "TrainingData_created_at" FROM "training_data" "TrainingData" WHERE (("TrainingData"."project_id" = $1) AND ("TrainingData"."id" = $2)) LIMIT 1 FOR SHARE;
-
 SELECT "TrainingJob"."state" AS "TrainingJob_state", "TrainingJob"."project_id" AS "TrainingJob_project_id", "TrainingJob"."id" AS "TrainingJob_id" FROM "training_jobs" "TrainingJob" WHERE (("TrainingJob"."project_id" = $1) AND ("TrainingJob"."id" = $2)) LIMIT 1;
 
 SELECT (
@@ -325,6 +323,8 @@ SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXI
 
 SELECT 1 FROM models m
   WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
+
+SELECT 1 FROM training_data d WHERE d.project_id = $1 AND d.id = $2 FOR SHARE;
 
 SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
   LIMIT 1;
