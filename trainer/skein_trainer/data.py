@@ -5,7 +5,8 @@ import math
 import statistics
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from skein_trainer.client import Json
@@ -71,7 +72,9 @@ class Config:
             raise ValueError(
                 f"learning_rate: has {len(self.learning_rates)} rates, fewer than there are gradient steps"
             )
-        return replace(self, learning_rate=self.learning_rates[step], learning_rates=[])
+        one = copy(self)  # a schedule may end with 0
+        one.learning_rate, one.learning_rates = self.learning_rates[step], []
+        return one
 
     @staticmethod
     def of(given: Json | None) -> "Config":

@@ -148,7 +148,7 @@ class Server:
         self.ready[checkpoint] = time.monotonic() + self.settings.ttl_s / 3
 
     def fetch(self, checkpoint: Checkpoint) -> Path:
-        """The folder with the files of a LoRA. Those that are there already, with their digests, are not fetched again."""
+        """The folder with the files of a LoRA. What is there already with its digest is not fetched again."""
         path = f"/v1/preview/trainer/models/{checkpoint.model_id}/checkpoints/{checkpoint.step}"
         with self.skein.open("GET", f"{path}/files") as response:
             files = [file for file in json.load(response)["files"] if file["name"] in NEEDED]

@@ -5,6 +5,8 @@ Starts SkyRL's server of the Tinker protocol from an installed `skyrl[jax,tinker
     python trainer/tests/skyrl_server.py <folder of the base model> <port> <folder for its files>
 """
 
+# pyright: reportMissingImports=false
+
 import os
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""Engine tinker against SkyRL's server, where `skyrl[jax,tinker]` is installed. It trains the tiny model with JAX on a CPU."""
+"""Engine tinker against SkyRL, where `skyrl[jax,tinker]` is installed: it trains the tiny model with JAX on a CPU."""
 
 import importlib.util
 import os
