@@ -595,6 +595,128 @@ describe('POST /v1/completions', () => {
   });
 });
 
+describe('POST /completions/create', () => {
+  const create = (inputs: object, more: object = {}, path = '/completions/create') =>
+    app.post(path, { project_id, inputs, ...more }, { key });
+
+  it('answers what the provider says, and the call', async () => {
+    const {
+      status,
+      text: answer,
+      body,
+    } = await create(
+      { model: 'gpt-4o-mini', messages, seed: 1, vertex_credentials: 'sk-mine', stream: true },
+      { conversation_id: 'talk', source: 'ui' },
+    );
+    expect([status, body.response.choices[0].message.content]).toEqual([200, 'Hello world']);
+    expect(answer).toContain('"conversation_id":"talk"');
+    expect(engine.last.body).toEqual({ model: 'gpt-4o-mini', messages, seed: 1 });
+    const call = await read(body.weave_call_id);
+    expect(call).toMatchObject({
+      op_name: 'weave.completions_create',
+      thread_id: 'talk',
+      turn_id: call.id,
+      inputs: { model: 'gpt-4o-mini', messages },
+      attributes: { source: 'ui' },
+      output: { choices: [{ message: { content: 'Hello world' } }] },
+      summary: { usage: { 'gpt-4o-mini': { total_tokens: 7 } } },
+    });
+    expect(JSON.stringify(call)).not.toContain('sk-mine');
+  });
+
+  it('records nothing where it is told so', async () => {
+    const before = (await newest()).id;
+    const { body } = await create({ model: 'gpt-4o-mini', messages }, { track_llm_call: false });
+    expect(body).toEqual({ response: expect.objectContaining({ id: 'cmpl-1' }) });
+    expect((await newest()).id).toBe(before);
+  });
+
+  it('puts the messages of a prompt first, and values in the place of variables', async () => {
+    const val = {
+      _type: 'MessagesPrompt',
+      messages: [{ role: 'system', content: 'Be {mood}, not {other}' }],
+    };
+    const { digest } = (
+      await app.post('/obj/create', { obj: { project_id, object_id: 'prompt', val } })
+    ).body;
+    const said = { role: 'assistant', content: 'I am {mood}' };
+    const parts = { role: 'user', content: [{ type: 'text', text: '{n}?' }] };
+    await create({
+      model: 'gpt-4o-mini',
+      messages: [said, parts],
+      prompt: `svc:///${project_id}/object/prompt:${digest}`,
+      template_vars: { mood: 'kind "$&"', n: 3 },
+    });
+    expect(engine.last.body.messages).toEqual([
+      { role: 'system', content: 'Be kind "$&", not {other}' },
+      said,
+      { role: 'user', content: [{ type: 'text', text: '3?' }] },
+    ]);
+  });
+
+  it('answers 200 where a provider fails, and an error where the request does', async () => {
+    engine.next((_, response) => response.writeHead(400).end('{"error":{"message":"too long"}}'));
+    const { status, body } = await create({ model: 'gpt-4o-mini', messages });
+    expect([status, body.response]).toEqual([
+      200,
+      { error: 'the provider plain answered 400: too long' },
+    ]);
+    expect((await read(body.weave_call_id)).exception).toMatch(/too long/);
+    expect((await create({ model: 'away', messages })).body.response.error).toMatch(
+      /cannot be reached/,
+    );
+    expect((await create({ model: 'nothing', messages })).status).toBe(404);
+    expect((await create({ messages })).body.detail).toMatch(/^inputs.model/);
+    expect((await create({ model: 'gpt-4o-mini', prompt: 'x' })).body.detail).toMatch(
+      /^inputs.prompt/,
+    );
+  });
+
+  it('asks own providers only at addresses of the operator', async () => {
+    const provider = (object_id: string, base_url: string) =>
+      app.post('/obj/create', {
+        obj: { project_id, object_id, val: { _type: 'Provider', base_url } },
+      });
+    await provider('mine', `${engine.url}/`);
+    await provider('inside', 'http://169.254.169.254/latest');
+    expect((await create({ model: 'custom::mine::any', messages })).status).toBe(200);
+    expect(engine.last.body.model).toBe('any');
+    const before = engine.asked.length;
+    const refused = await create({ model: 'custom::inside::any', messages });
+    expect([refused.status, refused.body.detail, engine.asked.length]).toEqual([
+      400,
+      expect.stringContaining('GATEWAY_PROVIDERS'),
+      before,
+    ]);
+  });
+
+  it('streams lines: the call, the chunks as they come, and what fails', async () => {
+    const lines = async (inputs: object, more: object = {}) =>
+      (await create(inputs, more, '/completions/create_stream')).text.trim().split('\n').map((line) => JSON.parse(line)); // prettier-ignore
+    const [meta, ...chunks] = await lines({ model: 'gpt-4o-mini', messages });
+    expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).toBe(
+      'Hello world',
+    );
+    expect(chunks.at(-1).usage.total_tokens).toBe(7);
+    expect((await read(meta._meta.weave_call_id)).output.choices[0].message.content).toBe(
+      'Hello world',
+    );
+    expect(await lines({ model: 'gpt-4o-mini', messages }, { track_llm_call: false })).toHaveLength(
+      chunks.length,
+    );
+    engine.next((_, response) => response.writeHead(500).end('no'));
+    expect((await lines({ model: 'gpt-4o-mini', messages }))[1]).toEqual({
+      error: 'the provider plain answered 500',
+    });
+    engine.next((asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(eventsOf(asked)[1], () => response.destroy());
+    });
+    const cut = create({ model: 'gpt-4o-mini', messages }, {}, '/completions/create_stream');
+    await expect(cut).rejects.toThrow();
+  });
+});
+
 describe('a database that does not store', () => {
   it('refuses what is to be recorded, and lets the rest pass', async () => {
     const small = await startApp({

@@ -7,6 +7,7 @@ import { KeysService } from '../../src/platform/auth/keys.service.js';
 import { loadConfig } from '../../src/platform/config/config.js';
 import type { Role } from '../../src/platform/auth/api-key.entity.js';
 import { openTestDatabase } from './database.js';
+import { startEngine } from './engine.js';
 
 export interface Answer {
   status: number;
@@ -29,10 +30,15 @@ export async function openApp(url: string, env: Record<string, string> = {}) {
   return { app, dataSource };
 }
 
-/** The real app on a port of its own and a database of its own, with the settings of `env`. */
+/** The real app on a port of its own and a database of its own, with the settings of `env`. It may ask an engine for `echo`. */
 export async function startApp(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
-  const { app, dataSource } = await openApp(database.url, env);
+  const engine = await startEngine();
+  const provider = { name: 'engine', base_url: engine.url, models: ['echo'] };
+  const { app, dataSource } = await openApp(database.url, {
+    GATEWAY_PROVIDERS: JSON.stringify([provider]),
+    ...env,
+  });
   // people come back to PUBLIC_URL
   const port = env['PUBLIC_URL'] ? new URL(env['PUBLIC_URL']).port : 0;
   await app.listen(port, '127.0.0.1');
@@ -63,6 +69,7 @@ export async function startApp(env: Record<string, string> = {}) {
     async close() {
       await app.close();
       await database.drop();
+      await engine.close();
     },
   };
 }

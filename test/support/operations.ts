@@ -110,6 +110,13 @@ const administers = rows('basic', 'admin', { elsewhere: 403 });
 const previews = rows('bearer', 'reader', { elsewhere: 404, isShowing: true });
 const changes = rows('bearer', 'writer', { elsewhere: 404 });
 const trains = rows('bearer', 'trainer', { elsewhere: 404 });
+const asks: Row = (build, rest) => ({
+  schemes: [...SCHEMES],
+  role: 'writer',
+  elsewhere: 403,
+  ...rest,
+  build,
+});
 
 const TOMORROW = new Date(Date.now() + 86_400_000).toISOString();
 
@@ -254,6 +261,20 @@ const aCheckpointWithFile: Build = async (planted, app) => {
   await previewOf(app).trainer(job, lease, 'complete', body);
   return { params: { id: model.id, step: '1' } };
 };
+
+/** A server that says something of step 0 of the planted model. */
+const servesModel =
+  (more: object): Build =>
+  ({ model }) => ({ body: { model_id: model, step: 0, provider: 'engine', ...more } });
+
+async function plantServed({ model, marker }: Planted, app: TestApp): Promise<void> {
+  const body = { model_id: model, step: 0, provider: 'engine', upstream_model: marker };
+  await previewOf(app).call('POST', '/trainer/serving', { ...body, ttl_seconds: 600 });
+  await app.query('INSERT INTO gateway_uses (key_id, day) VALUES ($1, now()) ON CONFLICT DO NOTHING', [marker]); // prettier-ignore
+}
+
+const ASKED = { model: 'echo', messages: [] };
+const ASKS_AGAIN = 'asks the provider again, as each request does';
 
 /** The last request for a job of its own. */
 const endsJob =
@@ -751,6 +772,71 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /v1/preview/trainer/jobs/:id/fail': trains(
     endsJob({ error_message: 'no', retryable: false }),
     { changes: ['jobs'], harmless: 'counts for the holder of the lease only, and once' },
+  ),
+
+  'POST /v1/preview/trainer/serving': trains(
+    servesModel({ upstream_model: 'lora', ttl_seconds: 60 }),
+    {
+      changes: ['models'],
+      harmless: 'says the same again, for a time only',
+    },
+  ),
+  'POST /v1/preview/trainer/serving/end': trains(
+    async (planted, app) => {
+      await plantServed(planted, app);
+      return servesModel({})(planted, app);
+    },
+    { changes: ['models'], harmless: 'says the same again' },
+  ),
+  'GET /v1/preview/trainer/models': trains(() => ({}), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+  }),
+  'GET /v1/preview/trainer/models/:id/checkpoints/:step/files': trains(aCheckpointWithFile, {
+    isShowing: true,
+  }),
+  'GET /v1/preview/trainer/models/:id/checkpoints/:step/file': trains(
+    async (planted, app) => ({
+      ...(await aCheckpointWithFile(planted, app)),
+      query: '?name=weights',
+    }),
+    { isShowing: true },
+  ),
+
+  'GET /v1/models': asks(() => ({}), {
+    elsewhere: 200,
+    isShowing: true,
+    isForAll: true,
+    plant: plantServed,
+  }),
+  'POST /v1/chat/completions': asks(
+    ({ project }) => ({
+      headers: { 'x-skein-project': project },
+      body: { model: 'echo', messages: [] },
+    }),
+    { changes: ['calls'], harmless: ASKS_AGAIN },
+  ),
+  'POST /v1/completions': asks(
+    ({ project }) => ({
+      headers: { 'x-skein-project': project },
+      body: { model: 'echo', prompt: 'a' },
+    }),
+    { changes: ['calls'], harmless: ASKS_AGAIN },
+  ),
+  'POST /completions/create': writes(
+    withBody(() => ({ inputs: ASKED })),
+    {
+      changes: ['calls'],
+      harmless: ASKS_AGAIN,
+    },
+  ),
+  'POST /completions/create_stream': writes(
+    withBody(() => ({ inputs: ASKED })),
+    {
+      changes: ['calls'],
+      harmless: ASKS_AGAIN,
+    },
   ),
 
   // the last one, since it leaves nothing that another could ask for

@@ -24,7 +24,7 @@ const text = (description: string) =>
 /** A request of OpenAI's clients, which the provider answers. */
 const Ask = (path: string) =>
   applyDecorators(
-    Operation([path, `${path}/`], 'writer'),
+    Operation(path, 'writer'),
     ApiHeader({
       name: 'X-Skein-Project',
       ...text('<entity>/<project>, where the key reaches several'),

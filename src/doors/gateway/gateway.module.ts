@@ -2,7 +2,10 @@ import { Module } from '@nestjs/common';
 import { CallsModule } from '../../tracing/calls/calls.module.js';
 import { CostsModule } from '../../tracing/costs/costs.module.js';
 import { PreviewModule } from '../../training/preview.module.js';
+import { ObjectsModule } from '../../tracing/objects/objects.module.js';
 import { BudgetsService } from './budgets.service.js';
+import { CompletionsController } from './completions.controller.js';
+import { CompletionsService } from './completions.service.js';
 import { GatewayController } from './gateway.controller.js';
 import { GatewayService } from './gateway.service.js';
 import { NamesService } from './names.service.js';
@@ -10,8 +13,8 @@ import { ProviderKeys } from './provider-keys.service.js';
 
 /** Requests for models, which providers answer and Skein records. */
 @Module({
-  imports: [CallsModule, CostsModule, PreviewModule],
-  controllers: [GatewayController],
-  providers: [GatewayService, NamesService, BudgetsService, ProviderKeys],
+  imports: [CallsModule, CostsModule, ObjectsModule, PreviewModule],
+  controllers: [GatewayController, CompletionsController],
+  providers: [GatewayService, CompletionsService, NamesService, BudgetsService, ProviderKeys],
 })
 export class GatewayModule {}

@@ -26,6 +26,8 @@ export const MAX_WAITING = 256;
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 /** What a client is told of the head of a provider's answer. */
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
+/** Tells a client its call. */
+export const CALL_HEADER = 'x-skein-call-id';
 /** The objects that answers say they are. */
 const OBJECTS: Record<Api, string> = {
   'chat/completions': 'chat.completion',
@@ -45,6 +47,8 @@ export interface ModelRequest {
   inputs?: string;
   /** How a stream goes on to the client. */
   passage: (hidesUsage: boolean) => Passage;
+  /** Where it goes, where the name does not tell. */
+  target?: Target;
 }
 
 /** An answer that did not come as a stream. */
@@ -111,7 +115,8 @@ export class GatewayService implements OnApplicationShutdown {
     const startedMs = performance.now();
     const { caller } = context;
     const { placement, record } = request;
-    const target = await this.names.find(request.body.model, placement.projectId, caller);
+    const target =
+      request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
     await this.line.enter(caller.owner, undefined, { signal: context.signal });
     try {
       await this.budgets.admit(caller);
@@ -148,8 +153,9 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /** Where the record is required, the provider is asked when the start is committed. */
-  private async begin({ recording, isRequired }: Trip): Promise<void> {
+  private async begin({ recording, isRequired, context }: Trip): Promise<void> {
     if (!recording) return;
+    context.response.setHeader(CALL_HEADER, recording.id);
     if (isRequired) return recording.begin();
     recording.begin().catch(() => {}); // the end stores the start as well, or tells
   }
@@ -169,7 +175,6 @@ export class GatewayService implements OnApplicationShutdown {
     }
     const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
     context.response.setHeader('x-skein-provider', trip.target.provider.name);
-    if (trip.recording) context.response.setHeader('x-skein-call-id', trip.recording.id);
     return isStream
       ? this.passOn(trip, answer, request.passage(added.hidesUsage))
       : this.takeWhole(trip, answer);

@@ -1,0 +1,68 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Res } from '@nestjs/common';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { ApiError } from '../../platform/errors.js';
+import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import { JSON_LINES } from '../../platform/http/json-rows.js';
+import {
+  CompletionLineDto,
+  CompletionsCreatedDto,
+  CompletionsCreateDto,
+} from './completions.dto.js';
+import { CompletionsService } from './completions.service.js';
+import { CALL_HEADER } from './gateway.service.js';
+import { ProviderRefusal } from './upstream.js';
+
+@Resource('gateway', BasicAuth())
+export class CompletionsController {
+  constructor(private readonly completions: CompletionsService) {}
+
+  /** Asks a model for a chat completion. What a provider refuses is answered 200, as `response.error`. */
+  @Operation('completions/create', 'writer')
+  @ApiJsonResponse({ type: CompletionsCreatedDto })
+  async create(@Body() body: CompletionsCreateDto, @Ctx() context: Context): Promise<string> {
+    const response = await this.completions.ask(body, context, false).then(
+      (answer) => answer!.bytes.toString('utf8'),
+      (error: unknown) => JSON.stringify({ error: toldError(error) }),
+    );
+    const id = callId(context.response);
+    const { conversation_id } = body;
+    const more = JSON.stringify({
+      ...(id !== null && { weave_call_id: id }),
+      ...(conversation_id && { conversation_id }),
+    }).slice(1);
+    return `{"response":${response}${more === '}' ? '' : ','}${more}`;
+  }
+
+  /** The same as JSON lines: first `_meta` with the call, then the chunks as they come, and `error` where it fails. */
+  @Operation('completions/create_stream', 'writer')
+  @ApiJsonLines(CompletionLineDto)
+  async stream(
+    @Body() body: CompletionsCreateDto,
+    @Ctx() context: Context,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    const line = await this.completions.ask(body, context, true).then(
+      (answer) => answer && answer.bytes.toString('utf8').replaceAll(/\r?\n/g, ' '),
+      (error: unknown) => JSON.stringify({ error: toldError(error) }),
+    );
+    if (line === null) return;
+    const id = callId(response);
+    const meta = id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id: id } })}\n`;
+    response.writeHead(200, { 'content-type': JSON_LINES });
+    response.end(`${meta}${line}\n`);
+  }
+}
+
+function callId(response: ServerResponse): string | null {
+  const id = response.getHeader(CALL_HEADER);
+  return typeof id === 'string' ? id : null;
+}
+
+/** What a provider did wrong. @throws the error itself where the request, or Skein, is at fault */
+function toldError(error: unknown): string {
+  if (error instanceof ProviderRefusal) return error.message;
+  if (error instanceof ApiError && error.code === 'provider_failed') return error.message;
+  throw error;
+}

@@ -1,0 +1,166 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { invalidRequest } from '../../platform/errors.js';
+import type { Context } from '../../platform/http/context.js';
+import { parseRef } from '../../platform/http/refs.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { elementSpans, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
+import { ObjectsService } from '../../tracing/objects/objects.service.js';
+import { type Json, recordedInputs, requestSpans } from './asked.js';
+import type { CompletionsCreateDto } from './completions.dto.js';
+import { GatewayService, type WholeAnswer } from './gateway.service.js';
+import type { Target } from './names.service.js';
+import { EventsPassage, LinesPassage } from './passages.js';
+
+/** Members of `inputs` that are for Skein, or for libraries, and not for a provider. */
+const OWN = new Set([
+  'prompt',
+  'template_vars',
+  'vertex_credentials',
+  'extra_headers',
+  'api_key',
+  'api_version',
+  'timeout',
+  'stream',
+]);
+/** A template that is filled has at most so many characters. */
+const MAX_FILLED = 1024 * 1024;
+
+/** Requests for models in the shape of Weave's playground and judges. */
+@Injectable()
+export class CompletionsService {
+  constructor(
+    private readonly gateway: GatewayService,
+    private readonly objects: ObjectsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Null when the answer has gone to the client as a stream. @throws ProviderRefusal, ApiError */
+  async ask(
+    body: CompletionsCreateDto,
+    context: Context,
+    isStream: boolean,
+  ): Promise<WholeAnswer | null> {
+    const sent = valueAt(context.text, 'inputs');
+    requestSpans(sent);
+    const inputs = body.inputs as Json;
+    const { model } = inputs;
+    if (typeof model !== 'string' || model === '' || model.length > 1024)
+      throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
+    const custom = await this.customTarget(model, body.project_id);
+    const members = new Map([...memberTexts(sent)].filter(([name]) => !OWN.has(name)));
+    if (isStream) members.set('stream', 'true');
+    members.set('messages', await this.messages(inputs, sent, context.caller));
+    const text = objectText(members);
+    return this.gateway.ask(
+      {
+        api: 'chat/completions',
+        opName: 'weave.completions_create',
+        text,
+        body: JSON.parse(text) as Json & { model: string },
+        inputs: recordedInputs(sent, inputs),
+        placement: {
+          projectId: body.project_id,
+          traceId: body.trace_id ?? null,
+          parentId: body.parent_id ?? null,
+          threadId: body.conversation_id ?? null,
+          turnId: null,
+          attributes: JSON.stringify({
+            ...(body.conversation_name && { conversation_name: body.conversation_name }),
+            ...(body.source && { source: body.source }),
+          }),
+        },
+        record: body.track_llm_call === false ? 'none' : this.config.gatewayRecord,
+        passage: (hidesUsage) =>
+          isStream
+            ? new LinesPassage((weave_call_id) => ({ weave_call_id }))
+            : new EventsPassage(hidesUsage),
+        ...(custom && { target: custom }),
+      },
+      context,
+    );
+  }
+
+  /** The messages of the prompt and those of the request, with values in the place of variables. */
+  private async messages(inputs: Json, sent: string, caller: Caller): Promise<string> {
+    const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
+    const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
+    const { template_vars: given } = inputs;
+    const filled = isObject(given) ? texts.map((text) => withValues(text, given)) : texts;
+    if (filled.reduce((sum, { length }) => sum + length, 0) > sent.length + MAX_FILLED)
+      throw invalidRequest([
+        { path: 'inputs.template_vars', message: `must not add over ${MAX_FILLED} characters` },
+      ]);
+    return `[${filled.join(',')}]`;
+  }
+
+  private async promptMessages(ref: unknown, caller: Caller): Promise<string[]> {
+    if (ref === undefined || ref === null) return [];
+    const parsed = typeof ref === 'string' ? parseRef(ref) : null;
+    if (parsed?.kind !== 'object')
+      throw invalidRequest([{ path: 'inputs.prompt', message: 'must be the ref of an object' }]);
+    const { projectId: project_id, name: object_id, digest } = parsed;
+    caller.assertReaches(project_id);
+    const object = await this.objects.read({ project_id, object_id, digest: digest! });
+    const value = valueAt(object, 'val');
+    const { messages } = asObject(value);
+    if (!Array.isArray(messages))
+      throw invalidRequest([
+        { path: 'inputs.prompt', message: 'must lead to an object with messages' },
+      ]);
+    return elementsIn(valueAt(value, 'messages'));
+  }
+
+  /**
+   * `custom::<provider>::<model>` names objects of the project. The address that the first one has must be that of a provider
+   * of the operator: nobody else says whom the service asks.
+   */
+  private async customTarget(model: string, project_id: string): Promise<Target | undefined> {
+    const [, name, own] = /^custom::([^:]+)::(.+)$/.exec(model) ?? [];
+    if (name === undefined) return undefined;
+    const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
+    const { base_url: url } = asObject(valueAt(object, 'val'));
+    const provider = this.config.gatewayProviders.find(
+      ({ baseUrl }) => typeof url === 'string' && baseUrl === url.replace(/\/+$/, ''),
+    );
+    if (!provider)
+      throw invalidRequest([
+        {
+          path: 'inputs.model',
+          message: `names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`,
+        },
+      ]);
+    return { provider, model: own!, checkpoint: null };
+  }
+}
+
+const asObject = (text: string): Json => {
+  const value: unknown = JSON.parse(text);
+  return isObject(value) ? value : {};
+};
+
+const elementsIn = (list: string) => elementSpans(list, 0).map((span) => list.slice(...span));
+
+/** The message with `{name}` replaced in its texts; what the assistant said stays. */
+function withValues(text: string, values: Json): string {
+  const message = asObject(text);
+  if (message['role'] === 'assistant') return text;
+  const fill = (template: string) =>
+    template.replaceAll(/\{(\w{1,128})\}/g, (found, name: string) =>
+      Object.hasOwn(values, name) ? said(values[name]) : found,
+    );
+  const { content } = message;
+  if (typeof content === 'string')
+    return objectText(memberTexts(text).set('content', JSON.stringify(fill(content))));
+  if (!Array.isArray(content)) return text;
+  const parts = elementsIn(valueAt(text, 'content')).map((part) => {
+    const { text: template } = asObject(part);
+    return typeof template === 'string'
+      ? objectText(memberTexts(part).set('text', JSON.stringify(fill(template))))
+      : part;
+  });
+  return objectText(memberTexts(text).set('content', `[${parts.join(',')}]`));
+}
+
+const said = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
