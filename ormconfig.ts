@@ -32,6 +32,7 @@ import { NewestRoots1766400000000 } from './src/platform/database/migrations/176
 import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
 import { Gateway1766430000000 } from './src/platform/database/migrations/1766430000000-gateway.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
+import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -56,6 +57,7 @@ import { ServedCheckpoint } from './src/training/serving/served-checkpoint.entit
 import { GatewayUse } from './src/doors/gateway/gateway-use.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
+import { TrainingData } from './src/training/sft/training-data.entity.js';
 import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
@@ -117,6 +119,7 @@ export function dataSourceOptions(
       GatewayUse,
       TrainingJob,
       TrainingJobEvent,
+      TrainingData,
       TrajectoryBatch,
       TrajectoryRecord,
       Upload,
@@ -137,6 +140,7 @@ export function dataSourceOptions(
       CheckpointFiles1766410000000,
       People1766420000000,
       Gateway1766430000000,
+      SftJobs1766450000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

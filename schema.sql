@@ -450,6 +450,17 @@ CREATE TABLE threads (
   CONSTRAINT threads_pkey PRIMARY KEY (project_id, thread_id)
 );
 
+CREATE TABLE training_data (
+  project_id text COLLATE "C" NOT NULL,
+  id uuid NOT NULL,
+  num_rows integer NOT NULL,
+  size_bytes bigint NOT NULL,
+  sha256 text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT training_data_pkey PRIMARY KEY (project_id, id)
+);
+
 CREATE TABLE training_job_events (
   project_id text COLLATE "C" NOT NULL,
   job_id uuid NOT NULL,
@@ -488,6 +499,10 @@ CREATE TABLE training_jobs (
   experimental_config json,
   state json,
   no_step_reason text COLLATE "C",
+  kind text COLLATE "C" NOT NULL DEFAULT 'rl'::text,
+  config json,
+  training_data_url text COLLATE "C",
+  CONSTRAINT training_jobs_kind_check CHECK ((kind = ANY (ARRAY['rl'::text, 'sft'::text]))),
   CONSTRAINT training_jobs_pkey PRIMARY KEY (project_id, id),
   CONSTRAINT training_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'leased'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
@@ -622,6 +637,8 @@ ALTER TABLE thread_marks ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE threads ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE training_data ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE training_job_events ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE training_jobs ALTER COLUMN project_id SET STATISTICS 0;
@@ -729,6 +746,8 @@ CREATE INDEX threads_turns_asc_idx ON threads USING btree (project_id, turn_coun
 CREATE INDEX threads_turns_idx ON threads USING btree (project_id, turn_count DESC, thread_id);
 
 CREATE INDEX threads_updated_idx ON threads USING btree (project_id, last_updated DESC, thread_id);
+
+CREATE INDEX training_data_id_idx ON training_data USING btree (id);
 
 CREATE UNIQUE INDEX training_job_events_once_idx ON training_job_events USING btree (project_id, job_id, type) WHERE (type = ANY (ARRAY['training_started'::text, 'training_ended'::text, 'training_failed'::text]));
 
@@ -996,6 +1015,28 @@ BEGIN
     END LOOP;
   ELSIF TG_OP = 'DELETE' THEN
     FOR mark IN SELECT project_id, -count(*) AS rows, -sum(octet_length(row_digests)) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_training_data()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(size_bytes) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(size_bytes) AS bytes FROM replaced GROUP BY 1 LOOP
       INSERT INTO project_marks (project_id, row_count, call_count, bytes)
       VALUES (mark.project_id, mark.rows, 0, mark.bytes);
     END LOOP;
@@ -1308,6 +1349,10 @@ CREATE TRIGGER table_rows_mark_project_insert AFTER INSERT ON table_rows REFEREN
 CREATE TRIGGER tables_mark_project_delete AFTER DELETE ON tables REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_tables();
 
 CREATE TRIGGER tables_mark_project_insert AFTER INSERT ON tables REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_tables();
+
+CREATE TRIGGER training_data_mark_project_delete AFTER DELETE ON training_data REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_training_data();
+
+CREATE TRIGGER training_data_mark_project_insert AFTER INSERT ON training_data REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_training_data();
 
 CREATE TRIGGER trajectory_batches_mark_project_delete AFTER DELETE ON trajectory_batches REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_trajectory_batches();
 

@@ -25,6 +25,7 @@ import { ProjectsModule } from './tracing/projects/projects.module.js';
 import { RetentionModule } from './tracing/retention/retention.module.js';
 import { ThreadsModule } from './tracing/threads/threads.module.js';
 import { PreviewModule } from './training/preview.module.js';
+import { SftModule } from './training/sft/sft.module.js';
 
 /** The list of features: adding one is adding a line here. */
 @Module({})
@@ -53,6 +54,7 @@ export class AppModule {
         ProjectsModule,
         RetentionModule,
         BuildsModule,
+        SftModule,
         EventsModule,
         ConsoleModule,
       ],

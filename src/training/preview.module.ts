@@ -25,6 +25,6 @@ import { UploadsService } from './trajectories/uploads.service.js';
     PayloadsService,
     ServingService,
   ],
-  exports: [TrainingJobsService, ServingService],
+  exports: [ModelsService, PayloadsService, ServingService, TrainingJobsService, UploadsService],
 })
 export class PreviewModule {}

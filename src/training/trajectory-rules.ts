@@ -127,6 +127,11 @@ export const TRAJECTORY_SCHEMAS = {
     metadata: objectRule(SCALAR),
     logs: arrayRule(TEXT),
   }),
+  /** A row of the data of an `sft` job. */
+  SftRowDto: object(
+    { messages: arrayRule(refTo('ChatMessageDto')), tools: LIST_OR_NULL },
+    'messages',
+  ),
   ExperimentalConfigDto: {
     ...object({ learning_rate: NUMBER, precalculate_logprobs: BOOLEAN }),
     nullable: true,

@@ -165,7 +165,7 @@ const newEnd = async (planted: Planted, app: TestApp) => ({
 });
 
 /** `:entity` and `:project` of the path. */
-const pathOf = ({ project }: Planted) => {
+const pathOf = ({ project }: Pick<Planted, 'project'>) => {
   const [entity, name] = project.split('/') as [string, string];
   return { entity, project: name };
 };
@@ -214,6 +214,25 @@ const createFile: Build = ({ project }) => ({ body: aFileForm(project, fresh()) 
 const readFile = withBody(({ fileDigest }) => ({ digest: fileDigest }));
 const ofTable = withBody(({ tableDigest }) => ({ digest: tableDigest }));
 const queryCalls = withBody(() => ({ include_costs: true, include_feedback: true }));
+
+/** A conversation to train on. */
+const aRow = (text: string) =>
+  JSON.stringify({
+    messages: [
+      { role: 'user', content: text },
+      { role: 'assistant', content: 'yes' },
+    ],
+  });
+
+async function aTrainingData({ project }: Pick<Planted, 'project'>, app: TestApp, text = fresh()) {
+  const query = new URLSearchParams(pathOf({ project }));
+  const response = await fetch(`${app.url}/v1/preview/training-data?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/jsonl' },
+    body: aRow(text),
+  });
+  return (await response.json()) as { id: string; url: string };
+}
 
 const ofModel: Build = ({ model }) => ({ params: { id: model } });
 const ofJob: Build = ({ job }) => ({ params: { id: job } });
@@ -670,6 +689,27 @@ export const OPERATIONS: Record<string, Operation> = {
     { changes: ['jobs'] },
   ),
   'GET /v1/preview/training-jobs/:id/events': previews(ofJob),
+  'POST /v1/preview/sft-training-jobs': changes(
+    async (planted, app) => ({
+      body: { model_id: planted.model, training_data_url: (await aTrainingData(planted, app)).url },
+    }),
+    { changes: ['jobs'] },
+  ),
+  'POST /v1/preview/training-data': changes(
+    (planted) => ({
+      query: `?${new URLSearchParams(pathOf(planted))}`,
+      headers: { 'content-type': 'application/jsonl' },
+      body: Buffer.from(aRow(fresh())),
+    }),
+    {
+      elsewhere: 403,
+      plant: ({ project, marker }, app) => aTrainingData({ project }, app, marker),
+    },
+  ),
+  'GET /v1/preview/training-data': previews(() => ({}), { elsewhere: 200, isForAll: true }),
+  'DELETE /v1/preview/training-data/:id': changes(async (planted, app) => ({
+    params: { id: (await aTrainingData(planted, app)).id },
+  })),
   'POST /v1/preview/trajectories/query': previews(({ model }) => ({ body: { model_id: model } })),
 
   'POST /v1/preview/trainer/claims': trains(

@@ -13,7 +13,7 @@ from skein_trainer.local import LocalEngine, Lora, device_of
 from skein_trainer.ranks import Ranks
 from skein_trainer.worker import Stop, Work, Worker
 
-ENGINES = ("local",)
+ENGINES = ("local", "tinker")
 
 
 def arguments() -> argparse.Namespace:
@@ -54,7 +54,13 @@ def main() -> None:
         torch.cuda.set_device(device)
     ranks = Ranks(device)
     targets = given.targets if given.targets == "all-linear" else given.targets.split(",")
-    engine = LocalEngine(given.base, Lora(given.rank, given.alpha, targets, given.seed), ranks)
+    lora = Lora(given.rank, given.alpha, targets, given.seed)
+    if given.engine == "tinker":
+        from skein_trainer.tinker_engine import TinkerEngine  # noqa: PLC0415  needs an SDK that others do not
+
+        engine = TinkerEngine(given.base, lora)
+    else:
+        engine = LocalEngine(given.base, lora, ranks)
     worker = Worker(engine, ranks, given.work, given.state_seconds)
     if not ranks.is_first:
         while not isinstance(work := ranks.share(None), Stop):

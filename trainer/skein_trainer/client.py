@@ -105,7 +105,7 @@ class Skein:
             return json.loads(text) if text else {}
 
     def claim(self, worker: str, base_models: list[str], wait_s: float) -> "Job | None":
-        wish = {"worker_id": worker, "base_models": base_models, "wait_s": wait_s}
+        wish = {"worker_id": worker, "base_models": base_models, "kinds": ["rl", "sft"], "wait_s": wait_s}
         claimed = self.post("/v1/preview/trainer/claims", wish, timeout=wait_s + 60)
         return Job(self, claimed) if claimed else None
 
@@ -159,7 +159,7 @@ class Job:
         self.check()
 
     def groups(self) -> Iterator[Json]:
-        """The trajectory groups, one after the other: memory is one group. The bytes are checked at the end."""
+        """The trajectory groups or rows, one after the other: memory is one. The bytes are checked at the end."""
         payload = self.claim["payload"]
         with Download(self.skein, payload["url"], self.headers) as source:
             with gzip.GzipFile(fileobj=source, mode="rb") as lines:
@@ -173,15 +173,8 @@ class Job:
         """Writes files of the parent, or of the state, below a folder; each appears when it is whole."""
         for file in files:
             self.check()
-            target = folder / file["name"]
-            target.parent.mkdir(parents=True, exist_ok=True)
-            half = target.with_name(target.name + ".half")
             query = urllib.parse.urlencode({"of": of, "name": file["name"]})
-            with Download(self.skein, f"{self.path}/file?{query}", self.headers) as source, half.open("wb") as out:
-                while piece := source.read(PIECE_BYTES):
-                    out.write(piece)
-                source.assert_is(file["size_bytes"], file["sha256"])
-            half.replace(target)
+            fetch_file(self.skein, f"{self.path}/file?{query}", file, folder, self.headers)
 
     def send(self, folder: Path) -> list[Json]:
         """Sends the files of a folder, but parts that are there already; answers their manifest."""
@@ -201,6 +194,18 @@ class Job:
                     url = f"{self.path}/parts?file={sha256}&part={part}"
                     self.skein.open("POST", url, body=body, headers=self.headers).close()
         return manifest
+
+
+def fetch_file(skein: Skein, path: str, file: Json, folder: Path, headers: dict[str, str] | None = None) -> None:
+    """Writes a file of a manifest below a folder; it appears when it is whole, with the digest that it is to have."""
+    target = folder / file["name"]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half = target.with_name(target.name + ".half")
+    with Download(skein, path, headers or {}) as source, half.open("wb") as out:
+        while piece := source.read(PIECE_BYTES):
+            out.write(piece)
+        source.assert_is(file["size_bytes"], file["sha256"])
+    half.replace(target)
 
 
 def digest_of(path: Path) -> str:

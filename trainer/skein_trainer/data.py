@@ -1,8 +1,11 @@
-"""From trajectory groups to sequences of tokens, and from these to what a loss takes."""
+"""From trajectory groups and conversations to sequences of tokens, and from these to what a loss takes."""
 
+import json
 import math
 import statistics
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,10 +21,12 @@ Tokenise = Callable[[list[Json], list[Json] | None, bool], list[int]]
 
 @dataclass
 class Config:
-    """The `experimental_config` of a job, as far as it is understood; other members are passed over."""
+    """What a job says of its training, as far as it is understood; other members are passed over."""
 
     loss_fn: LossName = "cispo"
     learning_rate: float = 5e-6
+    #: One for each gradient step, in place of that; jobs say both as `learning_rate`.
+    learning_rates: list[float] = field(default_factory=list)
     #: Sequences of a gradient step; all when absent.
     batch_size: int | None = None
     num_epochs: int = 1
@@ -42,19 +47,55 @@ class Config:
     weight_decay: float = 0.0
     gradient_checkpointing: bool = True
     seed: int = 0
+    #: In another order for each epoch, where there are several batches.
+    shuffle: bool = True
+    #: Of a conversation: which messages of the assistant are trained.
+    assistant_turns: Literal["all", "last"] = "all"
 
     def __post_init__(self) -> None:
         if self.loss_fn not in LOSSES:
             raise ValueError(f"loss_fn: must be one of {', '.join(LOSSES)}")
+        if self.assistant_turns not in ("all", "last"):
+            raise ValueError("assistant_turns: must be all or last")
+        if not all(isinstance(rate, int | float) and math.isfinite(rate) and rate >= 0 for rate in self.learning_rates):
+            raise ValueError("learning_rate: must hold numbers from 0")
         for name in ("learning_rate", "batch_size", "num_epochs", "packed_sequence_length"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
                 raise ValueError(f"{name}: must be a number above 0")
 
+    def at(self, step: int) -> "Config":
+        """With the learning rate of a gradient step, counted from 0."""
+        if not self.learning_rates:
+            return self
+        if step >= len(self.learning_rates):
+            raise ValueError(
+                f"learning_rate: has {len(self.learning_rates)} rates, fewer than there are gradient steps"
+            )
+        one = copy(self)  # a schedule may end with 0
+        one.learning_rate, one.learning_rates = self.learning_rates[step], []
+        return one
+
     @staticmethod
     def of(given: Json | None) -> "Config":
         known = Config.__dataclass_fields__
-        return Config(**{name: value for name, value in (given or {}).items() if name in known and value is not None})
+        taken = {name: value for name, value in (given or {}).items() if name in known and value is not None}
+        if isinstance(taken.get("learning_rate"), list):
+            taken["learning_rates"] = taken.pop("learning_rate")
+        return Config(**taken)
+
+    @staticmethod
+    def of_job(claim: Json) -> "Config":
+        """Of a job on conversations, `config` counts more than `experimental_config`."""
+        given = claim["experimental_config"] or {}
+        if claim.get("kind") != "sft":
+            return Config.of(given)
+        asked = {name: value for name, value in (claim.get("config") or {}).items() if value not in (None, "auto")}
+        return Config.of({**SFT, **given, **asked, "loss_fn": "sft"})
+
+
+#: What a job on conversations does not say: rates and batches are those of clients that leave it to the server.
+SFT: Json = {"learning_rate": 5e-5, "batch_size": 2, "shuffle": False}
 
 
 @dataclass
@@ -80,8 +121,14 @@ class Sequence:
     def trained_tokens(self) -> int:
         return sum(self.mask[1:])
 
+    @property
+    def sampled(self) -> list[float]:
+        """The sampler's log-probabilities of the trained tokens. The first token of a sequence has none before it."""
+        pairs = zip(self.logprobs[1:], self.mask[1:], strict=True)
+        return [value for value, is_trained in pairs if is_trained]
 
-#: Sequences that a loss takes together: a chosen and a rejected one, or one alone.
+
+#: Sequences that a loss takes together: a chosen and a rejected one, those of a conversation, or one alone.
 Example = list[Sequence]
 
 
@@ -167,7 +214,8 @@ class Reader:
             completion = [int(token["token"].removeprefix(TOKEN_ID)) for token in content]
         if prompt is None or completion is None:
             self.retokenised += 1
-            prompt = prompt if prompt is not None else self.tokenise(messages, tools, True)
+            if prompt is None:
+                prompt = self.tokenise(messages, tools, True) if messages else []
         if completion is None:
             whole = self.tokenise([*messages, choice["message"]], tools, False)
             if whole[: len(prompt)] != prompt:
@@ -176,6 +224,60 @@ class Reader:
         if len(logprobs) != len(completion):
             logprobs = [math.nan] * len(completion)
         return prompt, completion, logprobs
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        """Levels and texts."""
+        if self.retokenised:
+            yield (
+                "warning",
+                f"{self.retokenised} choices without token ids were tokenised anew, perhaps not as they were sampled",
+            )
+        if self.unreadable:
+            yield (
+                "warning",
+                f"{self.unreadable} choices were left out: the chat template does not show where they begin",
+            )
+        if self.without_signal:
+            yield "info", f"{self.without_signal} groups were left out: their rewards do not differ"
+
+    def reason(self) -> str:
+        """Why there is nothing to train."""
+        if not self.rewards:
+            return "the job has no trajectories with a reward"
+        if self.without_signal:
+            return "the rewards do not differ in any group"
+        return "no trajectory has a token to train"
+
+    def metrics(self) -> dict[str, float]:
+        return {"train/reward": statistics.fmean(self.rewards)} if self.rewards else {}
+
+
+class RowReader(Reader):
+    """Reads conversations: `{messages, tools?}`. Messages of the assistant with `weight` 0 are not trained."""
+
+    def add(self, group: Json) -> None:
+        messages: list[Json] = group["messages"]
+        trained = [i for i, one in enumerate(messages) if one["role"] == "assistant" and one.get("weight") != 0]
+        chosen = set(trained if self.config.assistant_turns == "all" else trained[-1:])
+        turns = [{"message": one} if i in chosen else one for i, one in enumerate(messages)]
+        read = self._sequences({"messages_and_choices": turns, "tools": group.get("tools")})
+        example = [sequence for sequence in read if sequence.trained_tokens > 0]
+        if example:
+            self.examples.append(example)
+        else:
+            self.without_signal += 1
+
+    def notes(self) -> Iterator[tuple[str, str]]:
+        if self.unreadable:
+            yield (
+                "warning",
+                f"{self.unreadable} messages were left out: the chat template does not show where they begin",
+            )
+        if self.without_signal:
+            yield "info", f"{self.without_signal} rows were left out: they have no token to train"
+
+    def reason(self) -> str:
+        return "no row has a token to train"
 
 
 def histories(trajectory: Json) -> Iterator[tuple[list[Json], list[Json] | None]]:
@@ -214,10 +316,26 @@ def template_of(load: Callable[[], Any]) -> Tokenise:
     def tokenise(messages: list[Json], tools: list[Json] | None, is_prompt: bool) -> list[int]:
         if not loaded:
             loaded.append(load())
+        told = [for_template(message) for message in messages]
         return list(
             loaded[0].apply_chat_template(
-                messages, tools=tools, add_generation_prompt=is_prompt, tokenize=True, return_dict=False
+                told, tools=tools, add_generation_prompt=is_prompt, tokenize=True, return_dict=False
             )
         )
 
     return tokenise
+
+
+def for_template(message: Json) -> Json:
+    """Templates print the arguments of tool calls themselves, and want objects, as inference engines give them."""
+    calls = message.get("tool_calls")
+    if not calls:
+        return message
+    told: list[Json] = []
+    for call in calls:
+        function = dict(call.get("function") or {})
+        if isinstance(function.get("arguments"), str):
+            with suppress(ValueError):  # what the model wrote may be no JSON: it stays a text
+                function["arguments"] = json.loads(function["arguments"] or "{}")
+        told.append({**call, "function": function})
+    return {**message, "tool_calls": told}

@@ -10,8 +10,11 @@ from skein_trainer.data import Config, Example, Tokenise
 class Engine(Protocol):
     tokenise: Tokenise
 
-    def start(self, folder: Path | None, config: Config) -> None:
-        """Loads the files of a checkpoint; without them, begins with the base model."""
+    def start(self, folder: Path | None, config: Config, uri: str | None = None) -> None:
+        """
+        Loads the files of a checkpoint, or what its trainer put elsewhere, or the state of an attempt; without these,
+        begins with the base model. @raises ValueError for a checkpoint of another engine
+        """
         ...
 
     def prepare(self, examples: list[Example], config: Config) -> None:
@@ -22,6 +25,9 @@ class Engine(Protocol):
         """One gradient step; answers its metrics."""
         ...
 
-    def save(self, folder: Path) -> Json:
-        """Writes the files of a checkpoint, and answers what those who start from them have to know."""
+    def save(self, folder: Path, is_state: bool = False) -> Json:
+        """
+        Writes the files of a checkpoint or of a state, and answers what those who start from them have to know. With a
+        `uri`, the checkpoint is there, and the files are for `start` alone.
+        """
         ...

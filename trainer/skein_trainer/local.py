@@ -1,6 +1,5 @@
 """Trains a LoRA in this process, with torch, transformers and peft."""
 
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from skein_trainer.attention import BOUNDS, NAME, choose_kernel
 from skein_trainer.client import Json
 from skein_trainer.data import Config, Example, Sequence, packs, template_of, tokens_of
-from skein_trainer.losses import Batch, Pack, loss_of, means
+from skein_trainer.losses import Batch, loss_of, means, needs_start, pack_of
 from skein_trainer.ranks import Ranks
 
 #: Tokens whose logits exist at once.
@@ -61,11 +60,13 @@ class LocalEngine:
 
     # a checkpoint
 
-    def start(self, folder: Path | None, config: Config) -> None:
+    def start(self, folder: Path | None, config: Config, uri: str | None = None) -> None:
         if self.model is not None:
             self.base = self.model.unload()  # pyright: ignore[reportCallIssue]
         torch.manual_seed(self.lora.seed)
         has_files = folder is not None and (folder / ADAPTER).exists()
+        if uri and not has_files:
+            raise ValueError(f"the files of the parent are not in Skein, but at {uri}, which engine local cannot read")
         peft_config = LoraConfig.from_pretrained(str(folder)) if has_files else self._new_config()
         peft_config.inference_mode = False
         self.model = get_peft_model(self.base, peft_config, autocast_adapter_dtype=False)  # pyright: ignore[reportArgumentType]
@@ -89,7 +90,7 @@ class LocalEngine:
         self._publish()
         self.optimizer = torch.optim.AdamW(
             [{"params": list(self.masters.values())}],
-            lr=config.learning_rate,
+            lr=0.0,  # each step has its own
             betas=(0.9, 0.99),
             weight_decay=config.weight_decay,
         )
@@ -118,7 +119,7 @@ class LocalEngine:
                 state = {part: stored[f"{key}.{part}"].clone() for part in ("exp_avg", "exp_avg_sq")}
                 self.optimizer.state[master] = {**state, "step": stored[f"{key}.step"].reshape(()).cpu().clone()}
 
-    def save(self, folder: Path) -> Json:
+    def save(self, folder: Path, is_state: bool = False) -> Json:
         """In the format of PEFT, and the optimizer's state beside it."""
         assert self.model
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,43 +146,17 @@ class LocalEngine:
 
     # log-probabilities
 
-    def _body(self) -> Any:
-        """The model without its head."""
-        return getattr(self.base, self.base.base_model_prefix)
-
     def _assert_plain_head(self) -> None:
         """Log-probabilities are computed of the trained tokens alone: the head must be all that follows the body."""
         ids = torch.arange(4, device=self.device).unsqueeze(0) % self.base.config.vocab_size
         BOUNDS.set([4], self.device)
         with torch.no_grad():
             whole = self.base(input_ids=ids, use_cache=False).logits
-            parts = self.base.get_output_embeddings()(self._body()(input_ids=ids, use_cache=False).last_hidden_state)
+            parts = self.base.get_output_embeddings()(
+                body_of(self.base)(input_ids=ids, use_cache=False).last_hidden_state
+            )
         if not torch.allclose(whole.float(), parts.float(), rtol=1e-2, atol=1e-2):
             raise ValueError("the base model changes its logits behind its head, which engine local does not know")
-
-    def _logprobs(self, sequences: list[Sequence]) -> Tensor:
-        """Of the trained tokens of sequences that lie side by side."""
-        device = self.device
-        lengths = [len(sequence.ids) for sequence in sequences]
-        ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=device)
-        positions = torch.cat([torch.arange(length) for length in lengths]).to(device)
-        mask = torch.tensor(
-            [is_trained and at > 0 for sequence in sequences for at, is_trained in enumerate(sequence.mask)],
-            device=device,
-        )
-        BOUNDS.set(lengths, device)
-        hidden = self._body()(
-            input_ids=ids.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
-        ).last_hidden_state[0]
-        targets = mask.nonzero()[:, 0]
-        before = hidden[targets - 1]  # a token is predicted where the one before stands
-        head = self.base.get_output_embeddings()
-
-        def logprobs(states: Tensor, tokens: Tensor) -> Tensor:
-            return torch.log_softmax(head(states).float(), dim=-1).gather(1, tokens[:, None])[:, 0]
-
-        chunks = zip(before.split(LOGITS_AT_ONCE), ids[targets].split(LOGITS_AT_ONCE), strict=True)
-        return torch.cat([checkpoint(logprobs, *chunk, use_reentrant=False) for chunk in chunks])  # pyright: ignore[reportArgumentType]
 
     def logprobs(self, examples: list[Example], config: Config) -> list[list[float]]:
         """Of the trained tokens of each sequence, in the order of the examples."""
@@ -189,7 +164,7 @@ class LocalEngine:
         with torch.no_grad():
             for row in packs(examples, config.packed_sequence_length):
                 sequences = [sequence for example in row for sequence in example]
-                values = self._logprobs(sequences).tolist()
+                values = trained_logprobs(self.base, sequences).tolist()
                 for sequence in sequences:
                     found[id(sequence)], values = values[: sequence.trained_tokens], values[sequence.trained_tokens :]
         return [found[id(sequence)] for example in examples for sequence in example]
@@ -197,11 +172,9 @@ class LocalEngine:
     # training
 
     def prepare(self, examples: list[Example], config: Config) -> None:
-        sequences = [sequence for example in examples for sequence in example]
-        is_known = not any(math.isnan(value) for sequence in sequences for value in sampled_of(sequence))
-        is_enough = config.loss_fn in ("cispo", "ppo", "grpo") and is_known and not config.truncated_importance_sampling
-        if config.loss_fn == "sft" or is_enough:
+        if not needs_start(examples, config):
             return
+        sequences = [sequence for example in examples for sequence in example]
         for sequence, values in zip(sequences, self.logprobs(examples, config), strict=True):
             sequence.start = values
 
@@ -245,8 +218,8 @@ class LocalEngine:
 
     def _backward(self, row: list[Example], batch: Batch, config: Config, grads: list[Tensor]) -> dict[str, Tensor]:
         sequences = [sequence for example in row for sequence in example]
-        new = self._logprobs(sequences)
-        loss, metrics = loss_of(config, new, self._pack(sequences), batch)
+        new = trained_logprobs(self.base, sequences)
+        loss, metrics = loss_of(config, new, pack_of(sequences, self.device), batch)
         loss.backward()
         for p, grad in zip(self.params.values(), grads, strict=True):
             if p.grad is not None:
@@ -254,26 +227,35 @@ class LocalEngine:
             p.grad = None
         return {"loss": loss.detach(), **metrics}
 
-    def _pack(self, sequences: list[Sequence]) -> Pack:
-        def tensor(values: list[float]) -> Tensor:
-            return torch.tensor(values, dtype=torch.float32, device=self.device)
 
-        counts = torch.tensor([sequence.trained_tokens for sequence in sequences], device=self.device)
-        sampled = tensor([value for sequence in sequences for value in sampled_of(sequence)])
-        start = [value for sequence in sequences for value in sequence.start]
-        return Pack(
-            owner=torch.arange(len(sequences), device=self.device).repeat_interleave(counts),
-            sampled=sampled,
-            start=tensor(start) if start else sampled,
-            advantages=tensor([sequence.advantage for sequence in sequences]),
-            rewards=tensor([sequence.reward for sequence in sequences]),
-        )
+def body_of(base: Any) -> Any:
+    """A model without its head."""
+    return getattr(base, base.base_model_prefix)
 
 
-def sampled_of(sequence: Sequence) -> list[float]:
-    """The sampler's log-probabilities of the trained tokens. The first token of a sequence has none before it."""
-    pairs = zip(sequence.logprobs[1:], sequence.mask[1:], strict=True)
-    return [value for value, is_trained in pairs if is_trained]
+def trained_logprobs(base: Any, sequences: list[Sequence]) -> Tensor:
+    """Of the trained tokens of sequences that lie side by side."""
+    device = base.device
+    lengths = [len(sequence.ids) for sequence in sequences]
+    ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=device)
+    positions = torch.cat([torch.arange(length) for length in lengths]).to(device)
+    mask = torch.tensor(
+        [is_trained and at > 0 for sequence in sequences for at, is_trained in enumerate(sequence.mask)],
+        device=device,
+    )
+    BOUNDS.set(lengths, device)
+    hidden = body_of(base)(
+        input_ids=ids.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
+    ).last_hidden_state[0]
+    targets = mask.nonzero()[:, 0]
+    before = hidden[targets - 1]  # a token is predicted where the one before stands
+    head = base.get_output_embeddings()
+
+    def logprobs(states: Tensor, tokens: Tensor) -> Tensor:
+        return torch.log_softmax(head(states).float(), dim=-1).gather(1, tokens[:, None])[:, 0]
+
+    chunks = zip(before.split(LOGITS_AT_ONCE), ids[targets].split(LOGITS_AT_ONCE), strict=True)
+    return torch.cat([checkpoint(logprobs, *chunk, use_reentrant=False) for chunk in chunks])  # pyright: ignore[reportArgumentType]
 
 
 def device_of(name: str | None) -> torch.device:

@@ -1,12 +1,13 @@
 """The losses, on the log-probabilities of the trained tokens of one pack."""
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from skein_trainer.data import Config
+from skein_trainer.data import Config, Example, Sequence
 
 #: Below and above 1: PPO's clip, and the bounds of CISPO's weights (arXiv 2506.13585), which has none below.
 CLIPS = {"ppo": (0.2, 0.2), "grpo": (0.2, 0.2), "cispo": (1.0, 4.0)}
@@ -40,6 +41,40 @@ class Pack:
 Metrics = dict[str, Tensor]
 
 
+def pack_of(sequences: list[Sequence], device: torch.device) -> Pack:
+    def tensor(values: list[float]) -> Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=device)
+
+    counts = torch.tensor([sequence.trained_tokens for sequence in sequences], device=device)
+    sampled = tensor([value for sequence in sequences for value in sequence.sampled])
+    start = [value for sequence in sequences for value in sequence.start]
+    return Pack(
+        owner=torch.arange(len(sequences), device=device).repeat_interleave(counts),
+        sampled=sampled,
+        start=tensor(start) if start else sampled,
+        advantages=tensor([sequence.advantage for sequence in sequences]),
+        rewards=tensor([sequence.reward for sequence in sequences]),
+    )
+
+
+def needs_start(examples: list[Example], config: Config) -> bool:
+    """Whether the loss needs log-probabilities of the policy as it is at the start."""
+    if config.loss_fn in ("dpo", "kto"):
+        return True
+    if config.loss_fn == "sft":
+        return False
+    sampled = (value for example in examples for sequence in example for value in sequence.sampled)
+    return bool(config.truncated_importance_sampling) or any(math.isnan(value) for value in sampled)
+
+
+def clip_bounds(config: Config) -> tuple[float, float]:
+    """How far a ratio may be below and above 1."""
+    low, high = CLIPS[config.loss_fn]
+    low = low if config.epsilon is None else config.epsilon
+    high = (high if config.epsilon is None else low) if config.epsilon_high is None else config.epsilon_high
+    return low, high
+
+
 def loss_of(config: Config, new: Tensor, pack: Pack, batch: Batch) -> tuple[Tensor, Metrics]:
     """The share of the pack in the loss of the batch, and sums for its metrics."""
     if config.loss_fn == "sft":
@@ -54,9 +89,7 @@ def policy_gradient(config: Config, new: Tensor, pack: Pack, batch: Batch) -> tu
     known = ~pack.sampled.isnan()
     old = pack.start if cap else torch.where(known, pack.sampled, pack.start)
     ratio = (new - old).exp()
-    low, high = CLIPS[config.loss_fn]
-    low = low if config.epsilon is None else config.epsilon
-    high = (high if config.epsilon is None else low) if config.epsilon_high is None else config.epsilon_high
+    low, high = clip_bounds(config)
     clipped = ratio.clamp(1 - low, 1 + high)
     advantage = pack.advantages[pack.owner]
     gain = (

@@ -2,7 +2,6 @@
 
 import json
 import random
-import statistics
 import sys
 import tempfile
 import time
@@ -11,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from skein_trainer.client import Job, Json, LeaseLost
-from skein_trainer.data import Config, Example, Reader
+from skein_trainer.data import Config, Example, Reader, RowReader
 from skein_trainer.engine import Engine
 from skein_trainer.ranks import Ranks
 
@@ -30,6 +29,8 @@ class Work:
     examples: list[Example]
     #: What rank 0 has fetched, for the others: an adapter is small.
     files: dict[str, bytes]
+    #: Where the parent is, if its files are elsewhere.
+    uri: str | None
 
 
 class Worker:
@@ -69,20 +70,25 @@ class Worker:
 
     def _train(self, job: Job, scratch: Path) -> Json:
         claim = job.claim
-        config = Config.of(claim["experimental_config"])
-        reader = Reader(config, self.engine.tokenise)
+        config = Config.of_job(claim)
+        is_sft = claim.get("kind") == "sft"
+        reader = (RowReader if is_sft else Reader)(config, self.engine.tokenise)
         for group in job.groups():
             reader.add(group)
-        job.report("training_started", {"num_sequences": sum(len(example) for example in reader.examples)})
-        for level, text in notes_of(reader):
+        num_steps = sum(1 for _ in batches_of(reader.examples, config))
+        if reader.examples:
+            config.at(num_steps - 1)  # a list of rates that is too short
+        num_sequences = sum(len(example) for example in reader.examples)
+        # clients count the gradient steps of a job on conversations up to this number
+        job.report("training_started", {"num_sequences": num_steps if is_sft else num_sequences})
+        for level, text in reader.notes():
             job.report("note", {"level": level, "text": text})
         if not reader.examples:
-            return job.post(
-                "complete", {"metrics": rewards_of(reader), "made_step": False, "reason": reason_of(reader)}
-            )
+            return job.post("complete", {"metrics": reader.metrics(), "made_step": False, "reason": reader.reason()})
         job.fetch("parent", claim["parent"]["files"], scratch / "parent")
         job.fetch("state", claim["state"] or [], scratch / "state")
-        work = Work(config, reader.examples, files_in(scratch) if self.ranks.size > 1 else {})
+        files = files_in(scratch) if self.ranks.size > 1 else {}
+        work = Work(config, reader.examples, files, claim["parent"]["uri"])
         self.ranks.share(work)
         saved = time.monotonic()
         metrics: dict[str, float] = {}
@@ -90,21 +96,24 @@ class Worker:
             job.report("gradient_step", metrics)
             if time.monotonic() - saved >= self.state_seconds:
                 state = scratch / f"state-{done}"
-                self.engine.save(state)
+                self.engine.save(state, is_state=True)
                 (state / PROGRESS).write_text(json.dumps({"steps": done}))
                 job.post("state", {"files": job.send(state)})
                 saved = time.monotonic()
         made = scratch / "checkpoint"
-        about = {**self.engine.save(made), "loss": config.loss_fn, "experimental_config": asdict(config)}
-        checkpoint = {"files": job.send(made), "config": about}
+        about = self.engine.save(made)
+        uri = about.pop("uri", None)
+        used = asdict(config.at(num_steps - 1))
+        about |= {"loss": config.loss_fn, "experimental_config": used}
+        checkpoint = {**({"uri": uri} if uri else {"files": job.send(made)}), "config": about}
         last = {f"train/{name}": value for name, value in metrics.items()}
-        return job.post("complete", {"metrics": {**last, **rewards_of(reader)}, "checkpoint": checkpoint})
+        return job.post("complete", {"metrics": {**last, **reader.metrics()}, "checkpoint": checkpoint})
 
     def _steps(self, work: Work, scratch: Path) -> Iterator[tuple[int, dict[str, float]]]:
         """How many gradient steps are done, and what the last one says. Those before a state are skipped."""
         config, examples = work.config, work.examples
         parent, state = scratch / "parent", scratch / "state"
-        self.engine.start(parent if parent.exists() else None, config)
+        self.engine.start(parent if parent.exists() else None, config, work.uri)
         self.engine.prepare(examples, config)
         skipped = 0
         if state.exists():
@@ -112,7 +121,7 @@ class Worker:
             self.engine.start(state, config)
         for at, batch in enumerate(batches_of(examples, config)):
             if at >= skipped:
-                yield at + 1, self.engine.step(batch, config)
+                yield at + 1, self.engine.step(batch, config.at(at))
 
 
 def batches_of(examples: list[Example], config: Config) -> Iterator[list[Example]]:
@@ -120,34 +129,10 @@ def batches_of(examples: list[Example], config: Config) -> Iterator[list[Example
     size = config.batch_size or len(examples)
     for epoch in range(config.num_epochs):
         order = list(examples)
-        if size < len(examples):
+        if config.shuffle and size < len(examples):
             random.Random(f"{config.seed} {epoch}").shuffle(order)
         for at in range(0, len(order), size):
             yield order[at : at + size]
-
-
-def notes_of(reader: Reader) -> Iterator[tuple[str, str]]:
-    if reader.retokenised:
-        yield (
-            "warning",
-            f"{reader.retokenised} choices without token ids were tokenised anew, perhaps not as they were sampled",
-        )
-    if reader.unreadable:
-        yield "warning", f"{reader.unreadable} choices were left out: the chat template does not show where they begin"
-    if reader.without_signal:
-        yield "info", f"{reader.without_signal} groups were left out: their rewards do not differ"
-
-
-def reason_of(reader: Reader) -> str:
-    if not reader.rewards:
-        return "the job has no trajectories with a reward"
-    if reader.without_signal:
-        return "the rewards do not differ in any group"
-    return "no trajectory has a token to train"
-
-
-def rewards_of(reader: Reader) -> dict[str, float]:
-    return {"train/reward": statistics.fmean(reader.rewards)} if reader.rewards else {}
 
 
 def files_in(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,8 @@ import pytest
 from tiny import a_tokenizer
 
 from skein_trainer.client import Json
-from skein_trainer.data import Config, Reader, template_of
+from skein_trainer.data import Config, Reader, RowReader, for_template, template_of
+from skein_trainer.worker import batches_of
 
 
 def choice(text: str, prompt: list[int] | None, ids: list[int] | None, logprobs: list[float] | None = None) -> Json:
@@ -102,3 +103,61 @@ def test_a_config_that_cannot_train_is_refused(config: Json, name: str):
 
 def test_unknown_members_and_nulls_of_a_config_are_passed_over():
     assert Config.of({"epsilon": None, "plot_tensors": True, "learning_rate": 1e-4}) == Config(learning_rate=1e-4)
+
+
+def assistant(text: str, **more: object) -> Json:
+    return {"role": "assistant", "content": text, **more}
+
+
+def read_rows(*rows: list[Json], **config: object) -> RowReader:
+    claim = {"kind": "sft", "experimental_config": None, "config": config}
+    reader = RowReader(Config.of_job(claim), template_of(a_tokenizer))
+    for messages in rows:
+        reader.add({"messages": messages})
+    return reader
+
+
+def trained_text(reader: RowReader) -> list[list[str]]:
+    tokens = a_tokenizer().convert_ids_to_tokens
+    return [
+        ["".join(tokens([token for token, on in zip(one.ids, one.mask, strict=True) if on])) for one in example]
+        for example in reader.examples
+    ]
+
+
+def test_conversations_train_the_turns_of_the_assistant():
+    row = [user("ab"), assistant("cd"), user("e"), assistant("f")]
+    reader = read_rows(row)
+    assert trained_text(reader) == [["cd<end>f<end>"]]
+    assert a_tokenizer().convert_ids_to_tokens(reader.examples[0][0].ids) == [*"ab:cd", "<end>", *"e:f", "<end>"]
+    assert trained_text(read_rows(row, assistant_turns="last")) == [["f<end>"]]
+    weighted = [user("ab"), assistant("cd", weight=0), user("e"), assistant("f", weight=1)]
+    assert trained_text(read_rows(weighted)) == [["f<end>"]]
+    assert list(reader.notes()) == []
+
+
+def test_a_job_on_conversations_has_its_own_rates_and_batches_in_the_order_of_its_rows():
+    rows = [[user("a"), assistant(text)] for text in "abcde"]
+    reader = read_rows(*rows, learning_rate=[0.3, 0.2, 0.0], batch_size="auto")
+    batches = list(batches_of(reader.examples, reader.config))
+    assert [len(batch) for batch in batches] == [2, 2, 1]
+    assert [example for batch in batches for example in batch] == reader.examples
+    assert [reader.config.at(step).learning_rate for step in range(3)] == [0.3, 0.2, 0.0]
+    with pytest.raises(ValueError, match="fewer than there are gradient steps"):
+        reader.config.at(3)
+    assert read_rows(*rows).config.learning_rate == 5e-5
+    assert read_rows(*rows, learning_rate=0.1, batch_size=3).config.batch_size == 3
+
+
+def test_rows_without_a_token_to_train_are_noted():
+    reader = read_rows([user("a"), assistant("b", weight=0)])
+    assert (reader.examples, next(iter(reader.notes()))[0]) == ([], "info")
+    assert reader.reason() == "no row has a token to train"
+
+
+def test_templates_get_the_arguments_of_tool_calls_as_objects():
+    def told(arguments: str) -> object:
+        call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        return for_template({"role": "assistant", "tool_calls": [call]})["tool_calls"][0]["function"]["arguments"]
+
+    assert [told('{"a": 1}'), told(""), told("{a")] == [{"a": 1}, {}, "{a"]

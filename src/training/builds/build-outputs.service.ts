@@ -68,13 +68,31 @@ export class BuildOutputsService {
         config: config && JSON.stringify(config),
       },
       caller,
-      async (job) => {
-        await this.database.query(builderLock(projectId)); // an erasing has either ended, or will find the job
-        await this.find(projectId, buildId);
-        await this.database.query(jobInsert(projectId, buildId, job));
-      },
+      (job) => this.noteJob(projectId, buildId, job),
     );
     return { job_id: id };
+  }
+
+  /** In the transaction that makes the job. @throws ApiError when the build has been erased */
+  private async noteJob(
+    projectId: string,
+    buildId: string,
+    job: { id: string; logBatchId: string | null },
+  ): Promise<void> {
+    await this.database.query(builderLock(projectId)); // an erasing has either ended, or will find the job
+    await this.find(projectId, buildId);
+    await this.database.query(jobInsert(projectId, buildId, job));
+  }
+
+  /** The good conversations of the training side, as JSONL. `note` runs in the transaction that makes a job of them. */
+  async sftSource(projectId: string, buildId: string) {
+    const build = await this.find(projectId, buildId);
+    const { threshold } = readRecipe(JSON.parse(build.recipe), 'recipe').reward;
+    const lines = cutLines(this.readChunks(projectId, build, 'train'));
+    return {
+      rows: joinPieces(exportRows('sft', lines, { minReward: threshold, minMargin: 0 })),
+      note: (id: string) => this.noteJob(projectId, buildId, { id, logBatchId: null }),
+    };
   }
 
   /** The groups of one side as the member `trajectory_groups` of a body; empty when there are none. */

@@ -24,5 +24,6 @@ import { UnitsService } from './units.service.js';
     RecipesService,
     UnitsService,
   ],
+  exports: [BuildOutputsService],
 })
 export class BuildsModule {}

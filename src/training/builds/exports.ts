@@ -25,8 +25,8 @@ export const FORMATS = [
   'prompts',
 ] as const;
 export type Format = (typeof FORMATS)[number];
-/** What a build is converted into. For ART groups stay as they are. */
-export type Converted = Exclude<Format, 'art'>;
+/** What a build is converted into: a format, for ART groups stay as they are; or the rows of a job of ours. */
+export type Converted = Exclude<Format, 'art'> | 'sft';
 
 export interface ExportOptions {
   minReward: number | null;
@@ -62,18 +62,19 @@ export async function* exportRows(
 type Writer = (group: Group, options: ExportOptions) => Iterable<string>;
 
 const OPENAI: Form = { args: 'text', reasoning: null };
+const OWN: Form = { args: 'text', reasoning: 'reasoning_content' };
 const TRL: Form = { args: 'object', reasoning: 'reasoning_content' };
 const TINKER: Form = { args: 'text', reasoning: 'part' };
 
 const WRITERS: Record<Converted, Writer> = {
   *'openai-sft'({ rollouts }, options) {
-    for (const [{ told, tools }, rollout] of good(rollouts, options)) {
-      noteReasoning(told, rollout, options);
-      const messages = told.map((one) =>
-        messageText(one, OPENAI, one.role === 'assistant' && !one.isTrained ? ',"weight":0' : ''),
-      );
-      yield `{"messages":[${messages.join(',')}]${withTools(tools)}}`;
+    for (const [history, rollout] of good(rollouts, options)) {
+      noteReasoning(history.told, rollout, options);
+      yield weightedText(history, OPENAI);
     }
+  },
+  *sft({ rollouts }, options) {
+    for (const [history] of good(rollouts, options)) yield weightedText(history, OWN);
   },
   *'openai-dpo'({ rollouts }, options) {
     for (const { prompt, chosen, rejected, tools, best } of makePairs(rollouts, options)) {
@@ -133,6 +134,14 @@ const WRITERS: Record<Converted, Writer> = {
 
 const listText = (told: readonly Told[], form: Form): string =>
   `[${told.map((one) => messageText(one, form)).join(',')}]`;
+
+/** A conversation whose turns of the assistant that are not trained have no weight. */
+function weightedText({ told, tools }: Exported, form: Form): string {
+  const messages = told.map((one) =>
+    messageText(one, form, one.role === 'assistant' && !one.isTrained ? ',"weight":0' : ''),
+  );
+  return `{"messages":[${messages.join(',')}]${withTools(tools)}}`;
+}
 
 const withTools = (tools: string | null) => (tools === null ? '' : `,"tools":${tools}`);
 

@@ -4,7 +4,7 @@ import { wireTime } from '../../platform/query/columns.js';
 import { allOf, join, sql, type Sql } from '../../platform/query/sql.js';
 import type { ManifestFileDto } from '../manifest.dto.js';
 import type { EventType } from './training-job-event.entity.js';
-import type { Status } from './training-job.entity.js';
+import type { Kind, Status } from './training-job.entity.js';
 import { isReached } from '../preview.query.js';
 
 /*
@@ -93,31 +93,35 @@ const CANDIDATES = 10;
 
 /**
  * The oldest jobs that may be claimed: of each model the oldest one that is queued, where none is under way. Looking for an
- * older job of each queued one would read the ended jobs of its model each time.
+ * older job of each queued one would read the ended jobs of its model each time. A model whose oldest job is of another
+ * kind has to wait for a trainer of that kind.
  */
-export const nextJobs = (caller: Caller, baseModels: string[]) => sql<FoundJob>`
+export const nextJobs = (caller: Caller, baseModels: string[], kinds: Kind[]) => sql<FoundJob>`
   SELECT q.project_id, q.id FROM (
-    SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+    SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
     WHERE j.status = 'queued' AND ${isReached(sql`j.project_id`, caller)}
     ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE ${allOf(
     sql`NOT EXISTS (SELECT FROM training_jobs o
       WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND ${isHeld(sql`o`)})`,
+    sql`q.kind = ANY(${kinds}::text[])`,
     baseModels.length > 0 && sql`n.base_model = ANY(${baseModels}::text[])`,
   )}
   ORDER BY q.created_at, q.id LIMIT ${CANDIDATES}`;
 
 export interface ClaimedRow {
   job_id: string;
+  kind: Kind;
   project_id: string;
   model_id: string;
   name: string;
   base_model: string;
   parent_step: number;
   attempt: number;
+  /** JSON texts. */
   config: string | null;
-  /** JSON text. */
+  experimental_config: string | null;
   state: string | null;
   lease_expires_at: string;
   bytes: number;
@@ -151,8 +155,8 @@ export const claim = (
       FOR UPDATE OF q SKIP LOCKED)
     AND m.project_id = ${project} AND m.id = j.model_id
     AND b.project_id = ${project} AND b.id = j.batch_id
-  RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-    j.experimental_config::text AS config, j.state::text AS state,
+  RETURNING j.id AS job_id, j.kind, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
+    j.config::text AS config, j.experimental_config::text AS experimental_config, j.state::text AS state,
     skein_wire_time(j.lease_expires_at) AS lease_expires_at,
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
 

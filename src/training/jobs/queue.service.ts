@@ -126,13 +126,13 @@ export class QueueService implements OnModuleInit {
   }
 
   private async tryToClaim(
-    { worker_id: workerId, base_models }: ClaimDto,
+    { worker_id: workerId, base_models, kinds }: ClaimDto,
     caller: Caller,
   ): Promise<string | null> {
     const token = randomBytes(32).toString('base64url');
     for (let tries = 1; tries <= CLAIM_TRIES; tries++) {
       await caller.assertValid();
-      const next = await this.database.query(nextJobs(caller, base_models ?? []));
+      const next = await this.database.query(nextJobs(caller, base_models ?? [], kinds ?? ['rl']));
       if (next.length === 0) return null;
       for (const job of next) {
         const claimed = await this.claimOne(job, { workerId, tokenHash: hashToken(token) });
@@ -156,8 +156,8 @@ export class QueueService implements OnModuleInit {
 
   private async claimedJson(row: ClaimedRow, token: string): Promise<string> {
     const [parent] = await this.database.query(parentQuery(row));
-    const { name, config, state, bytes, sha256, ...rest } = row;
-    const answer: Omit<ClaimedDto, 'experimental_config' | 'parent' | 'state'> = {
+    const { name, config, experimental_config, state, bytes, sha256, ...rest } = row;
+    const answer: Omit<ClaimedDto, 'config' | 'experimental_config' | 'parent' | 'state'> = {
       ...rest,
       model: name,
       lease_token: token,
@@ -169,7 +169,7 @@ export class QueueService implements OnModuleInit {
         encoding: 'gzip',
       },
     };
-    return `${JSON.stringify(answer).slice(0, -1)},"parent":${parent?.json ?? 'null'},"state":${state},"experimental_config":${config}}`;
+    return `${JSON.stringify(answer).slice(0, -1)},"parent":${parent?.json ?? 'null'},"state":${state},"config":${config},"experimental_config":${experimental_config}}`;
   }
 
   async heartbeat(holder: Holder, caller: Caller): Promise<HeartbeatAnswerDto> {

@@ -24,6 +24,7 @@ import {
   MAX_PARTS,
 } from '../manifest.dto.js';
 import { MAX_TEXT } from './trainer-events.js';
+import { JOB_KINDS, type Kind } from './training-job.entity.js';
 
 const TRAINER_EVENT_TYPES = ['training_started', 'gradient_step', 'note', 'evaluation'] as const;
 
@@ -36,6 +37,13 @@ export class ClaimDto {
   @IsId() worker_id!: string;
   /** The base models it can train; all when empty. */
   @IsOptional() @IsIdList(1000) base_models?: string[] | null;
+  /** The kinds of jobs it can train; `rl` when absent. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(JOB_KINDS.length)
+  @IsIn(JOB_KINDS, { each: true })
+  @ApiProperty({ enum: JOB_KINDS, isArray: true, required: false, nullable: true })
+  kinds?: Kind[] | null;
   /** Seconds to wait for a job when there is none. */
   @IsOptional() @IsNumber() @Min(0) @Max(MAX_WAIT_S) wait_s?: number | null;
 }
@@ -65,6 +73,8 @@ export class PayloadDto {
 
 export class ClaimedDto {
   job_id!: string;
+  /** `rl`: the payload has trajectory groups. `sft`: it has conversations, `{messages, tools?}`. */
+  @ApiProperty({ enum: JOB_KINDS }) kind!: Kind;
   /** Name of the model. */
   model!: string;
   model_id!: string;
@@ -75,6 +85,9 @@ export class ClaimedDto {
   parent!: ParentDto;
   /** What an earlier attempt left: to be read with `jobs/{id}/file?of=state&name=`. */
   @ApiProperty({ type: [ManifestFileDto], nullable: true }) state!: ManifestFileDto[] | null;
+  /** Of an `sft` job, as it was sent: `batch_size`, `learning_rate`, `assistant_turns`. */
+  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
+  config!: object | null;
   /** Free-form, as it was sent with the job. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;
@@ -193,7 +206,7 @@ export class JobFileQueryDto {
 }
 
 export class PayloadQueryDto {
-  /** The first group to answer. With it or `num_groups` the answer is gzip JSONL of its own. */
+  /** The first group (or row) to answer. With it or `num_groups` the answer is gzip JSONL of its own. */
   @IsOptional() @IsInt() @Min(0) @Max(MAX_INT) from_group?: number;
   /** All from `from_group` on, when absent. */
   @IsOptional() @IsInt() @Min(1) @Max(MAX_INT) num_groups?: number;

@@ -15,6 +15,10 @@ export const STATUSES = [
 ] as const;
 export type Status = (typeof STATUSES)[number];
 
+/** On trajectory groups with rewards, or on conversations. */
+export const JOB_KINDS = ['rl', 'sft'] as const;
+export type Kind = (typeof JOB_KINDS)[number];
+
 /** A training job, and its place in the queue; docs/adr/0041-job-queue.md has its states. */
 @ProjectTable('training_jobs', { rows: 'data', counted: null })
 @Index('training_jobs_id_idx', ['id'])
@@ -28,6 +32,7 @@ export type Status = (typeof STATUSES)[number];
   'training_jobs_status_check',
   `status IN (${STATUSES.map((status) => `'${status}'`).join(', ')})`,
 )
+@Check('training_jobs_kind_check', `kind IN (${JOB_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
 export class TrainingJob {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('uuid') id!: string;
@@ -60,4 +65,9 @@ export class TrainingJob {
   @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
   noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
+  @Column({ type: 'text', collation: 'C', default: 'rl' }) kind!: Kind;
+  /** Of a job on conversations: what its client asked for, and where the rows come from. */
+  @Column('json', { nullable: true }) config!: unknown;
+  @Column({ type: 'text', collation: 'C', name: 'training_data_url', nullable: true })
+  trainingDataUrl!: string | null;
 }

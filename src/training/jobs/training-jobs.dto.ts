@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { MAX_INT, PageDto, SortBy } from '../../platform/http/dto.js';
 import type { Sort } from '../../platform/query/columns.js';
-import { type Status, STATUSES } from './training-job.entity.js';
+import { JOB_KINDS, type Kind, type Status, STATUSES } from './training-job.entity.js';
 import { EVENT_TYPES, type EventType } from './training-job-event.entity.js';
 import { ProjectPageQueryDto } from '../preview.dto.js';
 import { SPLIT } from '../trajectory-rules.js';
@@ -30,6 +30,8 @@ export class JobCheckpointDto {
 export class TrainingJobDto {
   id!: string;
   model_id!: string;
+  /** On trajectory groups with rewards, or on conversations. */
+  @ApiProperty({ enum: JOB_KINDS }) kind!: Kind;
   @ApiProperty({ enum: STATUSES }) status!: string;
   created_at!: string;
   @ApiProperty({ type: 'string', nullable: true }) started_at!: string | null;
@@ -38,9 +40,14 @@ export class TrainingJobDto {
   /** How often a trainer has claimed it. */
   attempt!: number;
   cancel_requested!: boolean;
-  /** Null when its groups were deleted. */
+  /** Rows count as groups, and as trajectories. Null when they were deleted. */
   num_groups!: number | null;
   num_trajectories!: number | null;
+  /** Where the conversations of an `sft` job come from. */
+  @ApiProperty({ type: 'string', nullable: true }) training_data_url!: string | null;
+  /** Of an `sft` job, as it was sent. */
+  @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
+  config!: object | null;
   /** Free-form, as it was sent. */
   @ApiProperty({ type: 'object', nullable: true, additionalProperties: true })
   experimental_config!: object | null;

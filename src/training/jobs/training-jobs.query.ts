@@ -11,6 +11,7 @@ import {
 import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { type Item, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
+import type { Kind } from './training-job.entity.js';
 import type {
   TrainingJobCreatedDto,
   TrainingJobsQueryDto,
@@ -21,14 +22,22 @@ import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
 export interface NewJob {
   id: string;
   batchId: string;
+  kind: Kind;
   userId: string;
-  /** JSON text. */
+  /** Null but for a job on conversations. */
+  trainingDataUrl: string | null;
+  /** JSON texts. */
+  config: string | null;
   experimentalConfig: string | null;
 }
 
+export type NewSftJob = Pick<NewJob, 'trainingDataUrl' | 'config' | 'experimentalConfig'>;
+
 export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => sql`
-  INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
+  INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, kind, training_data_url, config,
+    experimental_config)
+  VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.kind}, ${job.trainingDataUrl},
+    ${job.config}::json, ${job.experimentalConfig}::json)`;
 
 /**
  * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
@@ -43,13 +52,26 @@ export const findOpenJob = (
     AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${bodySha256}
   ORDER BY j.id LIMIT 1`;
 
+/** The same for a job on conversations: they are the rows of its data, and the configs are compared as their text. */
+export const findSameSftJob = (
+  { projectId, id }: ModelKey,
+  rowsSha256: Buffer,
+  { trainingDataUrl, config, experimentalConfig }: NewSftJob,
+) => sql<TrainingJobCreatedDto>`
+  SELECT j.id FROM training_jobs j
+  WHERE j.project_id = ${projectId} AND j.model_id = ${id} AND ${IS_OPEN} AND j.training_data_url = ${trainingDataUrl}
+    AND coalesce(j.config::text, '') = coalesce(${config}::text, '')
+    AND coalesce(j.experimental_config::text, '') = coalesce(${experimentalConfig}::text, '')
+    AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${rowsSha256}
+  ORDER BY j.id LIMIT 1`;
+
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */
 const asJson = (condition: Sql, order = sql``) => sql<Item>`
   SELECT t.id, row_to_json(t)::text AS json FROM (
-    SELECT j.id, j.model_id, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
+    SELECT j.id, j.model_id, j.kind, j.status, ${wireTime(sql`j.created_at`)} AS created_at,
       ${wireTime(sql`j.started_at`)} AS started_at, ${wireTime(sql`j.finished_at`)} AS finished_at, j.error_message,
       j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-      j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+      j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
       CASE WHEN c.step IS NOT NULL THEN
         json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
     FROM training_jobs j

@@ -22,10 +22,13 @@ import {
   jobJson,
   jobsPage,
   findOpenJob,
+  findSameSftJob,
+  type NewJob,
+  type NewSftJob,
   trajectoriesQuery,
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
-import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
+import { type BodyReader, type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { type PageQueryDto } from '../preview.dto.js';
 import { latestStep, type ModelKey } from '../preview.query.js';
 import type { Model } from '../models/model.entity.js';
@@ -73,7 +76,7 @@ export class TrainingJobsService {
       const isKeyed = idempotencyKey(context) !== undefined;
       return (
         (!isKeyed && (await this.sameAs(model, upload))) ||
-        (await this.add(model, upload, { config, userId: caller.userName }))
+        (await this.add(model, upload, rlJob(config, caller)))
       );
     });
   }
@@ -101,7 +104,7 @@ export class TrainingJobsService {
         await this.models.lock(projectId, modelId);
         const same = await this.sameAs(model, job);
         if (same) return same;
-        const added = await this.add(model, job, { config, userId: caller.userName });
+        const added = await this.add(model, job, rlJob(config, caller));
         if (log) await this.models.keepLog(log, { projectId, modelId, split: 'eval' });
         await note({ id: added.id, logBatchId: log?.staged.id ?? null });
         return added;
@@ -126,19 +129,28 @@ export class TrainingJobsService {
     return job;
   }
 
-  private async add(
+  /** The job of the same rows, data and config that has not ended. */
+  async sameJob(
     model: ModelKey,
-    upload: Upload,
-    { config, userId }: { config: string | null; userId: string },
+    upload: Upload<BodyReader>,
+    job: NewSftJob,
+  ): Promise<TrainingJobCreatedDto | undefined> {
+    const [same] = await this.database.query(findSameSftJob(model, upload.bodySha256, job));
+    return same;
+  }
+
+  /** Queues a job with what was staged. In the transaction of the caller, who has locked the model. */
+  async add(
+    model: ModelKey,
+    upload: Upload<BodyReader>,
+    job: Omit<NewJob, 'id' | 'batchId'>,
   ): Promise<TrainingJobCreatedDto> {
     const { projectId, id: modelId } = model;
     const id = uuidv7();
     const [latest] = await this.database.query(latestStep(projectId, modelId));
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split: null, jobId: id, step });
-    await this.database.query(
-      jobInsert(model, { id, batchId: upload.staged.id, userId, experimentalConfig: config }),
-    );
+    await this.database.query(jobInsert(model, { ...job, id, batchId: upload.staged.id }));
     await this.database.query(notifyQueue());
     this.database.note(projectId, JOBS);
     return { id };
@@ -177,6 +189,14 @@ export class TrainingJobsService {
     return this.database.stream(trajectoriesQuery(model, query));
   }
 }
+
+const rlJob = (config: string | null, caller: Caller) => ({
+  kind: 'rl' as const,
+  userId: caller.userName,
+  config: null,
+  trainingDataUrl: null,
+  experimentalConfig: config,
+});
 
 /** The text as it was sent; null when there is none. */
 function checkedConfig(member: { value: unknown; text: string } | undefined): string | null {

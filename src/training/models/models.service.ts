@@ -242,8 +242,10 @@ function checkedSplit(value: unknown): string {
 }
 
 /** The project that a new model is for. */
-export const namedProject = ({ entity, project }: ModelCreateDto, caller: Caller): string =>
-  `${entity ?? namedEntity(caller)}/${project}`;
+export const namedProject = (
+  { entity, project }: Pick<ModelCreateDto, 'entity' | 'project'>,
+  caller: Caller,
+): string => `${entity ?? namedEntity(caller)}/${project}`;
 
 /** The one entity that the scopes of a key name. */
 function namedEntity({ ownEntity }: Caller): string {

@@ -25,17 +25,18 @@ export class PayloadCutter {
 
   /** Bytes of a group. */
   addGroup(bytes: Uint8Array): void {
-    for (let i = 0; i < bytes.length; i += CHUNK_BYTES) {
-      const start = this.text.length;
-      this.text.append(bytes.subarray(i, i + CHUNK_BYTES));
-      this.blankLineBreaks(start);
-      if (this.text.length >= CHUNK_BYTES) this.cut();
-    }
+    this.add(bytes, (start) => this.blankLineBreaks(start));
   }
 
   /** After the last byte of a group. */
   endLine(): void {
     this.text.append(Uint8Array.of(LINE_FEED));
+    this.groups++;
+  }
+
+  /** A line as it was sent, with its line break if it has one. */
+  addLine(bytes: Uint8Array): void {
+    this.add(bytes);
     this.groups++;
   }
 
@@ -51,6 +52,15 @@ export class PayloadCutter {
     this.text.clear();
     this.chunks = [];
     this.groups = this.groupsBefore = 0;
+  }
+
+  private add(bytes: Uint8Array, edit?: (start: number) => void): void {
+    for (let i = 0; i < bytes.length; i += CHUNK_BYTES) {
+      const start = this.text.length;
+      this.text.append(bytes.subarray(i, i + CHUNK_BYTES));
+      edit?.(start);
+      if (this.text.length >= CHUNK_BYTES) this.cut();
+    }
   }
 
   /** In a group a raw line break stands between tokens only, where a blank says the same. */

@@ -69,6 +69,12 @@ export class PayloadsService {
     })();
   }
 
+  /** What the payload says, in pieces. */
+  async *textOf(batch: { projectId: string; id: string }, caller: Caller): AsyncGenerator<Buffer> {
+    for await (const packed of this.reader(batch, caller).from(0))
+      if (packed.length > 0) yield await gunzip(packed);
+  }
+
   private reader({ projectId, id }: { projectId: string; id: string }, caller: Caller) {
     const { database } = this;
     const { key } = database; // chunks are asked for in the context of the connection

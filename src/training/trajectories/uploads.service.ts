@@ -41,10 +41,26 @@ const PASSING_BYTES = 2 * 1024 * 1024;
 /** A trajectory that is being received, with its text and parsed copy to come. */
 const HELD_WEIGHT = 2 + MAX_PARSED_WEIGHT;
 
+/** Reads a body as it comes. What it has ready is taken and stored. */
+export interface BodyReader {
+  /** What of the body waits for more of it. */
+  readonly heldBytes: number;
+  readonly rows: readonly unknown[];
+  readonly rowBytes: number;
+  readonly cutter: { readonly chunks: readonly unknown[] };
+  /** Known when the body has ended. */
+  readonly metrics: { readonly numGroups: number; readonly numTrajectories: number };
+  write(chunk: Buffer): void;
+  end(): void;
+  take(): Taken;
+}
+
+type Taken = ReturnType<TrajectoryReader['take']>;
+
 /** A body on its way in, or received and not yet kept. */
-export interface Upload {
+export interface Upload<R extends BodyReader = TrajectoryReader> {
   staged: StagedUpload;
-  reader: TrajectoryReader;
+  reader: R;
   bodyBytes: number;
   bodySha256: Buffer;
   payloadBytes: number;
@@ -53,9 +69,9 @@ export interface Upload {
 }
 
 /** The project of the model that the body is for, null as long as it has named none. */
-export type FindProject = (reader: TrajectoryReader) => Promise<string | null>;
+export type FindProject<R = TrajectoryReader> = (reader: R) => Promise<string | null>;
 
-/** Receives bodies with trajectory groups as staged uploads, which `keep` makes batches. */
+/** Receives bodies with training data as staged uploads, which `keep` makes batches. */
 @Injectable()
 export class UploadsService {
   constructor(
@@ -69,21 +85,32 @@ export class UploadsService {
    * one. What `use` does not keep is discarded. `projectOf` is asked as the body comes, and answers the project once it
    * is known; it throws to refuse the body then and there.
    */
-  async receive<T>(
+  receive<T>(
     context: Context,
     findProject: FindProject,
     use: (upload: Upload) => Promise<T>,
   ): Promise<T> {
-    const { caller, path } = context;
+    assertJson(context);
+    return this.receiveBy(trajectoryReader(), context, findProject, use);
+  }
+
+  /** The same for a body that another reader reads. */
+  async receiveBy<T, R extends BodyReader>(
+    reader: R,
+    context: Context,
+    findProject: FindProject<R>,
+    use: (upload: Upload<R>) => Promise<T>,
+  ): Promise<T> {
+    const { caller, url } = context;
     const key = idempotencyKey(context);
-    const upload = await this.read(context, findProject);
+    const upload = await this.read(reader, context, findProject);
     let isKept = false;
     try {
       const work = () => caller.assertValid().then(() => use(upload));
       const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
       const keyed = async (name: string) => {
         const project = (await findProject(upload.reader)) ?? '';
-        const hash = createHash('sha256').update(path).update(upload.bodySha256).digest();
+        const hash = createHash('sha256').update(url).update(upload.bodySha256).digest();
         const write = { key: name, caller, project, hash };
         return answerOnce(this.database, write, work, transaction);
       };
@@ -95,11 +122,14 @@ export class UploadsService {
     }
   }
 
-  private async read(context: Context, findProject: FindProject): Promise<Upload> {
-    const staging = new Staging(this.database, this.uploads.begin(), findProject);
+  private async read<R extends BodyReader>(
+    reader: R,
+    context: Context,
+    findProject: FindProject<R>,
+  ): Promise<Upload<R>> {
+    const staging = this.staging(reader, findProject);
     let writing = Promise.resolve();
     try {
-      assertJson(context);
       const { hold, caller } = context;
       const passing = PASSING_BYTES + inflaterBytes(contentEncoding(context));
       await hold.set(passing);
@@ -123,8 +153,17 @@ export class UploadsService {
    * Stages a body that the service makes itself, of a project's own model. The caller keeps or discards it. Null when
    * the body is empty.
    */
-  async stage(projectId: string, body: AsyncIterable<Buffer>): Promise<Upload | null> {
-    const staging = new Staging(this.database, this.uploads.begin(), async () => projectId);
+  stage(projectId: string, body: AsyncIterable<Buffer>): Promise<Upload | null> {
+    return this.stageBy(trajectoryReader(), projectId, body);
+  }
+
+  /** The same for a body that another reader reads. */
+  async stageBy<R extends BodyReader>(
+    reader: R,
+    projectId: string,
+    body: AsyncIterable<Buffer>,
+  ): Promise<Upload<R> | null> {
+    const staging = this.staging(reader, async () => projectId);
     let isEmpty = true;
     try {
       for await (const chunk of body) {
@@ -139,6 +178,10 @@ export class UploadsService {
     }
   }
 
+  private staging<R extends BodyReader>(reader: R, findProject: FindProject<R>): Staging<R> {
+    return new Staging(this.database, this.uploads.begin(), reader, findProject);
+  }
+
   /** Forgets what batches hold; that they were there stays. In the transaction of the caller. */
   async forget(projectId: string, batches: string[]): Promise<void> {
     await this.database.query(chunksDelete(projectId, batches));
@@ -147,7 +190,7 @@ export class UploadsService {
 
   /** Makes the upload a batch, in the transaction of the caller. */
   async keep(
-    upload: Upload,
+    upload: Upload<BodyReader>,
     batch: Pick<TrajectoryBatch, 'projectId' | 'modelId' | 'split' | 'jobId' | 'step'>,
   ): Promise<void> {
     const { staged, reader } = upload;
@@ -169,8 +212,7 @@ export class UploadsService {
 }
 
 /** The staging of one body: while a part of it is stored, the next one is read. */
-class Staging {
-  private readonly reader = new TrajectoryReader(microseconds(new Date()));
+class Staging<R extends BodyReader> {
   private readonly bodyHash = createHash('sha256');
   private payloadHash = createHash('sha256');
   private bodyBytes = 0;
@@ -181,7 +223,8 @@ class Staging {
   constructor(
     private readonly database: Database,
     readonly upload: StagedUpload,
-    private readonly findProject: FindProject,
+    private readonly reader: R,
+    private readonly findProject: FindProject<R>,
   ) {}
 
   /** Bytes of the body that are kept until the trajectory under way has ended. */
@@ -199,7 +242,7 @@ class Staging {
       await this.storeNext();
   }
 
-  async end(): Promise<Upload> {
+  async end(): Promise<Upload<R>> {
     this.reader.end();
     await this.choosePlace();
     await this.storeNext();
@@ -234,11 +277,7 @@ class Staging {
     this.storing.catch(() => {}); // it is awaited later, by the next part or the end
   }
 
-  private async store({
-    chunks,
-    rows,
-    repealed,
-  }: ReturnType<TrajectoryReader['take']>): Promise<void> {
+  private async store({ chunks, rows, repealed }: Taken): Promise<void> {
     const { upload, database } = this;
     if (repealed.includes(null)) this.forgetPayload();
     const packed: PayloadChunk[] = [];
@@ -278,6 +317,8 @@ class Staging {
 
 /** Of a body without groups: a payload is at least one chunk. */
 const NO_PAYLOAD: PayloadChunk = { text: Buffer.alloc(0), groupsBefore: 0 };
+
+const trajectoryReader = () => new TrajectoryReader(microseconds(new Date()));
 
 /** Date-times in the form of the wire. */
 const microseconds = (time: Date) => time.toISOString().replace('Z', '000Z');

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Idempotency, idempotencyKey } from '../../platform/auth/idempotency.js';
+import type { Context } from '../../platform/http/context.js';
+import { invalidRequest } from '../../platform/errors.js';
+import { textsIn } from '../../platform/json/json-text.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { Slots } from '../../platform/database/slots.js';
+import { BuildOutputsService } from '../builds/build-outputs.service.js';
+import type { TrainingJobCreatedDto } from '../jobs/training-jobs.dto.js';
+import { TrainingJobsService } from '../jobs/training-jobs.service.js';
+import type { Model } from '../models/model.entity.js';
+import { ModelsService } from '../models/models.service.js';
+import { noSuch } from '../pages.js';
+import { PayloadsService } from '../trajectories/payloads.service.js';
+import { UploadsService } from '../trajectories/uploads.service.js';
+import { RowsReader } from './rows-reader.js';
+import type { SftJobCreateDto } from './sft.dto.js';
+import { TrainingDataService } from './training-data.service.js';
+
+const URL_FORM = /^skein:\/\/\/(builds|training-data)\/([0-9a-f-]{36})$/;
+/** Jobs whose rows are being copied in a process. */
+const AT_ONCE = 3;
+
+/** Rows for a job, and what is to be done in the transaction that makes it. */
+interface Source {
+  rows: AsyncIterable<Buffer>;
+  note: (jobId: string) => Promise<void>;
+}
+
+/** Queues jobs of supervised fine-tuning. A job has a copy of its rows. */
+@Injectable()
+export class SftJobsService {
+  private readonly slots = new Slots(AT_ONCE);
+
+  constructor(
+    private readonly database: Database,
+    private readonly models: ModelsService,
+    private readonly data: TrainingDataService,
+    private readonly builds: BuildOutputsService,
+    private readonly payloads: PayloadsService,
+    private readonly uploads: UploadsService,
+    private readonly jobs: TrainingJobsService,
+    private readonly idempotency: Idempotency,
+  ) {}
+
+  /** The same request again, while its job has not ended, answers the same job; with an idempotency key, that decides instead. */
+  async create(body: SftJobCreateDto, context: Context): Promise<TrainingJobCreatedDto> {
+    const model = await this.models.find(body.model_id, context.caller);
+    return this.slots.with(this.database.key(), () => this.createNow(model, body, context));
+  }
+
+  private async createNow(
+    model: Model,
+    { training_data_url: url }: SftJobCreateDto,
+    context: Context,
+  ): Promise<TrainingJobCreatedDto> {
+    const { caller } = context;
+    const { projectId } = model;
+    const { rows, note } = await this.source(url, projectId, caller);
+    const upload = await this.uploads.stageBy(new RowsReader(), projectId, rows);
+    if (!upload) throw invalidRequest([{ path: URL_FIELD, message: 'names data without rows' }]);
+    const texts = textsIn(context.text, { config: true, experimental_config: true })!;
+    const job = {
+      kind: 'sft' as const,
+      userId: caller.userName,
+      trainingDataUrl: url,
+      config: jsonOrNull(texts.config),
+      experimentalConfig: jsonOrNull(texts.experimental_config),
+    };
+    const add = async () => {
+      await caller.assertValid();
+      await this.models.lock(projectId, model.id);
+      const same =
+        idempotencyKey(context) === undefined && (await this.jobs.sameJob(model, upload, job));
+      if (same) return same;
+      const added = await this.jobs.add(model, upload, job);
+      await note(added.id);
+      return added;
+    };
+    try {
+      const transaction = <R>(run: () => Promise<R>) => this.database.long(run, STATEMENT_MS.bulk);
+      if (idempotencyKey(context) === undefined) return await transaction(add);
+      return await this.idempotency.once(context, add, { project: projectId, transaction });
+    } finally {
+      if (!upload.isKept) await upload.staged.discard();
+    }
+  }
+
+  /** @throws ApiError when the URL names no data of the project */
+  private async source(url: string, projectId: string, caller: Caller): Promise<Source> {
+    const [, kind, id] = URL_FORM.exec(url) ?? [];
+    if (kind === undefined || id === undefined)
+      throw invalidRequest([{ path: URL_FIELD, message: urlMessage(url) }]);
+    if (kind === 'builds') return this.builds.sftSource(projectId, id);
+    const data = await this.data.find(id, caller);
+    if (data.projectId !== projectId) throw noSuch('training data');
+    return { rows: this.payloads.textOf(data, caller), note: () => this.data.assertThere(data) };
+  }
+}
+
+const URL_FIELD = 'training_data_url';
+
+function urlMessage(url: string): string {
+  const forms = 'must be skein:///builds/<id>, or skein:///training-data/<id>';
+  const upload = 'of what POST /v1/preview/training-data?project= answered';
+  if (!url.startsWith('wandb-artifact:')) return `${forms} ${upload}`;
+  return `${forms} ${upload}: artifacts of W&B are out of reach, so send the file there`;
+}
+
+const jsonOrNull = (text: string | undefined) =>
+  text === undefined || text === 'null' ? null : text;

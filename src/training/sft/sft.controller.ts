@@ -1,0 +1,71 @@
+import { Body, Delete, Get, Param, Query } from '@nestjs/common';
+import { ApiBody, ApiConsumes } from '@nestjs/swagger';
+import {
+  Allow,
+  BearerAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
+import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
+import { TrainingJobCreatedDto } from '../jobs/training-jobs.dto.js';
+import { ApiPage } from '../pages.js';
+import { SftJobsService } from './sft-jobs.service.js';
+import {
+  SftJobCreateDto,
+  TrainingDataCreateQueryDto,
+  TrainingDataDeletedDto,
+  TrainingDataDto,
+  TrainingDataQueryDto,
+} from './sft.dto.js';
+import { TrainingData } from './training-data.entity.js';
+import { JSONL, TrainingDataService } from './training-data.service.js';
+
+@NoProjectField('a model or data belongs to one, which the services check')
+@Resource('preview: supervised fine-tuning', BearerAuth(), 'v1/preview')
+export class SftController {
+  constructor(
+    private readonly jobs: SftJobsService,
+    private readonly data: TrainingDataService,
+  ) {}
+
+  /** Queues a job that trains a model on conversations. The same request again, while the job has not ended, answers the same job. */
+  @Operation('sft-training-jobs', 'writer')
+  @IdempotentItself()
+  createJob(
+    @Body() body: SftJobCreateDto,
+    @Ctx() context: Context,
+  ): Promise<TrainingJobCreatedDto> {
+    return this.jobs.create(body, context);
+  }
+
+  /** Keeps conversations to train on: JSONL, `{messages, tools?}` a line, byte for byte. */
+  @Operation('training-data', 'writer')
+  @IdempotentItself()
+  @ApiConsumes(...JSONL)
+  @ApiBody({ schema: { type: 'string', format: 'binary' } })
+  createData(
+    @Query(QueryPipe) query: TrainingDataCreateQueryDto,
+    @Ctx() context: Context,
+  ): Promise<TrainingDataDto> {
+    return this.data.create(query, context);
+  }
+
+  /** The data that the key reaches, the oldest first. */
+  @Get('training-data')
+  @Allow('reader')
+  @ApiPage(TrainingDataDto)
+  list(@Query(QueryPipe) query: TrainingDataQueryDto, @Ctx() { caller }: Context): Promise<string> {
+    return this.data.list(query, caller);
+  }
+
+  /** Deletes data and the copies that jobs have of it; jobs that have not ended are cancelled. */
+  @Delete('training-data/:id')
+  @Allow('writer')
+  @Idempotent({ of: TrainingData })
+  delete(@Param('id') id: string, @Ctx() { caller }: Context): Promise<TrainingDataDeletedDto> {
+    return this.data.delete(id, caller);
+  }
+}

@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import { addEvent, auditAction } from '../../platform/audit/add-event.js';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
+import { readMediaType } from '../../platform/http/body.guard.js';
+import type { Context } from '../../platform/http/context.js';
+import { Database } from '../../platform/database/database.js';
+import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { TrainingJobsService } from '../jobs/training-jobs.service.js';
+import { namedProject } from '../models/models.service.js';
+import { checkedId, noSuch, page } from '../pages.js';
+import { UploadsService } from '../trajectories/uploads.service.js';
+import { RowsReader } from './rows-reader.js';
+import type {
+  TrainingDataCreateQueryDto,
+  TrainingDataDeletedDto,
+  TrainingDataDto,
+  TrainingDataQueryDto,
+} from './sft.dto.js';
+import { DATA_URL, dataLock, dataPage, jobsOfData } from './sft.query.js';
+import { TrainingData } from './training-data.entity.js';
+
+const DATA_DELETE = auditAction('training_data.delete');
+export const JSONL = ['application/jsonl', 'application/x-ndjson', 'application/octet-stream'];
+
+/** Conversations that clients send to train on. */
+@Injectable()
+export class TrainingDataService {
+  constructor(
+    private readonly database: Database,
+    private readonly uploads: UploadsService,
+    private readonly jobs: TrainingJobsService,
+  ) {}
+
+  /** Keeps the body of the request, byte for byte. */
+  create(query: TrainingDataCreateQueryDto, context: Context): Promise<TrainingDataDto> {
+    const { caller } = context;
+    const [type, charset] = readMediaType(context);
+    if (!JSONL.includes(type) || charset !== 'utf-8')
+      throw new ApiError(
+        'unsupported_media_type',
+        `the header Content-Type must be ${JSONL.join(' or ')}, in UTF-8`,
+      );
+    const projectId = namedProject(query, caller);
+    caller.assertReaches(projectId);
+    const findProject = async () => projectId;
+    return this.uploads.receiveBy(new RowsReader(), context, findProject, async (upload) => {
+      await upload.staged.keep(projectId);
+      const data = {
+        projectId,
+        id: upload.staged.id,
+        numRows: upload.reader.metrics.numGroups,
+        sizeBytes: String(upload.bodyBytes),
+        sha256: upload.bodySha256.toString('hex'),
+        userId: caller.userName,
+        createdAt: new Date(),
+      };
+      await this.database.repository(TrainingData).insert(data);
+      upload.isKept = true;
+      return dataDto(data);
+    });
+  }
+
+  async list(query: TrainingDataQueryDto, caller: Caller): Promise<string> {
+    return page(await this.database.query(dataPage(query, caller)), query.limit);
+  }
+
+  /** Deletes it, and the copies of jobs that were given it; those that have not ended are cancelled. */
+  async delete(id: string, caller: Caller): Promise<TrainingDataDeletedDto> {
+    const { projectId } = await this.find(id, caller);
+    return this.database.long(async () => {
+      const { affected } = await this.database.repository(TrainingData).delete({ projectId, id });
+      if (affected === 0) throw noSuch('training data');
+      const jobs = await this.database.query(jobsOfData(projectId, DATA_URL + id));
+      const job_ids = jobs.map((job) => job.id);
+      await this.jobs.forget(projectId, job_ids, [id]);
+      const detail = { job_ids: job_ids.slice(0, MAX_NAMED), num_jobs: job_ids.length };
+      await addEvent(this.database, {
+        action: DATA_DELETE,
+        by: caller,
+        projectId,
+        target: id,
+        detail,
+      });
+      return { job_ids };
+    }, STATEMENT_MS.bulk);
+  }
+
+  /** In the transaction that makes a job of it: a deletion has either ended, or will find the job. */
+  async assertThere({ projectId, id }: TrainingData): Promise<void> {
+    const [data] = await this.database.query(dataLock(projectId, id));
+    if (!data) throw noSuch('training data');
+  }
+
+  /** @throws ApiError `not_found` for unknown data and for that which the key does not reach. */
+  async find(id: string, caller: Caller): Promise<TrainingData> {
+    const where = { id: checkedId(id, 'training data') };
+    const data = await this.database.repository(TrainingData).findOneBy(where);
+    if (!data || !caller.reaches(data.projectId)) throw noSuch('training data');
+    return data;
+  }
+}
+
+/** Of the jobs that an event of the audit names. */
+const MAX_NAMED = 100;
+
+function dataDto(data: TrainingData): TrainingDataDto {
+  const { id, numRows, sizeBytes, sha256, createdAt } = data;
+  const [entity, project] = data.projectId.split('/') as [string, string];
+  return {
+    id,
+    entity,
+    project,
+    url: DATA_URL + id,
+    num_rows: numRows,
+    size_bytes: Number(sizeBytes),
+    sha256,
+    created_at: createdAt.toISOString().replace('Z', '000Z'),
+  };
+}
