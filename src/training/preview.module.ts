@@ -24,6 +24,6 @@ import { UploadsService } from './trajectories/uploads.service.js';
     UploadsService,
     PayloadsService,
   ],
-  exports: [TrainingJobsService, Aliases],
+  exports: [TrainingJobsService, ModelsService, Aliases],
 })
 export class PreviewModule {}
