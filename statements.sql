@@ -14,6 +14,10 @@ DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
 
 DELETE FROM "memberships" WHERE "id" = $1;
 
+DELETE FROM "model_alias_moves" WHERE ("project_id" = $1 AND "model_id" = $2);
+
+DELETE FROM "model_aliases" WHERE ("project_id" = $1 AND "model_id" = $2);
+
 DELETE FROM "object_aliases" WHERE ("project_id" = $1 AND "object_id" = $2 AND "alias" = ANY($3));
 
 DELETE FROM "object_tags" WHERE ("project_id" = $1 AND "object_id" = $2 AND "version_index" = $3 AND "tag" = ANY($4));
@@ -22,6 +26,8 @@ DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
 
+DELETE FROM build_chunks WHERE project_id = $1 AND build_id = ANY($2::uuid[]);
+
 DELETE FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) RETURNING 1;
 
 DELETE FROM checkpoint_parts
@@ -29,6 +35,8 @@ DELETE FROM checkpoint_parts
 
 DELETE FROM checkpoints
   WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND step < (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
+  AND step NOT IN (SELECT j.parent_step FROM training_jobs j
+  WHERE j.project_id = $6 AND j.model_id = $7 AND j.status IN ('leased', 'running'))
   RETURNING step, job_id;
 
 DELETE FROM checkpoints WHERE project_id = $1 AND model_id = $2 RETURNING job_id;
@@ -42,6 +50,9 @@ DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';
 DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
 
 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
+
+DELETE FROM model_aliases
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) RETURNING alias, step;
 
 DELETE FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
@@ -64,7 +75,7 @@ INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "ac
 
 INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9);
 
-INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "job_id", "uri", "sha256", "size_bytes", "files", "config", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
+INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "job_id", "uri", "sha256", "size_bytes", "files", "config", "created_at", "tainted_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
 
 INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor", "counts", "key_id", "user_name", "created_at", "touched_at", "ended_at") VALUES ($1, $2, $3, $4, $5, DEFAULT, DEFAULT, $6, $7, DEFAULT, DEFAULT, DEFAULT) RETURNING "counts", "created_at", "touched_at";
 
@@ -198,10 +209,10 @@ INSERT INTO checkpoint_parts (project_id, job_id, file, part, upload_id, size_by
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT DO NOTHING RETURNING 1;
 
-INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config)
+INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config, tainted_at)
   VALUES ($1, $2, $3, $4, $5::jsonb,
   $6, $7, $8, $9, $10::json,
-  $11::json);
+  $11::json, $12::timestamptz);
 
 INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_token_cost, completion_token_cost,
   cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit)
@@ -212,6 +223,16 @@ INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_t
   $8::numeric[], $9::numeric[],
   $10::text[], $11::text[])
   AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
+
+INSERT INTO model_alias_moves (project_id, model_id, alias, seq, step, previous_step, moved_at, moved_by, by_hand, gate, reason)
+  SELECT $1, $2::uuid, $3,
+  1 + coalesce((SELECT max(seq) FROM model_alias_moves WHERE project_id = $4 AND model_id = $5 AND alias = $6), 0),
+  $7::int, $8::int, statement_timestamp(), $9, $10::boolean, $11::json, $12
+  RETURNING seq;
+
+INSERT INTO model_aliases (project_id, model_id, alias, step, seq)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (project_id, model_id, alias) DO UPDATE SET step = excluded.step, seq = excluded.seq;
 
 INSERT INTO models (project_id, id, name, base_model, user_id)
   VALUES ($1, $2, $3, $4, $5)
@@ -273,8 +294,20 @@ INSERT INTO training_job_events (project_id, job_id, seq, id, type, data, attemp
   event_id, type, data, $5::int, trainer_seq
   FROM (VALUES ($6::int, $7::uuid, $8::text, $9::json, $10::bigint)) AS e (n, event_id, type, data, trainer_seq);
 
-INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES ($1, $2, $3, $4, $5, $6::json);
+INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config, retrains_job_id)
+  VALUES ($1, $2, $3, $4, $5, $6::json, $7);
+
+INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
+  reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
+  $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json), ($11, $12::uuid, $13::uuid, $14::int, $15::int,
+  $16::int, $17::boolean, $18::float8, $19::timestamptz, $20::json), ($21, $22::uuid, $23::uuid, $24::int, $25::int,
+  $26::int, $27::boolean, $28::float8, $29::timestamptz, $30::json), ($31, $32::uuid, $33::uuid, $34::int, $35::int,
+  $36::int, $37::boolean, $38::float8, $39::timestamptz, $40::json);
+
+INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
+  reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
+  $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json), ($11, $12::uuid, $13::uuid, $14::int, $15::int,
+  $16::int, $17::boolean, $18::float8, $19::timestamptz, $20::json);
 
 INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
   reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
@@ -284,7 +317,7 @@ INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at", "ApiKey"."user_id" AS "ApiKey_user_id", "ApiKey"."created_by" AS "ApiKey_created_by" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
 
-SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."job_id" AS "Checkpoint_job_id", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."files" AS "Checkpoint_files", "Checkpoint"."config" AS "Checkpoint_config", "Checkpoint"."created_at" AS "Checkpoint_created_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3)) LIMIT 1;
+SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."job_id" AS "Checkpoint_job_id", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."files" AS "Checkpoint_files", "Checkpoint"."config" AS "Checkpoint_config", "Checkpoint"."created_at" AS "Checkpoint_created_at", "Checkpoint"."tainted_at" AS "Checkpoint_tainted_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3)) LIMIT 1;
 
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
 
@@ -294,9 +327,20 @@ SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership
 
 SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
 
+SELECT "ModelAlias"."project_id" AS "ModelAlias_project_id", "ModelAlias"."model_id" AS "ModelAlias_model_id", "ModelAlias"."alias" AS "ModelAlias_alias", "ModelAlias"."step" AS "ModelAlias_step", "ModelAlias"."seq" AS "ModelAlias_seq" FROM "model_aliases" "ModelAlias" WHERE (("ModelAlias"."project_id" = $1) AND ("ModelAlias"."model_id" = $2) AND ("ModelAlias"."alias" = $3)) LIMIT 1;
+
 SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
 
 SELECT "TrainingJob"."state" AS "TrainingJob_state", "TrainingJob"."project_id" AS "TrainingJob_project_id", "TrainingJob"."id" AS "TrainingJob_id" FROM "training_jobs" "TrainingJob" WHERE (("TrainingJob"."project_id" = $1) AND ("TrainingJob"."id" = $2)) LIMIT 1;
+
+SELECT 'build ' || id AS node, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS tainted_at FROM builds
+  WHERE project_id = $1 AND id = ANY($2::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'job ' || id, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM training_jobs
+  WHERE project_id = $3 AND id = ANY($4::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'checkpoint ' || model_id || ' ' || step, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM checkpoints
+  WHERE project_id = $5 AND model_id = ANY($6::uuid[]) AND tainted_at IS NOT NULL;
 
 SELECT (
   SELECT row_to_json(o)::text FROM (
@@ -310,6 +354,8 @@ SELECT (
 SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.user_id AS "svc_user_id") t) AS json FROM (
   SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
   LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3))) LIMIT 1;
 
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "object_versions" "ObjectVersion" WHERE (("ObjectVersion"."project_id" = $1) AND ("ObjectVersion"."object_id" = $2) AND ("ObjectVersion"."is_latest" = $3))) LIMIT 1;
 
@@ -376,6 +422,12 @@ SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS key FR
 SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS key FROM "training_job_events" t WHERE t.project_id = $1
   ORDER BY t."job_id" DESC, t."seq" DESC LIMIT 1;
 
+SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS key FROM "model_alias_moves" t WHERE t.project_id = $1
+  ORDER BY t."model_id" DESC, t."alias" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS key FROM "model_aliases" t WHERE t.project_id = $1
+  ORDER BY t."model_id" DESC, t."alias" DESC LIMIT 1;
+
 SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS key FROM "checkpoints" t WHERE t.project_id = $1
   ORDER BY t."model_id" DESC, t."step" DESC LIMIT 1;
 
@@ -411,6 +463,10 @@ SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlia
 
 SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
 
+SELECT DISTINCT i.build_id AS id FROM build_inputs i
+  WHERE i.project_id = $1 AND i.kind = 'call' AND i.id = ANY($2::text[])
+  ORDER BY id LIMIT $3;
+
 SELECT DISTINCT to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM costs p
   WHERE p.project_id = $1 AND p.effective_date > $2::timestamptz AND p.effective_date < $3::timestamptz
   ORDER BY 1 LIMIT $4::bigint;
@@ -419,6 +475,9 @@ SELECT DISTINCT v.digest FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[])
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
+
+SELECT alias, step FROM model_aliases
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) ORDER BY alias;
 
 SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
   FROM training_jobs j
@@ -432,6 +491,21 @@ SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::f
   SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
   FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) "t" OFFSET 0) "v"
   GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
+
+SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int AS scored,
+  round(avg(c.score), 20)::float8 AS mean
+  FROM (
+  SELECT CASE WHEN num_nonnulls(c.keys[$1::int]) > 0 THEN coalesce(skein_content_sha256(c.keys[$2::int]), '-') END AS digest, left(c.keys[$3::int], $4::int) AS key,
+  CASE WHEN abs(CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END) <= 1e100 THEN CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END END AS score
+  FROM (
+  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7
+  AND f.ref = $8::text || c.project_id || '/call/' || c.id AND f.feedback_type = $9
+  ORDER BY f.created_at DESC, f.id DESC LIMIT 1)::text AS score FROM calls c
+  WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $11::text[]) IS NOT NULL THEN TRUE
+  ELSE coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $12::text[]) = $13, FALSE) END AND TRUE
+  ORDER BY c.started_at DESC, c.id LIMIT $14) c) c
+  GROUP BY c.digest;
 
 SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
   ORDER BY c.started_at, c.id LIMIT 1;
@@ -504,6 +578,11 @@ SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', '
   FROM calls c
   WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[]))
   ORDER BY c.started_at DESC, c.id DESC LIMIT $3::bigint;
+
+SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
+  FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[])) AND c.id IN (SELECT u.unit_id FROM build_units u WHERE u.project_id = $3 AND u.build_id = $4::uuid)
+  ORDER BY c.started_at DESC, c.id DESC LIMIT $5::bigint;
 
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
   SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
@@ -601,16 +680,16 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
 
-SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
+SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json, found
   FROM (
-  SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
+  SELECT id, step, metrics, tainted_at, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
   sum(octet_length(metrics::text)) OVER seen AS bytes
-  FROM (SELECT id, step, metrics FROM checkpoints WHERE project_id = $1 AND model_id = $2
+  FROM (SELECT id, step, metrics, tainted_at FROM checkpoints WHERE project_id = $1 AND model_id = $2
   ORDER BY step ASC LIMIT $3) asked
   WINDOW seen AS (ORDER BY step ASC ROWS UNBOUNDED PRECEDING)) shown
   WHERE place = 1 OR bytes <= $4::bigint ORDER BY step ASC;
 
-SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
+SELECT id, recipe_name, recipe_digest, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
 
 SELECT j.id AS job_id, j.state AS files
@@ -618,21 +697,40 @@ SELECT j.id AS job_id, j.state AS files
   LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
+SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
+  (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = $1 AND bj.job_id = j.id
+  ORDER BY bj.created_at, bj.build_id LIMIT 1) AS build_id
+  FROM training_jobs j
+  WHERE j.project_id = $2 AND j.model_id = $3 AND j.step <= $4
+  ORDER BY j.step DESC;
+
+SELECT j.id FROM training_jobs j
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.retrains_job_id = $3
+  AND (j.status IN ('queued', 'leased', 'running') OR (j.status = 'succeeded' AND j.tainted_at IS NULL))
+  ORDER BY j.id LIMIT 1;
+
 SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
   AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $3 AND b.id = j.batch_id) = $4
   ORDER BY j.id LIMIT 1;
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
+
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.project_id = $1 AND j.id = $2;
 
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status = 'queued' AND j.queued_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
@@ -641,9 +739,21 @@ SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.leased_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
 SELECT json_build_array(ARRAY(
-  SELECT b.id FROM builds b WHERE b.project_id = $1 AND b.erased_at IS NULL AND b.id IN (
+  SELECT b.id FROM builds b
+  WHERE b.project_id = $1 AND b.tainted_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $2 AND i.kind = 'call' AND i.id IN (SELECT unnest($3::text[]))))) AS made;
+
+SELECT json_build_object('alias', a.alias, 'step', a.step, 'moved_at', to_char(m.moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'moved_by', m.moved_by, 'by_hand', m.by_hand)::text AS json
+  FROM model_aliases a
+  JOIN model_alias_moves m ON m.project_id = $1 AND m.model_id = a.model_id AND m.alias = a.alias AND m.seq = a.seq
+  WHERE a.project_id = $2 AND a.model_id = $3 ORDER BY a.alias;
+
+SELECT json_build_object('alias', alias, 'step', step, 'previous_step', previous_step,
+  'moved_at', to_char(moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'moved_by', moved_by, 'by_hand', by_hand, 'gate', gate, 'reason', reason)::text AS json
+  FROM model_alias_moves WHERE project_id = $1 AND model_id = $2
+  ORDER BY moved_at DESC, seq DESC, alias LIMIT $3;
 
 SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
   'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
@@ -660,14 +770,21 @@ SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', 
   ORDER BY b.created_at ASC NULLS LAST, b.id::text COLLATE "C" ASC NULLS LAST
   LIMIT $5::bigint OFFSET $6::bigint; -- a list
 
-SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+SELECT json_build_object('id', b.id, 'recipe_name', b.recipe_name, 'erased_at', to_char(b.erased_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'tainted_at', to_char(b.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM builds b WHERE b.project_id = $1
+  AND b.id = ANY($2::uuid[])
+  ORDER BY b.id LIMIT $3;
+
+SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
   'files', coalesce(files, '[]'))::text AS json
   FROM checkpoints WHERE project_id = $1 AND model_id = $2 AND step = $3;
 
-SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
+SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
-  FROM checkpoints c WHERE c.project_id = $1 AND c.model_id = $2 AND c.step = $3;
+  FROM (SELECT $1::int AS step) p
+  LEFT JOIN checkpoints c ON c.project_id = $2 AND c.model_id = $3 AND c.step = p.step;
 
 SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
   k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", CASE WHEN k.user_id IS NOT NULL THEN (
@@ -1033,6 +1150,8 @@ SELECT seq, text FROM body_chunks
 SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
   FROM unnest($2::text[]) AS n(notice);
 
+SELECT step FROM model_aliases WHERE project_id = $1 AND model_id = $2 AND alias = $3 FOR UPDATE;
+
 SELECT t.id, row_to_json(t)::text AS json FROM (
   SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
@@ -1086,6 +1205,9 @@ SELECT t.row_digests FROM tables t WHERE t.project_id = $1 AND t.digest = $2;
 SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.trace_id = t.trace_id LIMIT $2::bigint) c) AS calls
   FROM unnest($3::text[]) t (trace_id);
+
+SELECT tainted_at IS NOT NULL AS is_tainted FROM checkpoints
+  WHERE project_id = $1 AND model_id = $2 AND step = $3 FOR SHARE;
 
 SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS as_of;
 
@@ -1156,12 +1278,22 @@ UPDATE "users" SET "is_active" = $1 WHERE ("id" = $2 AND "is_active" = $3);
 
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
 
+UPDATE build_jobs bj SET erased_at = statement_timestamp()
+  WHERE bj.project_id = $1 AND bj.build_id = ANY($2::uuid[]) AND bj.erased_at IS NULL
+  RETURNING bj.job_id, bj.log_batch_id;
+
 UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = $1 AND id = ANY($2::uuid[]) AND erased_at IS NULL RETURNING id;
+
+UPDATE builds SET tainted_at = statement_timestamp()
+  WHERE project_id = $1 AND id = ANY($2::uuid[]) AND tainted_at IS NULL;
 
 UPDATE checkpoints SET metrics = metrics || $1::jsonb
   WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
   RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes;
+
+UPDATE checkpoints SET tainted_at = statement_timestamp()
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND tainted_at IS NULL;
 
 UPDATE console_sessions s SET checked_at = now() FROM users u
   WHERE u.id = s.user_id AND s.token_hash IN (
@@ -1191,21 +1323,24 @@ UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
   state = NULL
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = $1, lease_token_hash = $2,
   leased_at = now(), lease_expires_at = now() + make_interval(secs => $3),
-  parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $4 AND c.model_id = j.model_id)
+  parent_step = coalesce((SELECT max(c.step) FROM checkpoints c
+  WHERE c.project_id = $4 AND c.model_id = j.model_id AND c.tainted_at IS NULL), 0), state = CASE WHEN j.parent_step = coalesce((SELECT max(c.step) FROM checkpoints c
+  WHERE c.project_id = $5 AND c.model_id = j.model_id AND c.tainted_at IS NULL), 0) THEN j.state END, tainted_at = NULL
   FROM models m, trajectory_batches b
-  WHERE j.project_id = $5 AND j.status = 'queued'
+  WHERE j.project_id = $6 AND j.status = 'queued'
   AND j.id = (SELECT q.id FROM training_jobs q
-  WHERE q.project_id = $6 AND q.id = $7 AND q.status = 'queued' AND NOT EXISTS (
-  SELECT FROM training_jobs o WHERE o.project_id = $8 AND o.model_id = q.model_id
+  WHERE q.project_id = $7 AND q.id = $8 AND q.status = 'queued' AND NOT EXISTS (
+  SELECT FROM training_jobs o WHERE o.project_id = $9 AND o.model_id = q.model_id
   AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
   FOR UPDATE OF q SKIP LOCKED)
-  AND m.project_id = $9 AND m.id = j.model_id
-  AND b.project_id = $10 AND b.id = j.batch_id
+  AND m.project_id = $10 AND m.id = j.model_id
+  AND b.project_id = $11 AND b.id = j.batch_id
   RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
   j.experimental_config::text AS config, j.state::text AS state,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at,
@@ -1213,9 +1348,12 @@ UPDATE training_jobs j
 
 UPDATE training_jobs j
   SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = $1::text,
-  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id)
-  WHERE j.project_id = $3 AND j.id = $4 AND j.lease_token_hash = $5 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id),
+  tainted_at = coalesce(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
+  WHERE p.project_id = $3 AND p.model_id = j.model_id AND p.step = j.parent_step))
+  WHERE j.project_id = $4 AND j.id = $5 AND j.lease_token_hash = $6 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled' WHEN ($1::boolean AND j.attempt < $2 AND NOT j.cancel_requested_at IS NOT NULL) THEN 'queued' ELSE 'failed' END,
@@ -1226,7 +1364,8 @@ UPDATE training_jobs j
   lease_token_hash = CASE WHEN ($15::boolean AND j.attempt < $16 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE j.lease_token_hash END,
   lease_expires_at = NULL
   WHERE j.project_id = $17 AND j.id = $18 AND j.lease_token_hash = $19 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
@@ -1235,14 +1374,17 @@ UPDATE training_jobs j
   error_message = CASE WHEN j.status = 'queued' THEN $2 END,
   cancel_requested_at = coalesce(j.cancel_requested_at, $3::timestamptz)
   WHERE j.project_id = $4 AND j.id = $5 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j SET lease_expires_at = now() + make_interval(secs => $1) WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, $1::timestamptz)
   WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'leased' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 WITH
   RECURSIVE family AS (
@@ -1266,7 +1408,8 @@ WITH
   WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
-  SELECT b.id FROM builds b WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
+  SELECT b.id FROM builds b
+  WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $7 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
@@ -1281,6 +1424,52 @@ WITH RECURSIVE found AS (
   UNION ALL
   SELECT (SELECT min(t."tag") AS name FROM "object_tags" t WHERE t.project_id = $2 AND t."tag" > f.name) FROM found f WHERE f.name IS NOT NULL)
   SELECT to_json(name)::text FROM found WHERE name IS NOT NULL; -- a list
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1  AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled')  OFFSET 0) "j")
+  SELECT json_build_object('id', j.id, 'model_id', j.model_id, 'status', j.status, 'parent_step', j.parent_step,
+  'step', j.step, 'tainted_at', to_char(j.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_jobs j WHERE j.project_id = $5
+  AND j.id IN (SELECT id FROM tainted)
+  ORDER BY j.id LIMIT $6;
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1  AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled')  OFFSET 0) "j")
+  SELECT json_build_object('model_id', c.model_id, 'model', m.name, 'step', c.step, 'aliases', ARRAY(
+  SELECT a.alias FROM model_aliases a
+  WHERE a.project_id = $5 AND a.model_id = c.model_id AND a.step = c.step ORDER BY a.alias),
+  'tainted_at', to_char(c.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM checkpoints c
+  LEFT JOIN models m ON m.project_id = $6 AND m.id = c.model_id
+  WHERE c.project_id = $7
+  AND (c.model_id, c.step) IN (SELECT model_id, step FROM tainted)
+  ORDER BY c.model_id, c.step LIMIT $8;
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1 AND j.tainted_at IS NULL AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled') AND j.tainted_at IS NULL OFFSET 0) "j")
+  UPDATE training_jobs j SET tainted_at = statement_timestamp()
+  WHERE j.project_id = $5 AND j.id IN (SELECT id FROM tainted) RETURNING j.model_id, j.step;
 
 WITH RECURSIVE up AS (
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
@@ -2031,6 +2220,76 @@ WITH next AS MATERIALIZED (
   WHERE before < $5::bigint
   ), gone AS (
   DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $6 AND t."job_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."gate"), 0) AS erased_bytes
+  FROM "model_alias_moves" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias", t."seq") <= ($2::"uuid", $3::"text", $4::"int4")
+  AND (t."model_id", t."alias", t."seq") > ($5::"uuid", $6::"text", $7::"int4")
+  ORDER BY t."model_id", t."alias", t."seq" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "model_alias_moves" t USING doomed d WHERE t.project_id = $10 AND t."model_id" = d.erased_key[$11::int]::"uuid" AND t."alias" = d.erased_key[$12::int]::"text" AND t."seq" = d.erased_key[$13::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."gate"), 0) AS erased_bytes
+  FROM "model_alias_moves" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias", t."seq") <= ($2::"uuid", $3::"text", $4::"int4")
+  ORDER BY t."model_id", t."alias", t."seq" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "model_alias_moves" t USING doomed d WHERE t.project_id = $7 AND t."model_id" = d.erased_key[$8::int]::"uuid" AND t."alias" = d.erased_key[$9::int]::"text" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "model_aliases" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias") <= ($2::"uuid", $3::"text")
+  AND (t."model_id", t."alias") > ($4::"uuid", $5::"text")
+  ORDER BY t."model_id", t."alias" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "model_aliases" t USING doomed d WHERE t.project_id = $8 AND t."model_id" = d.erased_key[$9::int]::"uuid" AND t."alias" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "model_aliases" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias") <= ($2::"uuid", $3::"text")
+  ORDER BY t."model_id", t."alias" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "model_aliases" t USING doomed d WHERE t.project_id = $6 AND t."model_id" = d.erased_key[$7::int]::"uuid" AND t."alias" = d.erased_key[$8::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

@@ -24,44 +24,41 @@ export function trainingOf(app: TestApp, project: string) {
     return answer.body;
   };
   const base_model = `base ${++names}`;
+
+  /** A job of a build of the rollouts, which wait for a trainer. */
+  async function submitted(model_id: string, rollouts: RolloutSpec[]) {
+    await record(app, rollouts, project);
+    const op_names = [...new Set(rollouts.map(({ task }) => task!))];
+    const recipe = aRecipe({ select: { settle_s: 0, filter: { op_names } } });
+    const recipe_ref = await publish(app, recipe, { project, name: `recipe-${++names}` });
+    const { build_id } = await post('/build/create', { recipe_ref, mode: 'all' });
+    const { job_id } = await post('/build/submit', { build_id, model_id });
+    return { build_id, job_id } as { build_id: string; job_id: string };
+  }
+
+  /** The next job of the project's models, claimed and started. */
+  async function claimed() {
+    const { body } = await claim({ base_models: [base_model] });
+    const { job_id, lease_token: lease, parent } = body;
+    await start(job_id, lease);
+    const finish = async () => (await complete(job_id, lease)).body as { step: number };
+    return { job_id: job_id as string, lease: lease as string, parent, finish };
+  }
+
   return {
     post,
-    base_model,
-    async aModel(name = `m${names}`): Promise<string> {
+    submitted,
+    claimed,
+    aModel: async (name: string): Promise<string> => {
       const [entity, short] = project.split('/');
       const body = { entity, project: short, name, base_model };
       return (await call('POST', '/models', body)).body.id;
     },
-    /** A recipe that takes these ops, published. */
-    aRecipeOf: (...tasks: string[]) =>
-      publish(app, aRecipe({ select: { settle_s: 0, filter: { op_names: tasks } } }), {
-        project,
-        name: `recipe-${++names}`,
-      }),
-    async submitted(model_id: string, rollouts: RolloutSpec[]) {
-      await record(app, rollouts, project);
-      const recipe_ref = await this.aRecipeOf(...new Set(rollouts.map(({ task }) => task!)));
-      const { build_id } = await post('/build/create', { recipe_ref, mode: 'all' });
-      const { job_id } = await post('/build/submit', { build_id, model_id });
-      return { build_id, job_id } as { build_id: string; job_id: string };
-    },
-    /** The next job of the model, claimed and started. */
-    async claimed() {
-      const { body } = await claim({ base_models: [base_model] });
-      await start(body.job_id, body.lease_token);
-      return {
-        job_id: body.job_id as string,
-        parent: body.parent,
-        finish: async () =>
-          (await complete(body.job_id, body.lease_token)).body as { step: number },
-        lease: body.lease_token as string,
-      };
-    },
     /** A step that was trained on the rollouts. */
-    async trained(model_id: string, rollouts: RolloutSpec[]) {
-      const submitted = await this.submitted(model_id, rollouts);
-      const { finish } = await this.claimed();
-      return { ...submitted, ...(await finish()) };
+    trained: async (model_id: string, rollouts: RolloutSpec[]) => {
+      const job = await submitted(model_id, rollouts);
+      const { finish } = await claimed();
+      return { ...job, ...(await finish()) };
     },
     purge: (call_ids: string[]) => post('/calls/purge', { call_ids }),
   };

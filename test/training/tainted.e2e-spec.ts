@@ -27,7 +27,7 @@ async function aModel() {
     checkpoints: async () =>
       (await previewOf(app).checkpoints(model_id)).map(({ step, tainted_at }) => [
         step,
-        tainted_at !== null,
+        tainted_at !== undefined,
       ]),
   };
 }
@@ -87,7 +87,7 @@ describe('calls that are purged', () => {
     });
     const audit = await post('/audit/query', { filter: { actions: ['models.retire'] } });
     expect(audit.events).toMatchObject([
-      { target: model_id, user_name: 'ada', detail: { alias: 'current', previous_step: 3 } },
+      { target: model_id, user: 'ada', detail: { alias: 'current', previous_step: 3 } },
     ]);
     await promote(1); // what is not tainted can be
 
@@ -116,7 +116,8 @@ describe('calls that are purged', () => {
   it('mark by a filter and by a time too; retention marks nothing', async () => {
     const { project, model_id, trained, tainted, post } = await aModel();
     await trained(model_id, aPairOf('a'));
-    await trained(model_id, aPairOf('b'));
+    const second = aPairOf('b');
+    await trained(model_id, second);
     await post('/retention/set', { calls_days: null, payload_days: 1 });
     await until(async () => {
       const [row] = await app.query(
@@ -126,12 +127,11 @@ describe('calls that are purged', () => {
       return row.left === 0;
     });
     expect((await tainted()).builds).toEqual([]);
-    await post('/calls/purge', { filter: { op_names: ['b'] } });
-    // the root alone is not what was trained on: the calls of the model are
-    const query = { $expr: { $eq: [{ $getField: 'attributes.task_id' }, { $literal: 'a' }] } };
-    await post('/calls/purge', { query });
+    const marked = async () => (await tainted()).checkpoints.map(({ step }: any) => step);
+    await post('/calls/purge', { filter: { call_ids: [`${second[0]!.id}.0`] } });
+    expect(await marked()).toEqual([2]);
     await post('/calls/purge', { before: '2030-01-01T00:00:00Z' });
-    expect((await tainted()).checkpoints.map(({ step }: any) => step)).toEqual([1, 2]);
+    expect(await marked()).toEqual([1, 2]);
   });
 
   it('are found before by the user that attributes name, with the traces of their calls', async () => {

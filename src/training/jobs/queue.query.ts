@@ -141,13 +141,13 @@ export const claim = (
   { workerId, tokenHash }: Claim,
   { trainerLeaseSeconds }: Config,
 ): Sql<ClaimedRow> => {
-  const parent = sql`coalesce((SELECT max(c.step) FROM checkpoints c
-    WHERE c.project_id = ${project} AND c.model_id = j.model_id AND c.tainted_at IS NULL), 0)`;
+  const parent = sql`greatest(0, (SELECT max(c.step) FROM checkpoints c
+    WHERE c.project_id = ${project} AND c.model_id = j.model_id AND c.tainted_at IS NULL))`;
   return sql`
   UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
     leased_at = now(), lease_expires_at = now() + ${seconds(trainerLeaseSeconds)},
-    parent_step = ${parent}, state = CASE WHEN j.parent_step = ${parent} THEN j.state END, tainted_at = NULL
+    parent_step = ${parent}, state = (SELECT j.state WHERE j.parent_step = ${parent}), tainted_at = NULL
   FROM models m, trajectory_batches b
   WHERE j.project_id = ${project} AND j.status = 'queued'
     AND j.id = (SELECT q.id FROM training_jobs q
@@ -189,7 +189,7 @@ export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
     UPDATE training_jobs j
     SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = ${reason}::text,
       step = ${reason === null ? next : sql`NULL`},
-      tainted_at = coalesce(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
+      tainted_at = greatest(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
         WHERE p.project_id = ${project} AND p.model_id = j.model_id AND p.step = j.parent_step))
     WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
 }

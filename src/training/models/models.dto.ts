@@ -49,8 +49,9 @@ export class ModelCheckpointDto {
   /** What the trainer and `log` reported, by name; null stands for NaN. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
   metrics!: Record<string, number | null>;
-  /** When calls were purged that it, or one of its ancestors, was trained on. */
-  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) tainted_at!: string | null;
+  /** When calls were purged that it, or one of its ancestors, was trained on. A list has it only where there is such a time. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
+  tainted_at?: string | null;
 }
 
 /** A checkpoint with what is known of its files. */

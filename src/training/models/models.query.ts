@@ -38,7 +38,8 @@ export function checkpointsPage(
   const isDescending = order === 'desc';
   const ordered = sql`ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`}`;
   return sql`
-    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', ${wireTime(sql`tainted_at`)})::text AS json, found
+    SELECT id, (CASE WHEN tainted_at IS NULL THEN json_build_object('id', id, 'step', step, 'metrics', metrics)
+      ELSE json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', ${wireTime(sql`tainted_at`)}) END)::text AS json, found
     FROM (
       SELECT id, step, metrics, tainted_at, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
         sum(octet_length(metrics::text)) OVER seen AS bytes

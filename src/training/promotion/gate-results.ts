@@ -37,7 +37,7 @@ export async function judgeGate(
 }
 
 /** The rows with scores of both, the worst first. */
-export function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
+function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
   const others = new Map(against.map((row) => [row.digest, row]));
   const rows: (GateRowDto & { digest: string })[] = [];
   const counts = { rows_only_candidate: 0, rows_unscored: 0, calls_without_key: 0 };

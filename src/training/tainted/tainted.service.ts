@@ -26,7 +26,7 @@ import {
 /** The user of an application, as attributes name it, else the one whose key recorded the call. */
 const USER = ['attributes.user_id', 'attributes.user\\.id', WIRE.userId];
 
-export const PURGED = 'calls that it was trained on were purged';
+const PURGED = 'calls that it was trained on were purged';
 
 /** What was trained on calls that are purged: marks it, and lists it. */
 @Injectable()
