@@ -33,6 +33,7 @@ import { CheckpointFiles1766410000000 } from './src/platform/database/migrations
 import { Gateway1766430000000 } from './src/platform/database/migrations/1766430000000-gateway.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
 import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
+import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -58,6 +59,8 @@ import { GatewayUse } from './src/doors/gateway/gateway-use.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
 import { TrainingData } from './src/training/sft/training-data.entity.js';
+import { ModelAliasMove } from './src/training/promotion/model-alias-move.entity.js';
+import { ModelAlias } from './src/training/promotion/model-alias.entity.js';
 import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
@@ -117,6 +120,8 @@ export function dataSourceOptions(
       Model,
       ServedCheckpoint,
       GatewayUse,
+      ModelAlias,
+      ModelAliasMove,
       TrainingJob,
       TrainingJobEvent,
       TrainingData,
@@ -140,6 +145,7 @@ export function dataSourceOptions(
       CheckpointFiles1766410000000,
       People1766420000000,
       Gateway1766430000000,
+      Promotion1766440000000,
       SftJobs1766450000000,
     ],
     namingStrategy: new Names(),

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
+import { Aliases } from './promotion/aliases.service.js';
 import { CheckpointFilesService } from './checkpoints/checkpoint-files.service.js';
 import { PayloadsService } from './trajectories/payloads.service.js';
 import { TrainerFilesService } from './jobs/trainer-files.service.js';
@@ -17,6 +18,7 @@ import { UploadsService } from './trajectories/uploads.service.js';
   controllers: [ModelsController, TrainingJobsController, TrainerController, ServingController],
   providers: [
     ModelsService,
+    Aliases,
     TrainingJobsService,
     QueueService,
     TrainerFilesService,
@@ -25,6 +27,13 @@ import { UploadsService } from './trajectories/uploads.service.js';
     PayloadsService,
     ServingService,
   ],
-  exports: [ModelsService, PayloadsService, ServingService, TrainingJobsService, UploadsService],
+  exports: [
+    ModelsService,
+    Aliases,
+    PayloadsService,
+    ServingService,
+    TrainingJobsService,
+    UploadsService,
+  ],
 })
 export class PreviewModule {}

@@ -33,6 +33,7 @@ import {
   MAX_STREAMS,
   MAX_STREAMS_OF_KEY,
 } from '../../src/platform/events/events.service.js';
+import { MAX_CALLS as MAX_GATE_CALLS } from '../../src/training/promotion/gates.query.js';
 import { STATEMENT_MS } from '../../src/platform/database/limits.js';
 import { STALLED_AFTER_MS } from '../../src/platform/database/row-stream.js';
 import { SLOW_AFTER_MS, WAIT_MS } from '../../src/platform/database/slots.js';
@@ -182,6 +183,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'streams of events of a process, of a key in it': [MAX_STREAMS, MAX_STREAMS_OF_KEY],
     'keys of an entity, those that have ended included': [config.maxKeysPerEntity],
     'keys in an answer of `/keys/list`': [KEYS_PAGE],
+    'calls of a step that a gate reads': [MAX_GATE_CALLS],
     'names of metrics': [MAX_METRICS],
     'its metrics': [MAX_METRICS_BYTES],
     'a stream of events that has not taken the last heartbeat': [BEAT_MS / 1000],

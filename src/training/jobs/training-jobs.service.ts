@@ -25,6 +25,7 @@ import {
   findSameSftJob,
   type NewJob,
   type NewSftJob,
+  findRetrain,
   trajectoriesQuery,
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
@@ -43,6 +44,8 @@ interface Submission {
   evaluation: AsyncIterable<Buffer>;
   /** JSON text. */
   config: string | null;
+  /** The job whose training it does again. */
+  retrains: string | null;
 }
 
 /** Training jobs as their clients see them; how they get on is the queue's. */
@@ -76,7 +79,7 @@ export class TrainingJobsService {
       const isKeyed = idempotencyKey(context) !== undefined;
       return (
         (!isKeyed && (await this.sameAs(model, upload))) ||
-        (await this.add(model, upload, rlJob(config, caller)))
+        (await this.add(model, upload, rlJob(config, caller, null)))
       );
     });
   }
@@ -86,7 +89,7 @@ export class TrainingJobsService {
    * already with the same groups is answered instead. `note` runs in the same transaction.
    */
   async submit(
-    { projectId, modelId, train, evaluation, config }: Submission,
+    { projectId, modelId, train, evaluation, config, retrains }: Submission,
     caller: Caller,
     note: (job: { id: string; logBatchId: string | null }) => Promise<void>,
   ): Promise<TrainingJobCreatedDto> {
@@ -102,9 +105,11 @@ export class TrainingJobsService {
       return await this.database.long(async () => {
         await caller.assertValid();
         await this.models.lock(projectId, modelId);
-        const same = await this.sameAs(model, job);
+        const same =
+          (retrains && (await this.findRetrain(model, retrains))) ||
+          (await this.sameAs(model, job));
         if (same) return same;
-        const added = await this.add(model, job, rlJob(config, caller));
+        const added = await this.add(model, job, rlJob(config, caller, retrains));
         if (log) await this.models.keepLog(log, { projectId, modelId, split: 'eval' });
         await note({ id: added.id, logBatchId: log?.staged.id ?? null });
         return added;
@@ -119,6 +124,12 @@ export class TrainingJobsService {
     const batches: string[] = [];
     for (const id of jobs) batches.push(...(await this.queue.forget(projectId, id)));
     await this.uploads.forget(projectId, [...batches, ...logs]);
+  }
+
+  /** The job that does the training of another one again, unless it failed or was trained on purged calls itself. */
+  async findRetrain(model: ModelKey, jobId: string): Promise<TrainingJobCreatedDto | undefined> {
+    const [job] = await this.database.query(findRetrain(model, jobId));
+    return job;
   }
 
   private async sameAs(
@@ -190,12 +201,13 @@ export class TrainingJobsService {
   }
 }
 
-const rlJob = (config: string | null, caller: Caller) => ({
+const rlJob = (config: string | null, caller: Caller, retrains: string | null) => ({
   kind: 'rl' as const,
   userId: caller.userName,
   config: null,
   trainingDataUrl: null,
   experimentalConfig: config,
+  retrains,
 });
 
 /** The text as it was sent; null when there is none. */

@@ -49,6 +49,9 @@ export class ModelCheckpointDto {
   /** What the trainer and `log` reported, by name; null stands for NaN. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
   metrics!: Record<string, number | null>;
+  /** When calls were purged that it, or one of its ancestors, was trained on. A list has it only where there is such a time. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time', nullable: true })
+  tainted_at?: string | null;
 }
 
 /** A provider of the gateway that serves a checkpoint. */
@@ -95,6 +98,6 @@ export class CheckpointsDeleteDto {
 
 export class CheckpointsDeletedDto {
   deleted_count!: number;
-  /** Steps without a checkpoint, and the latest one, which stays. */
+  /** Steps without a checkpoint, and those that stay: the latest one, and the parent of a job under way. */
   not_found_steps!: number[];
 }

@@ -68,6 +68,7 @@ export class SftJobsService {
       trainingDataUrl: url,
       config: jsonOrNull(texts.config),
       experimentalConfig: jsonOrNull(texts.experimental_config),
+      retrains: null,
     };
     const add = async () => {
       await caller.assertValid();
