@@ -14,6 +14,7 @@ import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
 import {
   buildSearch,
+  checkpointSearch,
   jobSearch,
   modelSearch,
   previewSearch,
@@ -159,6 +160,13 @@ const model = createRoute({
   component: lazyRouteComponent(() => import('./training/ModelPage.tsx'), 'ModelPage'),
 });
 
+const checkpoint = createRoute({
+  getParentRoute: () => project,
+  path: '/training/models/$modelId/checkpoints/$step',
+  validateSearch: checkpointSearch,
+  component: lazyRouteComponent(() => import('./training/CheckpointPage.tsx'), 'CheckpointPage'),
+});
+
 const job = createRoute({
   getParentRoute: () => project,
   path: '/training/jobs/$jobId',
@@ -198,6 +206,7 @@ const routeTree = root.addChildren([
     object,
     training,
     model,
+    checkpoint,
     job,
     build,
     preview,

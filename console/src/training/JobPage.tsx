@@ -5,6 +5,7 @@ import { post } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { Problem } from '../api/problem.ts';
 import { mayActAs, useMe } from '../api/session.ts';
+import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -151,7 +152,16 @@ function Head({ job }: { job: Job }) {
       )}
       {job.attempt > 1 && <span>attempt {job.attempt}</span>}
       {job.checkpoint && (
-        <span title={job.checkpoint.uri ?? ''}>made step {job.checkpoint.step}</span>
+        <span>
+          made{' '}
+          <Link
+            to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+            params={{ entity, project, modelId: job.model_id, step: String(job.checkpoint.step) }}
+            title={job.checkpoint.uri ?? ''}
+          >
+            step {job.checkpoint.step}
+          </Link>
+        </span>
       )}
       <span>
         created <Time at={job.created_at} />
@@ -159,6 +169,12 @@ function Head({ job }: { job: Job }) {
       {took !== null && <span>took {duration(took)}</span>}
       {job.experimental_config && (
         <code title="experimental_config">{JSON.stringify(job.experimental_config)}</code>
+      )}
+      {job.made_step === false && (
+        <p>
+          It made no checkpoint, since there was nothing to learn:{' '}
+          {visible(job.no_step_reason ?? 'its trainer gave no reason')}
+        </p>
       )}
       {job.error_message && <p className={styles['bad']}>{job.error_message}</p>}
     </div>

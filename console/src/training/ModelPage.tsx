@@ -156,10 +156,9 @@ function Checkpoints({
             title: 'Step',
             cell: (index) => (
               <Link
-                to="/p/$entity/$project/training/models/$modelId"
-                params={{ entity, project, modelId }}
-                search={{ tab: 'trajectories', step: rows[index]!.at }}
-                title="The trajectories that came while it was the newest"
+                to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+                params={{ entity, project, modelId, step: String(rows[index]!.at) }}
+                title="Its files, the job that made it, and where it came from"
               >
                 {rows[index]!.at}
               </Link>

@@ -8,6 +8,7 @@ import {
   type Schema,
   send,
 } from '../api/client.ts';
+import { formatted } from '../json/formatted.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
@@ -87,6 +88,31 @@ export const modelsQuery = (entity: string, project: string) =>
 
 export const checkpointsQuery = (modelId: string) =>
   newestFirst('/v1/preview/models/{id}/checkpoints', { id: modelId });
+
+export type CheckpointDetail = Schema<'CheckpointWithFilesDto'>;
+export type CheckpointFile = Schema<'ManifestFileDto'>;
+
+const checkpointPath = (modelId: string, step: number) =>
+  `/v1/preview/models/${modelId}/checkpoints/${step}`;
+
+/** A checkpoint with its files, and what its trainer said of it as the text that it sent. */
+export const checkpointQuery = (modelId: string, step: number) =>
+  queryOptions({
+    queryKey: ['checkpoint', modelId, step],
+    queryFn: async ({ signal }) => {
+      const response = await send('GET', checkpointPath(modelId, step), { signal });
+      const index = await indexed(await response.text(), signal);
+      const config = index.member(0, 'config')!;
+      return {
+        checkpoint: JSON.parse(index.text) as CheckpointDetail,
+        config: index.kind(config) === 'object' ? formatted(index, config) : null,
+      };
+    },
+  });
+
+/** Where the bytes of a file are; with a header `Range`, a part of them. */
+export const filePath = (modelId: string, step: number, name: string) =>
+  `${checkpointPath(modelId, step)}/file?name=${encodeURIComponent(name)}`;
 
 /** Of a project, or of a model in it. */
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>

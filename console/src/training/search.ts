@@ -72,6 +72,14 @@ export function jobSearch(search: Record<string, unknown>): JobSearch {
   };
 }
 
+export interface CheckpointSearch {
+  tab?: 'lineage';
+}
+
+export function checkpointSearch({ tab }: Record<string, unknown>): CheckpointSearch {
+  return tab === 'lineage' ? { tab } : {};
+}
+
 export interface BuildSearch {
   tab?: 'samples' | 'lineage';
 }
