@@ -17,7 +17,7 @@ import {
   checkpointSearch,
   jobSearch,
   modelSearch,
-  previewSearch,
+  recipeSearch,
   trainingSearch,
 } from './training/search.ts';
 
@@ -181,11 +181,11 @@ const build = createRoute({
   component: lazyRouteComponent(() => import('./training/BuildPage.tsx'), 'BuildPage'),
 });
 
-const preview = createRoute({
+const recipes = createRoute({
   getParentRoute: () => project,
-  path: '/training/preview',
-  validateSearch: previewSearch,
-  component: lazyRouteComponent(() => import('./training/PreviewPage.tsx'), 'PreviewPage'),
+  path: '/training/recipes',
+  validateSearch: recipeSearch,
+  component: lazyRouteComponent(() => import('./training/RecipePage.tsx'), 'RecipePage'),
 });
 
 const routeTree = root.addChildren([
@@ -209,7 +209,7 @@ const routeTree = root.addChildren([
     checkpoint,
     job,
     build,
-    preview,
+    recipes,
   ]),
 ]);
 

@@ -2,7 +2,8 @@ import { formatted } from './formatted.ts';
 import { jsonIndex } from './json-index.ts';
 
 it('lays out a value, and keeps names and scalars to the letter', () => {
-  const text = '{"b":1.0,"b":12345678901234567890,"list":[1,[2,{"\\u0061":"x"}],{}],"short":{"n":1e2}}';
+  const text =
+    '{"b":1.0,"b":12345678901234567890,"list":[1,[2,{"\\u0061":"x"}],{}],"short":{"n":1e2}}';
   expect(formatted(jsonIndex(text))).toBe(`{
   "b": 1.0,
   "b": 12345678901234567890,

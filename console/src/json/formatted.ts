@@ -38,14 +38,19 @@ const nameBefore = (index: JsonIndex, node: number): string => {
 
 /** Undefined where the value needs several lines. */
 function oneLine(index: JsonIndex, node: number): string | undefined {
-  const kind = index.kind(node);
-  if (kind !== 'array' && kind !== 'object') return index.nodeText(node);
-  if (!index.hasChildren(node)) return kind === 'array' ? '[]' : '{}';
+  if (!index.hasChildren(node)) return withoutChildren(index, node);
   let inside = '';
   for (const child of index.children(node)) {
     if (index.hasChildren(child)) return undefined;
-    inside += `${inside && ', '}${nameBefore(index, child)}${index.nodeText(child)}`;
+    inside += `${inside && ', '}${nameBefore(index, child)}${withoutChildren(index, child)}`;
     if (inside.length > ONE_LINE) return undefined;
   }
-  return kind === 'array' ? `[${inside}]` : `{ ${inside} }`;
+  return index.kind(node) === 'array' ? `[${inside}]` : `{ ${inside} }`;
+}
+
+/** A scalar as it was written, or an empty container. */
+function withoutChildren(index: JsonIndex, node: number): string {
+  const kind = index.kind(node);
+  if (kind === 'array') return '[]';
+  return kind === 'object' ? '{}' : index.nodeText(node);
 }

@@ -131,21 +131,10 @@ function Head({ checkpoint }: { checkpoint: CheckpointDetail }) {
   );
 }
 
-function Contents({
-  checkpoint,
-  config,
-}: {
-  checkpoint: CheckpointDetail;
-  config: string | null;
-}) {
+function Contents({ checkpoint, config }: { checkpoint: CheckpointDetail; config: string | null }) {
   const metrics = Object.entries(checkpoint.metrics);
   return (
-    <div
-      className={styles['scroll']}
-      tabIndex={0}
-      role="region"
-      aria-label="Metrics and files"
-    >
+    <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Metrics and files">
       {metrics.length === 0 ? (
         <p className={styles['soft']}>
           No metrics. They come with the job that makes a checkpoint, and with trajectories that are

@@ -107,7 +107,10 @@ function LineageGraph({
         aria-label="Lineage"
         onKeyDown={onKeyDown}
       >
-        <div className={styles['graph']} style={{ width: graph.width, height: graph.height + HEAD }}>
+        <div
+          className={styles['graph']}
+          style={{ width: graph.width, height: graph.height + HEAD }}
+        >
           <svg width={graph.width} height={graph.height} aria-hidden="true">
             {graph.edges.map(({ id, from, to, path }) => (
               <path key={id} d={path} data-on={isBoth(onWay, from, to) || undefined} />
@@ -163,9 +166,7 @@ const isBoth = (onWay: ReadonlySet<string> | undefined, from: string, to: string
 
 /** False where the node has nothing to focus: a call that was deleted is no link. */
 function focusNode(box: HTMLElement | null, id: string): boolean {
-  const target = box?.querySelector<HTMLElement>(
-    `[data-node="${CSS.escape(id)}"] :is(a, button)`,
-  );
+  const target = box?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"] :is(a, button)`);
   target?.focus();
   return target !== undefined && target !== null;
 }

@@ -1,13 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import {
-  allLines,
-  type Answer,
-  type RequestBody,
-  get,
-  post,
-  type Schema,
-  send,
-} from '../api/client.ts';
+import { allLines, type Answer, get, post, type Schema, send } from '../api/client.ts';
 import { formatted } from '../json/formatted.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
@@ -180,56 +172,6 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
   });
 
-/** The names of the recipes of a project, the newest first. */
-export const recipesQuery = (project_id: string) =>
-  queryOptions({
-    queryKey: ['recipes', project_id],
-    queryFn: async ({ signal }) => {
-      const { objs } = await post(
-        '/objs/query',
-        {
-          project_id,
-          filter: { latest_only: true, leaf_object_classes: ['Recipe'] },
-          sort_by: [{ field: 'created_at', direction: 'desc' }],
-          limit: 1000,
-          metadata_only: true,
-        },
-        { signal },
-      );
-      return objs.map(({ object_id }) => object_id);
-    },
-  });
-
-/** What a recipe would make now. Nothing is stored. */
-export const previewQuery = (body: RequestBody<'/build/preview'>) =>
-  queryOptions({
-    queryKey: ['preview', body],
-    staleTime: Infinity,
-    gcTime: 60_000,
-    structuralSharing: false,
-    queryFn: async ({ signal }) => {
-      const response = await send('POST', '/build/preview', { body, signal });
-      const index = await indexed(await response.text(), signal);
-      const samples = index.member(0, 'samples')!;
-      const part = <Name extends keyof Made>(name: Name): Made[Name] =>
-        JSON.parse(index.nodeText(index.member(0, name)!)) as Made[Name];
-      const made: Made = {
-        as_of: part('as_of'),
-        digest: part('digest'),
-        counts: part('counts'),
-        lints: part('lints'),
-        facts: part('facts'),
-        rewards: part('rewards'),
-      };
-      const hint = JSON.parse(index.nodeText(index.member(0, 'hint')!)) as Hint;
-      return {
-        made,
-        hint,
-        samples: Array.from(index.children(samples), (node) => readGroup(index, node)),
-      };
-    },
-  });
-
 /** Bytes of a group that is shown as a sample. */
 const MOST_SAMPLE = 8_000_000;
 
@@ -267,7 +209,7 @@ export interface Sample {
   trajectory: Trajectory;
 }
 
-const readGroup = (index: JsonIndex, group: number): Sample[] => {
+export const readGroup = (index: JsonIndex, group: number): Sample[] => {
   const trajectories = index.member(group, 'trajectories');
   if (trajectories === undefined) return [];
   return Array.from(index.children(trajectories), (node) => {

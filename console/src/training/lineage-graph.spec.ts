@@ -58,7 +58,10 @@ it('makes one node of many calls of a build, which opens part by part', () => {
 });
 
 it('draws a bounded number of nodes, whatever it is given', () => {
-  const edges = Array.from({ length: 3000 }, (_, n) => ({ from: build(`b${n}`), to: job(`j${n}`) }));
+  const edges = Array.from({ length: 3000 }, (_, n) => ({
+    from: build(`b${n}`),
+    to: job(`j${n}`),
+  }));
   const { nodes, totals } = layOut(edges, {});
   expect(nodes).toHaveLength(120);
   expect(nodes.find(({ id }) => id === 'builds/rest')).toMatchObject({ count: 2941, opens: null });

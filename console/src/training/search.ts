@@ -88,17 +88,17 @@ export function buildSearch({ tab }: Record<string, unknown>): BuildSearch {
   return tab === 'samples' || tab === 'lineage' ? { tab } : {};
 }
 
-/** The recipe that is tried, and whether on what was not trained yet only. */
-export interface PreviewSearch {
+/** The recipe that is edited, and whether its preview is of what was not trained yet only. */
+export interface RecipeSearch {
   recipe?: string;
   mode?: 'new';
-  tab?: 'samples';
+  tab?: 'sample' | 'changes';
 }
 
-export function previewSearch({ recipe, mode, tab }: Record<string, unknown>): PreviewSearch {
+export function recipeSearch({ recipe, mode, tab }: Record<string, unknown>): RecipeSearch {
   return {
     ...(text(recipe) !== undefined && { recipe: text(recipe)! }),
     ...(mode === 'new' && { mode }),
-    ...(tab === 'samples' && { tab }),
+    ...((tab === 'sample' || tab === 'changes') && { tab }),
   };
 }
