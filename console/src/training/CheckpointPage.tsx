@@ -221,7 +221,7 @@ function Files({ checkpoint: { files, step, uri } }: { checkpoint: CheckpointDet
                     <CopyButton
                       look="quiet"
                       label="Copy digest"
-                      aria-label={`Copy the digest of ${file.name}`}
+                      aria-label={`Copy digest of ${file.name}`}
                       text={file.sha256}
                     />
                     <CopyButton

@@ -151,18 +151,7 @@ function Head({ job }: { job: Job }) {
         </span>
       )}
       {job.attempt > 1 && <span>attempt {job.attempt}</span>}
-      {job.checkpoint && (
-        <span>
-          made{' '}
-          <Link
-            to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
-            params={{ entity, project, modelId: job.model_id, step: String(job.checkpoint.step) }}
-            title={job.checkpoint.uri ?? ''}
-          >
-            step {job.checkpoint.step}
-          </Link>
-        </span>
-      )}
+      <MadeStep job={job} />
       <span>
         created <Time at={job.created_at} />
       </span>
@@ -170,14 +159,33 @@ function Head({ job }: { job: Job }) {
       {job.experimental_config && (
         <code title="experimental_config">{JSON.stringify(job.experimental_config)}</code>
       )}
-      {job.made_step === false && (
-        <p>
-          It made no checkpoint, since there was nothing to learn:{' '}
-          {visible(job.no_step_reason ?? 'its trainer gave no reason')}
-        </p>
-      )}
       {job.error_message && <p className={styles['bad']}>{job.error_message}</p>}
     </div>
+  );
+}
+
+/** The checkpoint that it made, or why it made none. */
+function MadeStep({ job: { checkpoint, model_id, made_step, no_step_reason } }: { job: Job }) {
+  const { entity, project } = route.useParams();
+  if (made_step === false)
+    return (
+      <p>
+        It made no checkpoint, since there was nothing to learn:{' '}
+        {visible(no_step_reason ?? 'its trainer gave no reason')}
+      </p>
+    );
+  if (!checkpoint) return null;
+  return (
+    <span>
+      made{' '}
+      <Link
+        to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+        params={{ entity, project, modelId: model_id, step: String(checkpoint.step) }}
+        title={checkpoint.uri ?? ''}
+      >
+        step {checkpoint.step}
+      </Link>
+    </span>
   );
 }
 

@@ -25,50 +25,34 @@ export function RecipeField({
   const id = useId();
   /** What is being typed: the recipe may have it in another form, or not yet. */
   const [typed, type] = useState<string>();
-  const { label, kind, empty = '', hint, options } = spec;
+  const { label, kind, hint } = spec;
   const shown = typed ?? value;
-  const isJson = kind !== 'json' || shown.trim() === '' || isJsonText(shown);
+  const isJson = typedJson(kind, shown) !== undefined;
   const said = fault ?? (isJson ? hint : 'This is no JSON yet, so the recipe does not have it.');
-  const shared = {
-    id,
-    className: inputClass,
-    value: shown,
-    'aria-invalid': fault !== undefined || !isJson || undefined,
-    'aria-describedby': said === undefined ? undefined : `${id}-said`,
-    onBlur: () => {
-      if (isJson) type(undefined);
-    },
-    onChange: ({ target }: { target: { value: string } }) => {
-      type(target.value);
-      const json = typedJson(kind, target.value);
-      if (json !== undefined) onEdit(json);
-    },
-  };
   return (
     <div className={controls['field']}>
       <label className={controls['label']} htmlFor={id}>
         {label}
       </label>
-      {kind === 'choice' && (
-        <select {...shared}>
-          <option value="">{empty} (default)</option>
-          {[...new Set([...options!, ...(value === '' ? [] : [value])])].map((option) => (
-            <option key={option}>{option}</option>
-          ))}
-        </select>
-      )}
-      {(kind === 'list' || kind === 'json') && (
-        <textarea {...shared} rows={2} placeholder={empty} spellCheck={false} />
-      )}
-      {(kind === 'text' || kind === 'number') && (
-        <input
-          {...shared}
-          placeholder={empty}
-          spellCheck={false}
-          autoComplete="off"
-          list={suggestions && `${id}-offered`}
-        />
-      )}
+      <Control
+        spec={spec}
+        listId={suggestions && `${id}-offered`}
+        shared={{
+          id,
+          className: inputClass,
+          value: shown,
+          'aria-invalid': fault !== undefined || !isJson || undefined,
+          'aria-describedby': said && `${id}-said`,
+          onBlur: () => {
+            if (isJson) type(undefined);
+          },
+          onChange: ({ target }) => {
+            type(target.value);
+            const json = typedJson(kind, target.value);
+            if (json !== undefined) onEdit(json);
+          },
+        }}
+      />
       {suggestions && (
         <datalist id={`${id}-offered`}>
           {suggestions.map((one) => (
@@ -76,12 +60,48 @@ export function RecipeField({
           ))}
         </datalist>
       )}
-      {said !== undefined && (
+      {said && (
         <span id={`${id}-said`} className={fault ? controls['fault'] : controls['hint']}>
           {said}
         </span>
       )}
     </div>
+  );
+}
+
+/** What one types into. */
+function Control({
+  spec: { kind, empty = '', options = [] },
+  listId,
+  shared,
+}: {
+  spec: FieldSpec;
+  listId: string | undefined;
+  shared: {
+    id: string;
+    className: string;
+    value: string;
+    'aria-invalid': true | undefined;
+    'aria-describedby': string | undefined;
+    onBlur: () => void;
+    onChange: (event: { target: { value: string } }) => void;
+  };
+}) {
+  const { value } = shared;
+  if (kind === 'choice')
+    return (
+      <select {...shared}>
+        <option value="">{empty} (default)</option>
+        {/* what the JSON has is shown, also where the service refuses it */}
+        {[...options, ...(value === '' || options.includes(value) ? [] : [value])].map((option) => (
+          <option key={option}>{option}</option>
+        ))}
+      </select>
+    );
+  if (kind === 'list' || kind === 'json')
+    return <textarea {...shared} rows={2} placeholder={empty} spellCheck={false} />;
+  return (
+    <input {...shared} placeholder={empty} spellCheck={false} autoComplete="off" list={listId} />
   );
 }
 

@@ -11,7 +11,7 @@ import { jsonIndex } from '../json/json-index.ts';
 import { formatted } from '../json/formatted.ts';
 import { recipeQuery, recipesQuery, termsQuery } from './recipe-data.ts';
 import { draftNames, keepDraft, readDraft } from './recipe-drafts.ts';
-import { type Purpose, templateRecipe, TEMPLATES } from './recipe-templates.ts';
+import { firstTerm, type Purpose, templateRecipe, TEMPLATES } from './recipe-templates.ts';
 import { RecipeEditor } from './RecipeEditor.tsx';
 import styles from './recipe.module.css';
 
@@ -117,15 +117,16 @@ function Begin({ taken }: { taken: readonly string[] }) {
   const navigate = route.useNavigate();
   const me = useMe();
   const id = `${entity}/${project}`;
-  const { data: terms } = useQuery(termsQuery(id));
+  const { data: terms = [] } = useQuery(termsQuery(id));
   const [name, setName] = useState('');
   const [purpose, choose] = useState<Purpose>('rl');
   const [isRefused, refuse] = useState(false);
+  const term = firstTerm(purpose, terms);
   const isTaken = taken.includes(name);
   const isOdd = name !== '' && !NAME.test(name);
   const begin = (event: FormEvent) => {
     event.preventDefault();
-    const value = JSON.stringify(templateRecipe(purpose, terms?.[0]));
+    const value = JSON.stringify(templateRecipe(purpose, term));
     const text = formatted(jsonIndex(value));
     if (!keepDraft(me.user, id, name, { text, base: null })) refuse(true);
     else void navigate({ search: { recipe: name } });
@@ -164,9 +165,9 @@ function Begin({ taken }: { taken: readonly string[] }) {
         ))}
       </fieldset>
       <p className={styles['soft']}>
-        {terms?.[0]
-          ? `Its reward begins with ${terms[0].feedback} at ${terms[0].path}, which calls of this project have.`
-          : 'No call of this project has feedback yet; without it, a recipe has nothing to reward.'}
+        {term
+          ? `Its reward begins with ${term.feedback} at ${term.path}, which this project has.`
+          : 'This project has no scores and no thumbs yet; without feedback, a recipe has nothing to reward.'}
       </p>
       {isRefused && <ErrorNote error="This browser keeps nothing, so a draft would be lost." />}
       <Button type="submit" look="primary" disabled={name === '' || isTaken || isOdd}>

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { post, type RequestBody } from '../api/client.ts';
 import type { Violation } from '../api/problem.ts';
 import { mayActAs, useMe } from '../api/session.ts';
@@ -16,9 +16,11 @@ import { Facts } from './Facts.tsx';
 import {
   type Mode,
   previewQuery,
+  type Previewed,
   type Published,
   recipeRef,
   recipeViolations,
+  type Tried,
 } from './recipe-data.ts';
 import { Samples } from './Samples.tsx';
 import styles from './recipe.module.css';
@@ -33,102 +35,156 @@ const NONE: readonly Violation[] = [];
 
 /** What the recipe would make now; it follows the text at a distance, and shows the last outcome until there is another. */
 export function RecipePreview({
+  name,
   text,
   published,
   isChanged,
-  mode,
   onRefused,
   onHint,
 }: {
+  name: string;
   /** Undefined while it is no JSON. */
   text: string | undefined;
   published: Published | null;
   isChanged: boolean;
-  mode: Mode;
   onRefused: (violations: readonly Violation[]) => void;
   onHint: (path: string, value: unknown) => void;
 }) {
   const { entity, project } = route.useParams();
-  const project_id = `${entity}/${project}`;
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
   const me = useMe();
-  const name = search.recipe!;
-  const valid = useLastKnown(text) ?? '';
-  const asked =
-    isChanged || !published
-      ? JSON.stringify({ text: valid })
-      : JSON.stringify({ recipe_ref: recipeRef(project_id, name, published.digest) });
-  const tried = useSettled(asked);
-  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
-    ...previewQuery(project_id, JSON.parse(tried) as Parameters<typeof previewQuery>[1], mode),
-    enabled: valid !== '',
-  });
-  const shown = useLastKnown(data);
+  const { of, valid, shown, error, ...preview } = usePreview({ name, text, published, isChanged });
   useEffect(() => onRefused(error ? recipeViolations(error) : NONE), [error, onRefused]);
-  const isLate =
-    isFetching || isPlaceholderData || error !== null || tried !== asked || text === undefined;
   return (
-    <section className={styles['preview']} aria-label="Preview" aria-busy={isFetching}>
+    <section className={styles['preview']} aria-label="Preview" aria-busy={preview.isFetching}>
+      <Bar error={error} isFetching={preview.isFetching} onAgain={preview.refetch}>
+        {shown && mayActAs(me, 'writer', `${entity}/${project}`) && (
+          <Keep made={shown.made} why={whyNotKept(isChanged, preview.isLate)} of={of} />
+        )}
+      </Bar>
+      {!shown && !error && <Skeleton rows={10} />}
+      {shown?.hint && <HintNote hint={shown.hint} isLate={preview.isLate} onHint={onHint} />}
+      {shown && (
+        <div className={styles['outcome']} data-late={preview.isLate || undefined}>
+          <Outcome shown={shown} before={published?.text} after={valid} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Bar({
+  error,
+  isFetching,
+  onAgain,
+  children,
+}: {
+  error: Error | null;
+  isFetching: boolean;
+  onAgain: () => void;
+  children: ReactNode;
+}) {
+  const said = error ? 'Not of this text' : 'Nothing of this is kept yet';
+  return (
+    <>
       <div className={styles['bar']}>
         <h2>Preview</h2>
         <span role="status" className={styles['soft']}>
-          {isFetching ? 'Looking…' : error ? 'Not of this text' : 'Nothing of this is kept yet'}
+          {isFetching ? 'Looking…' : said}
         </span>
-        <Button look="quiet" disabled={isFetching} onClick={() => void refetch()}>
+        <Button look="quiet" disabled={isFetching} onClick={onAgain}>
           Look again
         </Button>
-        {shown && mayActAs(me, 'writer', project_id) && (
-          <Keep
-            made={shown.made}
-            why={
-              isChanged
-                ? 'Publish the recipe first'
-                : isLate
-                  ? 'The preview is not ready'
-                  : undefined
-            }
-            of={{
-              project_id,
-              recipe_ref: published ? recipeRef(project_id, name, published.digest) : '',
-              mode,
-            }}
-          />
-        )}
+        {children}
       </div>
       {error && (
         <div className={styles['notes']}>
           <ErrorNote error={error} />
         </div>
       )}
-      {shown?.hint && <HintNote hint={shown.hint} isLate={isLate} onHint={onHint} />}
-      {!shown && !error && <Skeleton rows={10} />}
-      {shown && (
-        <div className={styles['outcome']} data-late={isLate || undefined}>
-          <Tabs
-            isFull
-            value={search.tab ?? 'facts'}
-            onChange={(tab) => {
-              const { tab: _, ...rest } = search;
-              void navigate({ search: tab === 'facts' ? rest : { ...rest, tab } });
-            }}
-            tabs={[
-              {
-                value: 'facts',
-                label: 'Facts',
-                content: <Facts entity={entity} project={project} made={shown.made} />,
-              },
-              { value: 'sample', label: 'Sample', content: <Samples groups={shown.samples} /> },
-              {
-                value: 'changes',
-                label: 'Changes',
-                content: <Changes before={published?.text} after={valid} />,
-              },
-            ]}
-          />
-        </div>
-      )}
-    </section>
+    </>
+  );
+}
+
+/** The outcome of what is tried once that stays the same, and until then the one before. */
+function usePreview({
+  name,
+  text,
+  published,
+  isChanged,
+}: {
+  name: string;
+  text: string | undefined;
+  published: Published | null;
+  isChanged: boolean;
+}) {
+  const { entity, project } = route.useParams();
+  const { mode: asked } = route.useSearch();
+  const project_id = `${entity}/${project}`;
+  const valid = useLastKnown(text) ?? '';
+  const mode: Mode = isChanged || !asked ? 'all' : asked;
+  const recipe_ref = published ? recipeRef(project_id, name, published.digest) : '';
+  const tried = JSON.stringify((isChanged ? { text: valid } : { recipe_ref }) satisfies Tried);
+  const settled = useSettled(tried);
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    ...previewQuery(project_id, JSON.parse(settled) as Tried, mode),
+    enabled: settled !== NOTHING,
+  });
+  const isStale = isFetching || isPlaceholderData || error !== null;
+  return {
+    /** The last text that was JSON. */
+    valid,
+    of: { project_id, recipe_ref, mode },
+    shown: useLastKnown(data),
+    error,
+    isFetching,
+    /** What is shown is not of what is edited. */
+    isLate: isStale || settled !== tried || text === undefined,
+    refetch: () => void refetch(),
+  };
+}
+
+/** A draft that was not valid yet when the page was opened. */
+const NOTHING = JSON.stringify({ text: '' } satisfies Tried);
+
+function whyNotKept(isChanged: boolean, isLate: boolean): string | undefined {
+  if (isChanged) return 'Publish the recipe first';
+  return isLate ? 'The preview is not ready' : undefined;
+}
+
+function Outcome({
+  shown,
+  before,
+  after,
+}: {
+  shown: Previewed;
+  before: string | undefined;
+  after: string;
+}) {
+  const { entity, project } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <Tabs
+      isFull
+      value={search.tab ?? 'facts'}
+      onChange={(tab) => {
+        const { tab: _, ...rest } = search;
+        void navigate({ search: tab === 'facts' ? rest : { ...rest, tab } });
+      }}
+      tabs={[
+        {
+          value: 'facts',
+          label: 'Facts',
+          content: <Facts entity={entity} project={project} made={shown.made} />,
+        },
+        { value: 'sample', label: 'Sample', content: <Samples groups={shown.samples} /> },
+        {
+          value: 'changes',
+          label: 'Changes',
+          content: <Changes before={before} after={after} />,
+        },
+      ]}
+    />
   );
 }
 

@@ -4,7 +4,7 @@ import { Problem, type Violation } from '../api/problem.ts';
 import { wire } from '../api/wire.ts';
 import { formatted } from '../json/formatted.ts';
 import { indexed } from '../json/indexed.ts';
-import { type Hint, type Made, readGroup } from './data.ts';
+import { type Hint, type Made, readGroup, type Sample } from './data.ts';
 import type { Term } from './recipe-templates.ts';
 
 /** The names of the recipes of a project, the newest first. */
@@ -76,6 +76,12 @@ export type Mode = 'all' | 'new';
 /** A published recipe by its ref, or the text of one that is not. */
 export type Tried = { recipe_ref: string } | { text: string };
 
+export interface Previewed {
+  made: Made;
+  hint: Hint;
+  samples: Sample[][];
+}
+
 const SAMPLES = 1;
 
 /** What a recipe would make now. Nothing is stored. A request that is not wanted any more is ended. */
@@ -86,7 +92,7 @@ export const previewQuery = (project_id: string, tried: Tried, mode: Mode) =>
     gcTime: 60_000,
     structuralSharing: false,
     placeholderData: keepPreviousData,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<Previewed> => {
       const head = JSON.stringify({ project_id, mode, samples: SAMPLES }).slice(0, -1);
       const recipe =
         'text' in tried
@@ -129,11 +135,16 @@ const FEEDBACK = 200;
 const MOST_TERMS = 100;
 const MOST_DEPTH = 6;
 
+/** A place in feedback where a value stands, and whether it is a number or a boolean. */
+export interface FoundTerm extends Term {
+  isScore: boolean;
+}
+
 /** What a reward can be made of: the types of the newest feedback of a project, and where values stand in them. */
 export const termsQuery = (project_id: string) =>
   queryOptions({
     queryKey: ['terms', project_id],
-    queryFn: async ({ signal }): Promise<Term[]> => {
+    queryFn: async ({ signal }): Promise<FoundTerm[]> => {
       const { result } = await post(
         '/feedback/query',
         {
@@ -144,22 +155,21 @@ export const termsQuery = (project_id: string) =>
         },
         { signal },
       );
-      const terms = new Map<string, Term>();
-      for (const { feedback_type, payload } of result as {
-        feedback_type: string;
-        payload: object;
-      }[])
-        for (const path of valuePaths(payload)) {
-          const key = `${feedback_type} ${path}`;
-          if (terms.size < MOST_TERMS) terms.set(key, { feedback: feedback_type, path });
+      const terms = new Map<string, FoundTerm>();
+      for (const row of result as { feedback_type: string; payload: object }[])
+        for (const [path, isScore] of valuePaths(row.payload)) {
+          const key = `${row.feedback_type} ${path}`;
+          if (terms.size < MOST_TERMS)
+            terms.set(key, { feedback: row.feedback_type, path, isScore });
         }
       return [...terms.values()];
     },
   });
 
-function* valuePaths(value: unknown, path: string[] = []): Generator<string> {
+function* valuePaths(value: unknown, path: string[] = []): Generator<[string, boolean]> {
   if (typeof value !== 'object' || value === null) {
-    if (path.length > 0 && value !== null) yield path.join('.');
+    const isScore = typeof value === 'number' || typeof value === 'boolean';
+    if (path.length > 0 && value !== null) yield [path.join('.'), isScore];
   } else if (!Array.isArray(value) && path.length < MOST_DEPTH)
     for (const [name, inner] of Object.entries(value)) yield* valuePaths(inner, [...path, name]);
 }

@@ -38,12 +38,25 @@ export interface Term {
   path: string;
 }
 
+/** Of what a project has, the term that a recipe of a purpose begins with: thumbs for answers by themselves, else a score. */
+export function firstTerm(
+  purpose: Purpose,
+  found: readonly (Term & { isScore: boolean })[],
+): Term | undefined {
+  const score = found.find(({ isScore }) => isScore);
+  const thumb = found.find((term) => term.feedback === thumbs().feedback && term.path === 'emoji');
+  const term = isCompared(purpose) ? (score ?? thumb) : (thumb ?? score);
+  return term && { feedback: term.feedback, path: term.path };
+}
+
+const isCompared = (purpose: Purpose) => purpose === 'rl' || purpose === 'dpo';
+
 const thumbs = (): Term => ({ feedback: `${wire.feedback}.reaction.1`, path: 'emoji' });
 const score = (): Term => ({ feedback: `${wire.feedback}.runnable.score`, path: 'output.score' });
 
 /** The value of a recipe of a purpose, with a term that the project has feedback for. */
 export function templateRecipe(purpose: Purpose, given?: Term): object {
-  const isScored = purpose === 'rl' || purpose === 'dpo';
+  const isScored = isCompared(purpose);
   const term = given ?? (isScored ? score() : thumbs());
   const isThumb = term.path === 'emoji';
   return {
