@@ -14,7 +14,7 @@ const ABOVE = {
 
 /** Who in platform/ may import what of it. What is not here may import all but postgres/. */
 const PLATFORM = {
-  '(config|query|time)': ['$1'],
+  '(config|query|statistics|time)': ['$1'],
   '[a-z-]+[.]ts': ['json', 'query', '[a-z-]+[.]ts'],
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],

@@ -31,6 +31,7 @@ import { StartlessCalls1766340000000 } from './src/platform/database/migrations/
 import { NewestRoots1766400000000 } from './src/platform/database/migrations/1766400000000-newest-roots.js';
 import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
+import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -53,6 +54,8 @@ import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
+import { ModelAliasMove } from './src/training/promotion/model-alias-move.entity.js';
+import { ModelAlias } from './src/training/promotion/model-alias.entity.js';
 import { TrajectoryBatch } from './src/training/trajectories/trajectory-batch.entity.js';
 import { TrajectoryRecord } from './src/training/trajectories/trajectory.entity.js';
 import { ProjectMark } from './src/tracing/projects/project-mark.entity.js';
@@ -110,6 +113,8 @@ export function dataSourceOptions(
       CheckpointChunk,
       CheckpointPart,
       Model,
+      ModelAlias,
+      ModelAliasMove,
       TrainingJob,
       TrainingJobEvent,
       TrajectoryBatch,
@@ -131,6 +136,7 @@ export function dataSourceOptions(
       NewestRoots1766400000000,
       CheckpointFiles1766410000000,
       People1766420000000,
+      Promotion1766440000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -20,6 +20,8 @@ import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
 import { OperationsModule } from './platform/operations/operations.module.js';
 import { OtelModule } from './doors/otel/otel.module.js';
+import { PromotionModule } from './training/promotion/promotion.module.js';
+import { TaintedModule } from './training/tainted/tainted.module.js';
 import { ProjectsModule } from './tracing/projects/projects.module.js';
 import { RetentionModule } from './tracing/retention/retention.module.js';
 import { ThreadsModule } from './tracing/threads/threads.module.js';
@@ -51,6 +53,8 @@ export class AppModule {
         ProjectsModule,
         RetentionModule,
         BuildsModule,
+        PromotionModule,
+        TaintedModule,
         EventsModule,
         ConsoleModule,
       ],

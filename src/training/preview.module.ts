@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ModelsController } from './models/models.controller.js';
 import { ModelsService } from './models/models.service.js';
+import { Aliases } from './promotion/aliases.service.js';
 import { CheckpointFilesService } from './checkpoints/checkpoint-files.service.js';
 import { PayloadsService } from './trajectories/payloads.service.js';
 import { TrainerFilesService } from './jobs/trainer-files.service.js';
@@ -15,6 +16,7 @@ import { UploadsService } from './trajectories/uploads.service.js';
   controllers: [ModelsController, TrainingJobsController, TrainerController],
   providers: [
     ModelsService,
+    Aliases,
     TrainingJobsService,
     QueueService,
     TrainerFilesService,
@@ -22,6 +24,6 @@ import { UploadsService } from './trajectories/uploads.service.js';
     UploadsService,
     PayloadsService,
   ],
-  exports: [TrainingJobsService],
+  exports: [TrainingJobsService, ModelsService, Aliases],
 })
 export class PreviewModule {}

@@ -13,6 +13,7 @@ import {
   type Planted,
   refOf,
 } from './planted.js';
+import { aPairOf, trainingOf } from './trained.js';
 import { manifestFile, previewOf, sha256Of } from './preview.js';
 import { wantedIndex } from '../../src/tracing/calls/indexes/call-indexes.query.js';
 
@@ -132,6 +133,26 @@ const aFeedback = ({ project, callId }: Planted) => ({
   feedback_type: 'custom',
   payload: { says: fresh() },
 });
+
+/** A gate between the two steps of a new model. */
+async function twoSteps({ project, marker }: Planted, app: TestApp): Promise<Sent> {
+  const model = await aModelOf(app, project, marker);
+  const { job, lease } = await aLeasedJob(app, model);
+  await previewOf(app).start(job, lease);
+  await previewOf(app).complete(job, lease);
+  const gate = { score: { feedback: 'custom', path: 'says' } };
+  return { body: { project_id: project, model_id: model.id, step: 1, gate } };
+}
+
+/** A step of a new model that was trained on two rollouts, of which one has been purged. */
+async function aTaintedStep({ project, marker }: Planted, app: TestApp): Promise<Sent> {
+  const training = trainingOf(app, project);
+  const model_id = await training.aModel(fresh());
+  const rollouts = [...aPairOf(`${fresh()} ${marker}`), ...aPairOf(`${fresh()} ${marker}`)];
+  const { step } = await training.trained(model_id, rollouts);
+  await training.purge(rollouts.slice(2).map(({ id }) => id));
+  return { body: { project_id: project, model_id, step } };
+}
 
 /** A person who has signed in. */
 async function aUser(app: TestApp, name: string): Promise<string> {
@@ -596,6 +617,35 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /build/export': reads(withBody(({ build }) => ({ build_id: build, format: 'art' }))),
   'POST /builds/query': reads(onlyProject),
   'POST /lineage/query': reads(withBody(({ build }) => ({ build_id: build }))),
+
+  'POST /lineage/tainted': counts(withBody(({ ownCallId }) => ({ call_ids: [ownCallId] }))),
+  'POST /lineage/retrain': writes(aTaintedStep, {
+    changes: ['jobs'],
+    harmless: 'the job that was queued before is answered',
+  }),
+
+  'POST /models/promote': writes(
+    async (planted, app) => ({
+      body: {
+        project_id: planted.project,
+        model_id: (await aModelOf(app, planted.project, planted.marker)).id,
+        step: 0,
+        by_hand: true,
+      },
+    }),
+    {
+      changes: ['models'],
+      plant: ({ project, model }, app) =>
+        app.post('/models/promote', {
+          project_id: project,
+          model_id: model,
+          step: 0,
+          by_hand: true,
+        }),
+    },
+  ),
+  'POST /models/gate': counts(twoSteps),
+  'POST /models/aliases/query': counts(withBody(({ model }) => ({ model_id: model }))),
 
   'POST /v1/preview/models': changes(
     (planted) => ({ body: { ...pathOf(planted), name: fresh(), base_model: 'b' } }),

@@ -13,15 +13,9 @@ import { type Slot, Slots } from '../../platform/database/slots.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import { unpackChunks, toJsonArray, cutLines, joinPieces } from './build-bytes.js';
 import type { BuildExportDto, BuildSubmitDto, BuildSubmittedDto } from './builds.dto.js';
-import {
-  builderLock,
-  buildQuery,
-  type BuildRow,
-  type Chunk,
-  chunksQuery,
-  jobInsert,
-} from './builds.query.js';
+import { buildQuery, type BuildRow, type Chunk, chunksQuery, jobInsert } from './builds.query.js';
 import { type Converted, type ExportOptions, exportRows } from './exports.js';
+import { makersLock } from '../made-of-calls.query.js';
 import type { Split } from './groups.js';
 import type { LintDto } from './build-facts.dto.js';
 import { lintFailed, type LintRules, Lints } from './lints.js';
@@ -47,14 +41,23 @@ export class BuildOutputsService {
   ) {}
 
   /**
-   * Queues a training job with the training side of a build, and logs the evaluation side.
+   * Queues a training job with the training side of a build, and logs the evaluation side. `retrains` is the job whose training it
+   * does again.
    * @throws Busy when too many builds are handed on
    */
-  submit(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
-    return this.slots.with(this.database.key(), () => this.submitNow(body, caller));
+  submit(
+    body: BuildSubmitDto,
+    caller: Caller,
+    retrains: string | null = null,
+  ): Promise<BuildSubmittedDto> {
+    return this.slots.with(this.database.key(), () => this.submitNow(body, caller, retrains));
   }
 
-  private async submitNow(body: BuildSubmitDto, caller: Caller): Promise<BuildSubmittedDto> {
+  private async submitNow(
+    body: BuildSubmitDto,
+    caller: Caller,
+    retrains: string | null,
+  ): Promise<BuildSubmittedDto> {
     const { project_id: projectId, build_id: buildId, model_id: modelId } = body;
     const build = await this.find(projectId, buildId);
     const { experimental_config: config } = readRecipe(JSON.parse(build.recipe), 'recipe').train;
@@ -66,10 +69,11 @@ export class BuildOutputsService {
         train: readBody('train'),
         evaluation: readBody('eval'),
         config: config && JSON.stringify(config),
+        retrains,
       },
       caller,
       async (job) => {
-        await this.database.query(builderLock(projectId)); // an erasing has either ended, or will find the job
+        await this.database.query(makersLock(projectId)); // an erasing has either ended, or will find the job
         await this.find(projectId, buildId);
         await this.database.query(jobInsert(projectId, buildId, job));
       },

@@ -29,4 +29,6 @@ export class Build {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
   /** When its bytes were erased, because a call that went in was. */
   @Column('timestamptz', { name: 'erased_at', nullable: true }) erasedAt!: Date | null;
+  /** When a call that went in was purged: what was trained on the build is marked then. */
+  @Column('timestamptz', { name: 'tainted_at', nullable: true }) taintedAt!: Date | null;
 }

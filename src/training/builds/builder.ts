@@ -52,6 +52,8 @@ export interface BuildPlan {
   /** Where the recipe stands in the request. */
   path: string;
   untrained: Selection['untrained'];
+  /** The build whose units are made anew. */
+  of?: string;
   /** Takes the groups, in their order. */
   take: (group: BuiltGroup) => Promise<void>;
   /** Asked now and then; throws when there is nobody to build for. */
@@ -83,7 +85,8 @@ export class Builder {
     const { projectId, recipe } = plan;
     const { condition, keys } = this.units.check(projectId, recipe, plan.path);
     const [now] = await this.database.query(asOfQuery());
-    const selection = { projectId, recipe, condition, untrained: plan.untrained };
+    const { untrained, of } = plan;
+    const selection = { projectId, recipe, condition, untrained, of };
     const run = new BuildRun(plan, await this.newestStep(projectId, recipe));
     const roots = await this.units.select(selection);
     run.counts.units = roots.length;

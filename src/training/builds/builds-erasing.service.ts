@@ -1,33 +1,35 @@
 import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
 import { MadeOfCalls } from '../../tracing/calls/erasing/made-of-calls.service.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import {
-  builderLock,
   buildsForget,
   buildsOfCalls,
   chunksForget,
-  deletersLock,
   goneCalls,
   jobsForget,
 } from './builds.query.js';
+import { deletersLock, makersLock } from '../made-of-calls.query.js';
+import { TaintedService } from '../tainted/tainted.service.js';
 import { BUILDS } from './build.entity.js';
 
 /**
  * Erases the groups of builds that hold deleted or erased calls, and their copies in jobs and logs. Digests, counts
- * and manifests stay, so that the lineage remains known.
+ * and manifests stay, so that the lineage remains known. Where calls are purged, what was trained on the builds is marked.
  */
 @Injectable()
 export class BuildsErasing {
   constructor(
     private readonly database: Database,
     private readonly jobs: TrainingJobsService,
+    private readonly tainted: TaintedService,
     calls: MadeOfCalls,
   ) {
     calls.register({
       lock: deletersLock,
       made: buildsOfCalls,
-      forget: (projectId, builds) => this.forget(projectId, builds),
+      forget: (projectId, builds, purgedBy) => this.forget(projectId, builds, purgedBy),
     });
   }
 
@@ -37,13 +39,22 @@ export class BuildsErasing {
    */
   async forgetGone(projectId: string, buildId: string): Promise<void> {
     await this.database.transaction(async () => {
-      await this.database.query(builderLock(projectId));
+      await this.database.query(makersLock(projectId));
       const [gone] = await this.database.query(goneCalls(projectId, buildId));
-      if (gone) await this.forget(projectId, [buildId]);
+      if (gone) await this.forget(projectId, [buildId], null);
     });
   }
 
-  private async forget(projectId: string, builds: readonly string[]): Promise<void> {
+  private async forget(
+    projectId: string,
+    builds: readonly string[],
+    purgedBy: Actor | null,
+  ): Promise<void> {
+    await this.eraseGroups(projectId, builds);
+    if (purgedBy) await this.tainted.mark(projectId, builds, purgedBy);
+  }
+
+  private async eraseGroups(projectId: string, builds: readonly string[]): Promise<void> {
     const forgotten = await this.database.query(buildsForget(projectId, builds));
     const ids = forgotten.map(({ id }) => id);
     if (ids.length === 0) return;

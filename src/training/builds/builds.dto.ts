@@ -195,6 +195,8 @@ export class LineageQueryDto {
 export class LineageNodeDto {
   type!: 'call' | 'feedback' | 'build' | 'job';
   id!: string;
+  /** Of builds and jobs: when calls were purged that went into them. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
 }
 
 export class LineageCheckpointDto {
@@ -203,6 +205,8 @@ export class LineageCheckpointDto {
   /** Its name; null when it was deleted. */
   model!: string | null;
   step!: number;
+  /** When calls were purged that it was trained on. */
+  @ApiPropertyOptional({ type: 'string', format: 'date-time' }) tainted_at?: string;
 }
 
 const NODE = {

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { CallsModule } from '../../tracing/calls/calls.module.js';
 import { ObjectsModule } from '../../tracing/objects/objects.module.js';
 import { PreviewModule } from '../preview.module.js';
+import { TaintedModule } from '../tainted/tainted.module.js';
 import { Builder } from './builder.js';
 import { BuildsController } from './builds.controller.js';
 import { BuildOutputsService } from './build-outputs.service.js';
@@ -9,11 +10,12 @@ import { BuildsErasing } from './builds-erasing.service.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
 import { RecipesService } from './recipes.service.js';
+import { RetrainsService } from './retrains.service.js';
 import { UnitsService } from './units.service.js';
 
 /** Recorded calls become training data: recipes, builds, exports, and where a checkpoint came from. */
 @Module({
-  imports: [CallsModule, ObjectsModule, PreviewModule],
+  imports: [CallsModule, ObjectsModule, PreviewModule, TaintedModule],
   controllers: [BuildsController],
   providers: [
     Builder,
@@ -22,6 +24,7 @@ import { UnitsService } from './units.service.js';
     BuildsService,
     LineageService,
     RecipesService,
+    RetrainsService,
     UnitsService,
   ],
 })

@@ -1,5 +1,4 @@
 // SQL: builds are written and read as streams, their recipe keeps its text, and lists are JSON text.
-import { lock, textLock, lockShared } from '../../platform/database/advisory-locks.js';
 import { column, type Columns, orderBy, page, wireTime } from '../../platform/query/columns.js';
 import { allOf, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
 import { WIRE } from '../../platform/http/wire.js';
@@ -7,9 +6,6 @@ import type { BuiltGroup, Input } from './builder.js';
 import type { BuildsQueryDto } from './builds.dto.js';
 import type { Split } from './groups.js';
 import { textsSha256 } from './units.query.js';
-
-/** What was made of a project's calls: deletions of calls share it, a new build takes it exclusively. */
-const DERIVED = textLock(0x6275696c);
 
 /** A build as it is stored. */
 export interface NewBuild {
@@ -83,13 +79,14 @@ export const manifestQuery = (
 export interface BuildRow {
   id: string;
   recipe_name: string;
+  recipe_digest: string;
   recipe: string;
   num_chunks: number;
   is_erased: boolean;
 }
 
 export const buildQuery = (projectId: string, id: string) => sql<BuildRow>`
-  SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
+  SELECT id, recipe_name, recipe_digest, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = ${projectId} AND id = ${id}::uuid`;
 
 /** The next chunks of a build behind `seq`, in order. */
@@ -143,14 +140,10 @@ export function buildsQuery({ project_id, filter, sort_by, limit, offset }: Buil
     ${page({ limit, offset })}`;
 }
 
-// erasing: deletions of calls share a lock; a build that has just been made takes it exclusively
-
-export const deletersLock = (projectId: string): Sql => lockShared(DERIVED, projectId);
-export const builderLock = (projectId: string): Sql => lock(DERIVED, projectId);
-
-/** The builds that calls went into, which are not erased yet. `calls` selects ids. */
-export const buildsOfCalls = (projectId: string, calls: Sql) => sql`
-  SELECT b.id FROM builds b WHERE b.project_id = ${projectId} AND b.erased_at IS NULL AND b.id IN (
+/** The builds that calls went into, which are not erased yet; of purged calls, those that are not marked yet. `calls` selects ids. */
+export const buildsOfCalls = (projectId: string, calls: Sql, isPurge: boolean) => sql`
+  SELECT b.id FROM builds b
+  WHERE b.project_id = ${projectId} AND ${isPurge ? sql`b.tainted_at` : sql`b.erased_at`} IS NULL AND b.id IN (
     SELECT i.build_id FROM build_inputs i
     WHERE i.project_id = ${projectId} AND i.kind = 'call' AND i.id IN (${calls}))`;
 

@@ -18,6 +18,7 @@ import type {
 } from './builds.dto.js';
 import {
   buildInsert,
+  buildQuery,
   buildsQuery,
   chunkInsert,
   inputsInsert,
@@ -26,6 +27,7 @@ import {
 } from './builds.query.js';
 import { lintFailed } from './lints.js';
 import { type KnownRecipe, RecipesService } from './recipes.service.js';
+import { readRecipe } from './recipe.js';
 import { latestStepQuery, SNAPSHOT } from './units.query.js';
 import { BUILDS } from './build.entity.js';
 
@@ -34,6 +36,9 @@ const MAX_SAMPLE_BYTES = 8 * 1024 * 1024;
 const SAMPLES = 3;
 /** Builds and previews of a process under way: each holds a group, and what is known of its units. */
 const AT_ONCE = 3;
+
+/** No unit of a build is left to train on. */
+class NothingLeft extends Error {}
 
 /** Makes builds of recorded calls, and hands them to trainers. */
 @Injectable()
@@ -78,47 +83,89 @@ export class BuildsService {
 
   private createNow(body: BuildCreateDto, context: Context): Promise<BuildCreatedDto> {
     return this.inSnapshot(async () => {
-      const { project_id: projectId } = body;
       const known = await this.recipes.find(body);
-      const id = uuidv7();
-      const packer = new Packer(async (chunk) => {
-        await this.database.query(chunkInsert(projectId, id, chunk));
-      });
-      let groups = 0;
-      const take: BuildPlan['take'] = async (group) => {
-        await packer.add(group.line, group.split);
-        await this.database.query(unitsInsert(projectId, id, groups++, group));
-        await this.database.query(inputsInsert(projectId, id, group.inputs));
-      };
       const untrained = await this.findUntrained(body, known);
-      const goOn = () => stillThere(context);
-      const built = await this.builder.build({ projectId, ...known, untrained, take, goOn });
-      await packer.flush();
-      refuse(built, body);
-      const manifestDigest = await this.manifestDigest(projectId, id);
-      await this.database.query(
-        buildInsert({
-          projectId,
-          id,
-          recipeName: known.name!,
-          recipeDigest: known.digest!,
-          recipe: known.text,
-          counts: JSON.stringify(built.counts),
-          lints: JSON.stringify(built.lints),
-          facts: JSON.stringify(built.facts),
-          mode: body.mode,
-          builderVersion: BUILDER_VERSION,
-          asOf: built.as_of,
-          digest: built.digest,
-          manifestDigest,
-          numChunks: packer.seq,
-          userId: context.caller.userName,
-        }),
+      const check = (built: Built) => refuse(built, body);
+      return this.make(
+        { projectId: body.project_id, ...known, untrained, check },
+        body.mode,
+        context,
       );
-      this.database.note(projectId, BUILDS);
-      const { as_of, digest, counts, lints } = built;
-      return { build_id: id, as_of, digest, manifest_digest: manifestDigest, counts, lints };
     }, STATEMENT_MS.bulk);
+  }
+
+  /**
+   * Makes a build of the units of another one that was erased, by the same recipe; answers the other one itself if it was not
+   * erased. Null when no unit is left to train on.
+   */
+  async remake(projectId: string, of: string, context: Context): Promise<string | null> {
+    const [old] = await this.database.query(buildQuery(projectId, of));
+    if (!old) throw new ApiError('not_found', 'there is no such build in the project');
+    if (!old.is_erased) return of;
+    const path = `the recipe of build ${of}:`;
+    const known = {
+      recipe: readRecipe(JSON.parse(old.recipe), path),
+      text: old.recipe,
+      name: old.recipe_name,
+      digest: old.recipe_digest,
+      path,
+    };
+    const check = ({ counts }: Built) => {
+      if (counts.groups === counts.eval_groups) throw new NothingLeft();
+    };
+    try {
+      const plan = { projectId, ...known, untrained: null, of, check };
+      const make = () => this.make(plan, 'all', context);
+      return (await this.inSnapshot(make, STATEMENT_MS.bulk)).build_id;
+    } catch (error) {
+      if (error instanceof NothingLeft) return null;
+      throw error;
+    }
+  }
+
+  /** Makes a build and keeps it, if it passes the check. In a snapshot. */
+  private async make(
+    plan: Omit<BuildPlan, 'take' | 'goOn'> & KnownRecipe & { check: (built: Built) => void },
+    mode: BuildCreateDto['mode'],
+    context: Context,
+  ): Promise<BuildCreatedDto> {
+    const { projectId } = plan;
+    const id = uuidv7();
+    const packer = new Packer(async (chunk) => {
+      await this.database.query(chunkInsert(projectId, id, chunk));
+    });
+    let groups = 0;
+    const take: BuildPlan['take'] = async (group) => {
+      await packer.add(group.line, group.split);
+      await this.database.query(unitsInsert(projectId, id, groups++, group));
+      await this.database.query(inputsInsert(projectId, id, group.inputs));
+    };
+    const built = await this.builder.build({ ...plan, take, goOn: () => stillThere(context) });
+    await packer.flush();
+    plan.check(built);
+    const manifestDigest = await this.manifestDigest(projectId, id);
+    await this.database.query(
+      buildInsert({
+        projectId,
+        id,
+        recipeName: plan.name!,
+        recipeDigest: plan.digest!,
+        recipe: plan.text,
+        counts: JSON.stringify(built.counts),
+        lints: JSON.stringify(built.lints),
+        facts: JSON.stringify(built.facts),
+        mode,
+        builderVersion: BUILDER_VERSION,
+        asOf: built.as_of,
+        digest: built.digest,
+        manifestDigest,
+        numChunks: packer.seq,
+        userId: context.caller.userName,
+      }),
+    );
+    this.database.note(projectId, BUILDS);
+    const { as_of, digest, counts, lints } = built;
+    return { build_id: id, as_of, digest, manifest_digest: manifestDigest, counts, lints };
   }
 
   query(body: BuildsQueryDto): Promise<Readable> {

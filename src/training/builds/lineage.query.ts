@@ -1,8 +1,9 @@
 // SQL: lists that join builds, jobs, checkpoints and calls.
-import { column, jsonAt, jsonValueAt } from '../../platform/query/columns.js';
+import { jsonAt, wireTime } from '../../platform/query/columns.js';
 import { isListed, sql, type Sql } from '../../platform/query/sql.js';
 import { visibleIn } from '../../tracing/visible-calls.js';
 import { lookedUp } from '../../platform/query/plans.js';
+import { INPUTS, isOfModel } from '../calls-of-model.query.js';
 
 /** Calls of each kind of edge that are answered. */
 export const MAX_CALLS = 1000;
@@ -55,15 +56,10 @@ export const jobsById = (projectId: string, id: string) => jobs(projectId, sql`j
 export const jobsOfCheckpoint = (projectId: string, modelId: string, step: number) =>
   jobs(projectId, sql`j.model_id = ${modelId}::uuid AND j.step = ${step}::int`);
 
-const INPUTS = column.json(sql`c.inputs`, sql`c.is_opaque`);
-const SUMMARY = column.json(sql`c.summary`, sql`c.is_opaque`);
-
 /** The newest calls of a model, by the name under which they asked for it, or its usage was counted. */
 export const callsOfModel = (projectId: string, name: string) => sql<{ id: string }>`
   SELECT c.id FROM calls c
-  WHERE ${visibleIn(projectId)}
-    AND CASE WHEN ${jsonValueAt(SUMMARY, ['usage', name])} IS NOT NULL THEN TRUE
-      ELSE ${jsonAt(INPUTS, ['model']).sql} = ${name} END
+  WHERE ${visibleIn(projectId)} AND ${isOfModel(name)}
   ORDER BY c.started_at DESC, c.id LIMIT ${MAX_CALLS + 1}`;
 
 export interface Checkpoint {
@@ -71,6 +67,20 @@ export interface Checkpoint {
   model: string | null;
   step: number;
 }
+
+/** The builds, jobs and checkpoints among these that are marked, because calls were purged that went into them. */
+export const marksQuery = (
+  projectId: string,
+  { builds, jobs, models }: { builds: string[]; jobs: string[]; models: string[] },
+) => sql<{ node: string; tainted_at: string }>`
+  SELECT 'build ' || id AS node, ${wireTime(sql`tainted_at`)} AS tainted_at FROM builds
+  WHERE project_id = ${projectId} AND id = ANY(${builds}::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'job ' || id, ${wireTime(sql`tainted_at`)} FROM training_jobs
+  WHERE project_id = ${projectId} AND id = ANY(${jobs}::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'checkpoint ' || model_id || ' ' || step, ${wireTime(sql`tainted_at`)} FROM checkpoints
+  WHERE project_id = ${projectId} AND model_id = ANY(${models}::uuid[]) AND tainted_at IS NOT NULL`;
 
 /** Checkpoints that made calls, by the model that these name: `<name>:step<N>`. */
 export const makersOfCalls = (

@@ -18,6 +18,7 @@ import {
   jobsOfBuilds,
   jobsOfCheckpoint,
   makersOfCalls,
+  marksQuery,
   MAX_CALLS,
 } from './lineage.query.js';
 import { Model } from '../models/model.entity.js';
@@ -41,7 +42,22 @@ export class LineageService {
     const ids = calls ?? feedback;
     if (ids) await this.down(projectId, { kind: calls ? 'call' : 'feedback', ids, edges });
     else await this.around(query, edges);
+    await this.markTainted(projectId, edges.list);
     return { edges: edges.list, has_more: edges.hasMore };
+  }
+
+  private async markTainted(projectId: string, edges: LineageEdgeDto[]): Promise<void> {
+    const nodes = edges.flatMap(({ from, to }) => [from, to]);
+    const ids = (type: Node['type']) => [
+      ...new Set(nodes.flatMap((node) => (node.type === type ? nodeKey(node)[1]! : []))),
+    ];
+    const among = { builds: ids('build'), jobs: ids('job'), models: ids('checkpoint') };
+    const marks = await this.database.query(marksQuery(projectId, among));
+    const marked = new Map(marks.map(({ node, tainted_at }) => [node, tainted_at]));
+    for (const node of nodes) {
+      const taintedAt = marked.get(nodeKey(node).join(' '));
+      if (taintedAt !== undefined) node.tainted_at = taintedAt;
+    }
   }
 
   /** What was made of calls or feedback, and what made the calls. */
@@ -125,6 +141,9 @@ class Edges {
     this.found.set(JSON.stringify([from, to]), { from, to });
   }
 }
+
+const nodeKey = (node: Node): string[] =>
+  node.type === 'checkpoint' ? [node.type, node.model_id, String(node.step)] : [node.type, node.id];
 
 const checkpointNode = ({ model_id, model, step }: Checkpoint): LineageCheckpointDto => ({
   type: 'checkpoint',

@@ -45,10 +45,18 @@ export interface Selection {
   condition: Sql;
   /** Only units that no succeeded job of this recipe and model has trained. */
   untrained: { recipeName: string; modelId: string | null } | null;
+  /** Only units of this build. */
+  of?: string | undefined;
 }
 
 /** The newest units, by the start of their root. */
-export function unitsQuery({ projectId, recipe, condition, untrained }: Selection): Sql<RootRow> {
+export function unitsQuery({
+  projectId,
+  recipe,
+  condition,
+  untrained,
+  of,
+}: Selection): Sql<RootRow> {
   const { unit, since, until, limit } = recipe.select;
   const id = unit === 'thread' ? sql`c.thread_id` : sql`c.id`;
   return sql`
@@ -61,6 +69,8 @@ export function unitsQuery({ projectId, recipe, condition, untrained }: Selectio
       since && sql`c.started_at >= ${since}::timestamptz`,
       until && sql`c.started_at < ${until}::timestamptz`,
       untrained && sql`NOT ${isTrained(projectId, id, untrained)}`,
+      of &&
+        sql`${id} IN (SELECT u.unit_id FROM build_units u WHERE u.project_id = ${projectId} AND u.build_id = ${of}::uuid)`,
     )}
     ORDER BY c.started_at DESC, c.id DESC LIMIT ${limit}::bigint`;
 }
@@ -88,7 +98,7 @@ const isTrained = (
   JOIN build_jobs bj ON bj.project_id = ${projectId} AND bj.build_id = u.build_id
   JOIN training_jobs j ON j.project_id = ${projectId} AND j.id = bj.job_id
   WHERE u.project_id = ${projectId} AND u.unit_id = ${unitId} AND b.recipe_name = ${recipeName}
-    AND j.status = 'succeeded' AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
+    AND j.status = 'succeeded' AND j.tainted_at IS NULL AND ${modelId ? sql`j.model_id = ${modelId}::uuid` : sql`TRUE`})`;
 
 /** The value at a path of `group.by` in roots. Long values are replaced by their hash. */
 export function keysQuery(

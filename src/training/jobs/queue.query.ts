@@ -32,6 +32,7 @@ export interface JobRow {
   step: number | null;
   error_message: string | null;
   lease_expires_at: string | null;
+  tainted_at: string | null;
   is_cancel_requested: boolean;
 }
 
@@ -41,7 +42,8 @@ export interface FoundJob extends JobRow {
 }
 
 const ROW = sql`j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested`;
 const AT = sql`${wireTime(sql`now()`)} AS at`;
 
 const seconds = (count: number) => sql`make_interval(secs => ${count})`;
@@ -131,17 +133,21 @@ export interface Claim {
 
 /**
  * queued → leased, of a job that may still be claimed; a row that another claimer looks at is left to it. Two claimers
- * that see the same state cannot both lease a job of one model: a unique index refuses it.
+ * that see the same state cannot both lease a job of one model: a unique index refuses it. The parent is the newest checkpoint that was
+ * not trained on purged calls; the base model where there is none. What an earlier attempt left is kept if it began there too.
  */
 export const claim = (
   { project_id: project, id }: Pick<JobRow, 'project_id' | 'id'>,
   { workerId, tokenHash }: Claim,
   { trainerLeaseSeconds }: Config,
-) => sql<ClaimedRow>`
+): Sql<ClaimedRow> => {
+  const parent = sql`coalesce((SELECT max(c.step) FROM checkpoints c
+    WHERE c.project_id = ${project} AND c.model_id = j.model_id AND c.tainted_at IS NULL), 0)`;
+  return sql`
   UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = ${workerId}, lease_token_hash = ${tokenHash},
     leased_at = now(), lease_expires_at = now() + ${seconds(trainerLeaseSeconds)},
-    parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)
+    parent_step = ${parent}, state = CASE WHEN j.parent_step = ${parent} THEN j.state END, tainted_at = NULL
   FROM models m, trajectory_batches b
   WHERE j.project_id = ${project} AND j.status = 'queued'
     AND j.id = (SELECT q.id FROM training_jobs q
@@ -155,14 +161,16 @@ export const claim = (
     j.experimental_config::text AS config, j.state::text AS state,
     skein_wire_time(j.lease_expires_at) AS lease_expires_at,
     b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256`;
+};
 
 /** The checkpoint to start from, as JSON text. */
 export const parentQuery = ({ project_id, model_id, parent_step }: ClaimedRow) => sql<{
   json: string;
 }>`
-  SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
+  SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
     'files', coalesce(c.files, '[]'))::text AS json
-  FROM checkpoints c WHERE c.project_id = ${project_id} AND c.model_id = ${model_id} AND c.step = ${parent_step}`;
+  FROM (SELECT ${parent_step}::int AS step) p
+  LEFT JOIN checkpoints c ON c.project_id = ${project_id} AND c.model_id = ${model_id} AND c.step = p.step`;
 
 /** Keeps the lease, and answers the job; the row is held to the end of the transaction. */
 export const renewLease = (lease: Lease, { trainerLeaseSeconds }: Config) => sql<JobRow>`
@@ -173,14 +181,16 @@ export const start = (lease: Lease) => sql<JobRow>`
   UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, ${lease.job.at}::timestamptz)
   WHERE ${isHeldBy(lease)} AND j.status = 'leased' RETURNING ${ROW}`;
 
-/** running → succeeded; with a reason, without a new step. */
+/** running → succeeded; with a reason, without a new step. It is tainted if its parent became so while it ran. */
 export function succeed(lease: Lease, reason: string | null): Sql<JobRow> {
   const { project_id: project } = lease.job;
   const next = sql`1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = ${project} AND c.model_id = j.model_id)`;
   return sql`
     UPDATE training_jobs j
     SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = ${reason}::text,
-      step = ${reason === null ? next : sql`NULL`}
+      step = ${reason === null ? next : sql`NULL`},
+      tainted_at = coalesce(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
+        WHERE p.project_id = ${project} AND p.model_id = j.model_id AND p.step = j.parent_step))
     WHERE ${isHeldBy(lease)} AND j.status = 'running' RETURNING ${ROW}`;
 }
 
@@ -197,10 +207,10 @@ export interface NewCheckpoint {
 }
 
 export const checkpointAdd = (job: JobRow, checkpoint: NewCheckpoint) => sql`
-  INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config)
+  INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config, tainted_at)
   VALUES (${job.project_id}, ${job.model_id}, ${job.step}, ${checkpoint.id}, ${checkpoint.metrics}::jsonb,
     ${checkpoint.uri}, ${checkpoint.sha256}, ${checkpoint.sizeBytes}, ${job.id}, ${checkpoint.files}::json,
-    ${checkpoint.config}::json)`;
+    ${checkpoint.config}::json, ${job.tainted_at}::timestamptz)`;
 
 /** The manifest that the lease lets its holder read: of the parent's checkpoint, or of what an earlier attempt left. */
 export const manifestQuery = (lease: Lease, of: 'parent' | 'state') => sql<{

@@ -11,6 +11,7 @@ import { Notices } from '../../platform/database/notices.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
+import { makersLock } from '../made-of-calls.query.js';
 import { assertFewMetrics } from '../metrics-limit.js';
 import { checkedId, noSuch } from '../pages.js';
 import {
@@ -233,6 +234,7 @@ export class QueueService implements OnModuleInit {
         : undefined;
     return this.database.transaction(async () => {
       await this.database.query(modelLock(project_id, model_id));
+      await this.database.query(makersLock(project_id)); // a purge has either ended, or will find the checkpoint
       const reason = body.made_step === false ? storable(body.reason!) : null;
       const [job] = await this.database.query(succeed(lease, reason));
       if (!job) return this.outcomeOfEnded(lease);

@@ -20,6 +20,7 @@ export type Status = (typeof STATUSES)[number];
 @Index('training_jobs_id_idx', ['id'])
 @Index('training_jobs_queue_idx', ['createdAt', 'id'], { where: `status = 'queued'` })
 @Index('training_jobs_model_idx', ['projectId', 'modelId', 'id'])
+@Index('training_jobs_parent_idx', ['projectId', 'modelId', 'parentStep'])
 @Index('training_jobs_one_running_idx', ['projectId', 'modelId'], {
   unique: true,
   where: `status IN ('leased', 'running')`,
@@ -60,4 +61,8 @@ export class TrainingJob {
   @Column({ type: 'text', collation: 'C', name: 'no_step_reason', nullable: true })
   noStepReason!: string | null;
   @Column('json', { name: 'experimental_config', nullable: true }) experimentalConfig!: unknown;
+  /** When calls were purged that it, or a checkpoint that it stands on, was trained on. */
+  @Column('timestamptz', { name: 'tainted_at', nullable: true }) taintedAt!: Date | null;
+  /** The job whose training it does again, without calls that were purged. */
+  @Column('uuid', { name: 'retrains_job_id', nullable: true }) retrainsJobId!: string | null;
 }

@@ -24,11 +24,13 @@ export interface NewJob {
   userId: string;
   /** JSON text. */
   experimentalConfig: string | null;
+  /** The job whose training it does again. */
+  retrains: string | null;
 }
 
 export const jobInsert = ({ projectId, id: modelId }: ModelKey, job: NewJob) => sql`
-  INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json)`;
+  INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config, retrains_job_id)
+  VALUES (${projectId}, ${job.id}, ${modelId}, ${job.batchId}, ${job.userId}, ${job.experimentalConfig}::json, ${job.retrains})`;
 
 /**
  * The job of the model that has not ended and came with this very body. Each batch is looked up by its key: a join may read all
@@ -41,6 +43,16 @@ export const findOpenJob = (
   SELECT j.id FROM training_jobs j
   WHERE j.project_id = ${projectId} AND j.model_id = ${id} AND ${IS_OPEN}
     AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = ${projectId} AND b.id = j.batch_id) = ${bodySha256}
+  ORDER BY j.id LIMIT 1`;
+
+/** The job of the model that does the training of another one again, and is under way or made a step that is not tainted. */
+export const findRetrain = (
+  { projectId, id }: ModelKey,
+  jobId: string,
+) => sql<TrainingJobCreatedDto>`
+  SELECT j.id FROM training_jobs j
+  WHERE j.project_id = ${projectId} AND j.model_id = ${id} AND j.retrains_job_id = ${jobId}
+    AND (${IS_OPEN} OR (j.status = 'succeeded' AND j.tainted_at IS NULL))
   ORDER BY j.id LIMIT 1`;
 
 /** Jobs as JSON text. The batch of a job goes with its model; what was counted of it is null then. */

@@ -22,6 +22,7 @@ import {
   jobJson,
   jobsPage,
   findOpenJob,
+  findRetrain,
   trajectoriesQuery,
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
@@ -40,6 +41,8 @@ interface Submission {
   evaluation: AsyncIterable<Buffer>;
   /** JSON text. */
   config: string | null;
+  /** The job whose training it does again. */
+  retrains: string | null;
 }
 
 /** Training jobs as their clients see them; how they get on is the queue's. */
@@ -73,7 +76,7 @@ export class TrainingJobsService {
       const isKeyed = idempotencyKey(context) !== undefined;
       return (
         (!isKeyed && (await this.sameAs(model, upload))) ||
-        (await this.add(model, upload, { config, userId: caller.userName }))
+        (await this.add(model, upload, { config, userId: caller.userName, retrains: null }))
       );
     });
   }
@@ -83,7 +86,7 @@ export class TrainingJobsService {
    * already with the same groups is answered instead. `note` runs in the same transaction.
    */
   async submit(
-    { projectId, modelId, train, evaluation, config }: Submission,
+    { projectId, modelId, train, evaluation, config, retrains }: Submission,
     caller: Caller,
     note: (job: { id: string; logBatchId: string | null }) => Promise<void>,
   ): Promise<TrainingJobCreatedDto> {
@@ -99,9 +102,11 @@ export class TrainingJobsService {
       return await this.database.long(async () => {
         await caller.assertValid();
         await this.models.lock(projectId, modelId);
-        const same = await this.sameAs(model, job);
+        const same =
+          (retrains && (await this.findRetrain(model, retrains))) ||
+          (await this.sameAs(model, job));
         if (same) return same;
-        const added = await this.add(model, job, { config, userId: caller.userName });
+        const added = await this.add(model, job, { config, userId: caller.userName, retrains });
         if (log) await this.models.keepLog(log, { projectId, modelId, split: 'eval' });
         await note({ id: added.id, logBatchId: log?.staged.id ?? null });
         return added;
@@ -118,6 +123,12 @@ export class TrainingJobsService {
     await this.uploads.forget(projectId, [...batches, ...logs]);
   }
 
+  /** The job that does the training of another one again, unless it failed or was trained on purged calls itself. */
+  async findRetrain(model: ModelKey, jobId: string): Promise<TrainingJobCreatedDto | undefined> {
+    const [job] = await this.database.query(findRetrain(model, jobId));
+    return job;
+  }
+
   private async sameAs(
     model: ModelKey,
     upload: Upload,
@@ -129,7 +140,11 @@ export class TrainingJobsService {
   private async add(
     model: ModelKey,
     upload: Upload,
-    { config, userId }: { config: string | null; userId: string },
+    {
+      config,
+      userId,
+      retrains,
+    }: { config: string | null; userId: string; retrains: string | null },
   ): Promise<TrainingJobCreatedDto> {
     const { projectId, id: modelId } = model;
     const id = uuidv7();
@@ -137,7 +152,13 @@ export class TrainingJobsService {
     const { step } = latest!;
     await this.uploads.keep(upload, { projectId, modelId, split: null, jobId: id, step });
     await this.database.query(
-      jobInsert(model, { id, batchId: upload.staged.id, userId, experimentalConfig: config }),
+      jobInsert(model, {
+        id,
+        batchId: upload.staged.id,
+        userId,
+        experimentalConfig: config,
+        retrains,
+      }),
     );
     await this.database.query(notifyQueue());
     this.database.note(projectId, JOBS);

@@ -28,4 +28,6 @@ export class Checkpoint {
   /** What the trainer says of them: free-form. */
   @Column('json', { nullable: true }) config!: object | null;
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' }) createdAt!: Date;
+  /** When calls were purged that it, or one of its ancestors, was trained on. */
+  @Column('timestamptz', { name: 'tainted_at', nullable: true }) taintedAt!: Date | null;
 }

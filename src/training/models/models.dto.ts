@@ -49,6 +49,8 @@ export class ModelCheckpointDto {
   /** What the trainer and `log` reported, by name; null stands for NaN. */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'number', nullable: true } })
   metrics!: Record<string, number | null>;
+  /** When calls were purged that it, or one of its ancestors, was trained on. */
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) tainted_at!: string | null;
 }
 
 /** A checkpoint with what is known of its files. */
@@ -90,6 +92,6 @@ export class CheckpointsDeleteDto {
 
 export class CheckpointsDeletedDto {
   deleted_count!: number;
-  /** Steps without a checkpoint, and the latest one, which stays. */
+  /** Steps without a checkpoint, and those that stay: the latest one, and the parent of a job under way. */
   not_found_steps!: number[];
 }

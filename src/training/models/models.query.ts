@@ -38,11 +38,11 @@ export function checkpointsPage(
   const isDescending = order === 'desc';
   const ordered = sql`ORDER BY step ${isDescending ? sql`DESC` : sql`ASC`}`;
   return sql`
-    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
+    SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', ${wireTime(sql`tainted_at`)})::text AS json, found
     FROM (
-      SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
+      SELECT id, step, metrics, tainted_at, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
         sum(octet_length(metrics::text)) OVER seen AS bytes
-      FROM (SELECT id, step, metrics FROM checkpoints WHERE ${allOf(
+      FROM (SELECT id, step, metrics, tainted_at FROM checkpoints WHERE ${allOf(
         OF_MODEL(projectId, id),
         afterStep !== null && (isDescending ? sql`step < ${afterStep}` : sql`step > ${afterStep}`),
       )}
@@ -61,13 +61,15 @@ export const metricsMerge = (project: string, model: string, metrics: string) =>
   WHERE ${OF_MODEL(project, model)} AND step = (${latestStep(project, model)})
   RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes`;
 
-/** All of the steps but the latest one of the model. */
+/** All of the steps but the latest one of the model, and those that a job under way stands on. */
 export const checkpointsDelete = (project: string, model: string, steps: number[]) => sql<{
   step: number;
   job_id: string | null;
 }>`
   DELETE FROM checkpoints
   WHERE ${OF_MODEL(project, model)} AND step = ANY(${steps}::int[]) AND step < (${latestStep(project, model)})
+    AND step NOT IN (SELECT j.parent_step FROM training_jobs j
+      WHERE j.project_id = ${project} AND j.model_id = ${model} AND j.status IN ('leased', 'running'))
   RETURNING step, job_id`;
 
 export const checkpointsDeleteAll = (
@@ -79,7 +81,7 @@ export const checkpointsDeleteAll = (
 export const checkpointJson = ({ projectId, id }: ModelKey, step: number) => sql<{
   json: string;
 }>`
-  SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', ${wireTime(sql`created_at`)},
+  SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', ${wireTime(sql`created_at`)}, 'tainted_at', ${wireTime(sql`tainted_at`)},
     'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
     'files', coalesce(files, '[]'))::text AS json
   FROM checkpoints WHERE ${OF_MODEL(projectId, id)} AND step = ${step}`;

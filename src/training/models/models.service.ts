@@ -32,6 +32,7 @@ import { assertFewMetrics } from '../metrics-limit.js';
 import { checkedId, noSuch, page } from '../pages.js';
 import { type Ranged } from '../byte-range.js';
 import { CheckpointFilesService } from '../checkpoints/checkpoint-files.service.js';
+import { Aliases } from '../promotion/aliases.service.js';
 import { QueueService } from '../jobs/queue.service.js';
 import { type Upload, UploadsService } from '../trajectories/uploads.service.js';
 import { modelLock, type ModelKey } from '../preview.query.js';
@@ -49,6 +50,7 @@ export class ModelsService {
     private readonly uploads: UploadsService,
     private readonly queue: QueueService,
     private readonly files: CheckpointFilesService,
+    private readonly aliases: Aliases,
   ) {}
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {
@@ -101,6 +103,7 @@ export class ModelsService {
       await this.database.repository(Model).update({ projectId, id }, { deletedAt: () => 'now()' });
       const deleted = await this.database.query(checkpointsDeleteAll(projectId, id));
       await this.files.dropAllBut(projectId, jobIds(deleted));
+      await this.aliases.drop(projectId, id);
       const num_checkpoints = deleted.length;
       const batches = await this.database.query(batchesDelete(projectId, id));
       const ids = batches.map((batch) => batch.id);
@@ -145,6 +148,7 @@ export class ModelsService {
     return this.files.read({ projectId, jobId: checkpoint.jobId }, file, context);
   }
 
+  /** @throws ApiError `conflict` when one of them has an alias */
   async deleteCheckpoints(
     id: string,
     steps: number[],
@@ -152,6 +156,8 @@ export class ModelsService {
   ): Promise<CheckpointsDeletedDto> {
     const { projectId } = await this.find(id, caller);
     const gone = await this.database.transaction(async () => {
+      await this.lock(projectId, id);
+      await this.aliases.assertNone(projectId, id, steps);
       const deleted = await this.database.query(checkpointsDelete(projectId, id, steps));
       const detail = { steps: deleted.map(({ step }) => step) };
       if (deleted.length > 0) {

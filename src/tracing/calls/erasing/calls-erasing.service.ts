@@ -32,7 +32,7 @@ import type { CallsPurgeDto } from '../calls.dto.js';
 import { isMatch } from '../read/calls.query.js';
 import { CALLS } from '../call.entity.js';
 import { FEEDBACK } from '../../feedback/feedback.entity.js';
-import { auditAction } from '../../../platform/audit/add-event.js';
+import { type Actor, auditAction } from '../../../platform/audit/add-event.js';
 import { MadeOfCalls } from './made-of-calls.service.js';
 
 const CALLS_PURGE = auditAction('calls.purge');
@@ -73,10 +73,14 @@ export class CallsErasingService {
     };
     if (!request.call_ids) return this.erasings.begin(erasure, caller);
     return this.database.long(async () => {
-      const family = await this.database.query(familyQuery(projectId, request.call_ids!));
-      const targets = family.map(({ id }) => id);
+      const targets = await this.findFamily(projectId, request.call_ids!);
       return this.erasings.begin({ ...erasure, request: {}, targets }, caller);
     }, STATEMENT_MS.bulk);
+  }
+
+  /** The calls and their descendants in the same trace. */
+  async findFamily(projectId: string, ids: readonly string[]): Promise<string[]> {
+    return (await this.database.query(familyQuery(projectId, ids))).map(({ id }) => id);
   }
 
   /**
@@ -86,6 +90,7 @@ export class CallsErasingService {
     projectId: string,
     before: string,
     cursor: BeforeCursor,
+    purgedBy: Actor | null = null,
   ): Promise<{ cursor: BeforeCursor | null; counts: RowCounts }> {
     const { after, isStarted } = cursor;
     const query = isStarted
@@ -94,7 +99,7 @@ export class CallsErasingService {
     const found = await this.database.query(query);
     if (found.length === 0)
       return { cursor: isStarted ? { after: null, isStarted: false } : null, counts: {} };
-    const { isWhole, counts } = await this.erase(projectId, callIds(found));
+    const { isWhole, counts } = await this.erase(projectId, callIds(found), purgedBy);
     const { id, started } = found.at(-1)!;
     return { cursor: isWhole ? { after: { id, started }, isStarted } : cursor, counts };
   }
@@ -143,17 +148,24 @@ export class CallsErasingService {
     return count;
   }
 
-  private async step({ project_id, request, targets, cursor }: ErasingRow): Promise<Step> {
-    if (targets) return this.eraseTargets(project_id, targets, cursor as { at: number } | null);
+  private async step(erasing: ErasingRow): Promise<Step> {
+    const { project_id, request, targets, cursor, key_id, user_name } = erasing;
+    const by = { keyId: key_id, userName: user_name };
+    if (targets) return this.eraseTargets(project_id, targets, cursor as { at: number } | null, by);
     const { filter, query, before } = request as CallsPurgeDto;
     if (before)
-      return this.eraseBefore(project_id, before, (cursor as BeforeCursor | null) ?? FIRST_CALLS);
+      return this.eraseBefore(
+        project_id,
+        before,
+        (cursor as BeforeCursor | null) ?? FIRST_CALLS,
+        by,
+      );
     const { after } = (cursor as { after: string } | null) ?? { after: null };
     const found = await this.database.query(
       matchingCalls(project_id, isMatch({ project_id, filter, query }), after),
     );
     if (found.length === 0) return { cursor: null, counts: {} };
-    const { isWhole, counts } = await this.erase(project_id, callIds(found));
+    const { isWhole, counts } = await this.erase(project_id, callIds(found), by);
     return { cursor: { after: isWhole ? found.at(-1)!.id : after }, counts };
   }
 
@@ -161,11 +173,12 @@ export class CallsErasingService {
     projectId: string,
     targets: string[],
     cursor: { at: number } | null,
+    by: Actor,
   ): Promise<Step> {
     const at = cursor?.at ?? 0;
     const ids = targets.slice(at, at + MAX_CALLS);
     if (ids.length === 0) return { cursor: null, counts: {} };
-    const { isWhole, counts } = await this.erase(projectId, ids);
+    const { isWhole, counts } = await this.erase(projectId, ids, by);
     return { cursor: { at: isWhole ? at + ids.length : at }, counts };
   }
 
@@ -173,6 +186,7 @@ export class CallsErasingService {
   private async erase(
     projectId: string,
     ids: string[],
+    purgedBy: Actor | null,
   ): Promise<{ isWhole: boolean; counts: RowCounts }> {
     await this.database.query(callsLock(projectId, ids));
     this.database.note(projectId, CALLS);
@@ -181,7 +195,7 @@ export class CallsErasingService {
     const feedback = (await this.database.query(feedbackErase(projectId, refs))).length;
     if (feedback === MAX_FEEDBACK) return { isWhole: false, counts: { feedback } };
     const calls = (await this.database.query(callsErase(projectId, ids))).length;
-    await this.made.forget(projectId, ids);
+    await this.made.forget(projectId, ids, purgedBy);
     return { isWhole: true, counts: { calls, feedback } };
   }
 }

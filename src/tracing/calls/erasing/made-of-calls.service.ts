@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../../platform/audit/add-event.js';
 import { Database } from '../../../platform/database/database.js';
 import { join, sql, type Sql } from '../../../platform/query/sql.js';
 
@@ -6,10 +7,10 @@ import { join, sql, type Sql } from '../../../platform/query/sql.js';
 export interface Maker {
   /** Taken by who deletes or erases calls. */
   lock: (projectId: string) => Sql;
-  /** Ids of what was made of calls, whose ids `calls` selects. */
-  made: (projectId: string, calls: Sql) => Sql;
-  /** Forgets it, in the transaction of the caller. */
-  forget: (projectId: string, made: readonly string[]) => Promise<void>;
+  /** Ids of what was made of calls, whose ids `calls` selects. Purging also concerns what was forgotten before without it. */
+  made: (projectId: string, calls: Sql, isPurge: boolean) => Sql;
+  /** Forgets it, in the transaction of the caller. `purgedBy` asked for the calls to be purged; null for everything else. */
+  forget: (projectId: string, made: readonly string[], purgedBy: Actor | null) => Promise<void>;
 }
 
 /** Ids of what each maker made. */
@@ -29,14 +30,19 @@ export class MadeOfCalls {
   }
 
   /** Forgets what was made of calls, in the transaction of the caller. */
-  async forget(projectId: string, calls: readonly string[]): Promise<void> {
+  async forget(
+    projectId: string,
+    calls: readonly string[],
+    purgedBy: Actor | null = null,
+  ): Promise<void> {
     if (calls.length === 0) return;
-    await this.forgetWith(projectId, async (whatIsMade) => {
+    const find = async (whatIsMade: (calls: Sql) => Sql) => {
       const [row] = await this.database.query(
         sql<Made>`SELECT ${whatIsMade(sql`SELECT unnest(${calls}::text[])`)} AS made`,
       );
       return row!;
-    });
+    };
+    await this.forgetWith(projectId, find, purgedBy);
   }
 
   /**
@@ -46,15 +52,17 @@ export class MadeOfCalls {
   async forgetWith<T extends Made>(
     projectId: string,
     erase: (whatIsMade: (calls: Sql) => Sql) => Promise<T>,
+    purgedBy: Actor | null = null,
   ): Promise<T> {
     for (const { lock } of this.makers) await this.database.query(lock(projectId));
     const row = await erase(
       (calls) =>
         sql`json_build_array(${join(
-          this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls)})`),
+          this.makers.map(({ made }) => sql`ARRAY(${made(projectId, calls, purgedBy !== null)})`),
         )})`,
     );
-    for (const [i, made] of row.made.entries()) await this.makers[i]!.forget(projectId, made);
+    for (const [i, made] of row.made.entries())
+      await this.makers[i]!.forget(projectId, made, purgedBy);
     return row;
   }
 }

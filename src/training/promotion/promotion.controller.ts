@@ -1,0 +1,45 @@
+import { Body } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
+import { Idempotent } from '../../platform/auth/idempotency.js';
+import { ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import {
+  AliasesAnswerDto,
+  AliasesQueryDto,
+  GateRequestDto,
+  GateResultDto,
+  PromoteDto,
+  PromotedDto,
+} from './promotion.dto.js';
+import { PromotionService } from './promotion.service.js';
+
+@Resource('promotion', BasicAuth(), 'models')
+export class PromotionController {
+  constructor(private readonly promotion: PromotionService) {}
+
+  /**
+   * Moves the alias `current` of a model to a step, by hand or if the step passes a gate. Rolling back is the same with an older
+   * step. A gate that is not passed answers 409 with what it found, and moves nothing.
+   */
+  @Operation('promote', 'writer')
+  @Idempotent()
+  @ApiOkResponse({ type: PromotedDto })
+  promote(@Body() body: PromoteDto, @Ctx() context: Context): Promise<PromotedDto> {
+    return this.promotion.promote(body, context);
+  }
+
+  /** Compares the recorded calls of a step with those of another, row by row. Stores nothing. */
+  @Operation('gate', 'reader')
+  @ApiOkResponse({ type: GateResultDto })
+  gate(@Body() body: GateRequestDto, @Ctx() context: Context): Promise<GateResultDto> {
+    return this.promotion.gate(body, context);
+  }
+
+  /** Says where the aliases of a model stand, and how they came there. */
+  @Operation('aliases/query', 'reader')
+  @ApiJsonResponse({ type: AliasesAnswerDto })
+  queryAliases(@Body() body: AliasesQueryDto, @Ctx() { caller }: Context): Promise<string> {
+    return this.promotion.list(body, caller);
+  }
+}

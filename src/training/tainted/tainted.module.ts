@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { CallsModule } from '../../tracing/calls/calls.module.js';
+import { PreviewModule } from '../preview.module.js';
+import { TaintedController } from './tainted.controller.js';
+import { TaintedService } from './tainted.service.js';
+
+/** What was trained on calls that are purged. */
+@Module({
+  imports: [CallsModule, PreviewModule],
+  controllers: [TaintedController],
+  providers: [TaintedService],
+  exports: [TaintedService],
+})
+export class TaintedModule {}
