@@ -30,6 +30,7 @@ import { KeysOfEntities1766300000000 } from './src/platform/database/migrations/
 import { StartlessCalls1766340000000 } from './src/platform/database/migrations/1766340000000-startless-calls.js';
 import { NewestRoots1766400000000 } from './src/platform/database/migrations/1766400000000-newest-roots.js';
 import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
+import { Gateway1766430000000 } from './src/platform/database/migrations/1766430000000-gateway.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
 import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
 import { beginSession } from './src/platform/database/session.js';
@@ -52,6 +53,8 @@ import { CheckpointChunk } from './src/training/checkpoints/checkpoint-chunk.ent
 import { CheckpointPart } from './src/training/checkpoints/checkpoint-part.entity.js';
 import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
+import { ServedCheckpoint } from './src/training/serving/served-checkpoint.entity.js';
+import { GatewayUse } from './src/doors/gateway/gateway-use.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
 import { ModelAliasMove } from './src/training/promotion/model-alias-move.entity.js';
@@ -115,6 +118,8 @@ export function dataSourceOptions(
       Model,
       ModelAlias,
       ModelAliasMove,
+      ServedCheckpoint,
+      GatewayUse,
       TrainingJob,
       TrainingJobEvent,
       TrajectoryBatch,
@@ -136,6 +141,7 @@ export function dataSourceOptions(
       NewestRoots1766400000000,
       CheckpointFiles1766410000000,
       People1766420000000,
+      Gateway1766430000000,
       Promotion1766440000000,
     ],
     namingStrategy: new Names(),

@@ -15,6 +15,7 @@ import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
+import { GatewayModule } from './doors/gateway/gateway.module.js';
 import { GraphqlModule } from './doors/graphql/graphql.module.js';
 import { LangfuseModule } from './doors/langfuse/langfuse.module.js';
 import { ObjectsModule } from './tracing/objects/objects.module.js';
@@ -48,6 +49,7 @@ export class AppModule {
         ThreadsModule,
         OtelModule,
         GraphqlModule,
+        GatewayModule,
         LangfuseModule,
         PreviewModule,
         ProjectsModule,

@@ -85,6 +85,11 @@ export const ERRORS = {
     title: 'Internal error',
     todo: 'Report it with the `request_id`.',
   },
+  provider_failed: {
+    status: 502,
+    title: 'A provider of models did not answer as it should',
+    todo: 'Send the same again; tell the operator if it stays.',
+  },
   unavailable: {
     status: 503,
     title: 'The service cannot answer now',

@@ -37,3 +37,7 @@ export class ManifestFileDto {
 
 /** A list of them in a body. */
 export const ManifestItem = () => Type(() => ManifestFileDto);
+
+export class CheckpointFileQueryDto {
+  @IsFileName() name!: string;
+}

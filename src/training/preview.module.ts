@@ -9,11 +9,13 @@ import { QueueService } from './jobs/queue.service.js';
 import { TrainerController } from './jobs/trainer.controller.js';
 import { TrainingJobsController } from './jobs/training-jobs.controller.js';
 import { TrainingJobsService } from './jobs/training-jobs.service.js';
+import { ServingController } from './serving/serving.controller.js';
+import { ServingService } from './serving/serving.service.js';
 import { UploadsService } from './trajectories/uploads.service.js';
 
 /** Models under training: what they did, the jobs that train them, and the trainers that run the jobs. */
 @Module({
-  controllers: [ModelsController, TrainingJobsController, TrainerController],
+  controllers: [ModelsController, TrainingJobsController, TrainerController, ServingController],
   providers: [
     ModelsService,
     Aliases,
@@ -23,7 +25,8 @@ import { UploadsService } from './trajectories/uploads.service.js';
     CheckpointFilesService,
     UploadsService,
     PayloadsService,
+    ServingService,
   ],
-  exports: [TrainingJobsService, ModelsService, Aliases],
+  exports: [TrainingJobsService, ModelsService, ServingService, Aliases],
 })
 export class PreviewModule {}

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+import { gatewaySettings } from './gateway-settings.js';
 import { signInSettings } from './sign-in-settings.js';
 
 const MIB = 1024 * 1024;
@@ -149,6 +150,7 @@ export function loadConfig(
       DAY_SECONDS,
     ]),
     ...signInSettings(setting),
+    ...gatewaySettings(setting, maxBodyBytes),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',

@@ -28,6 +28,10 @@ export class ErrorFilter implements ExceptionFilter {
       response.destroy(); // a cut stream must not look complete
       return;
     }
+    this.send(error, response);
+  }
+
+  protected send(error: ApiError, response: Response): void {
     sendProblem(error, response);
   }
 }

@@ -11,7 +11,7 @@ import {
 import { isObject } from '../../platform/json/is-object.js';
 import { cleaned, sortedJson, type Turn, readTurn } from './turns.js';
 import { countsGross, inputTokens, readUsage } from '../../tracing/usage.js';
-import { assembled } from './streams.js';
+import { assembled } from '../../tracing/streams.js';
 
 /** A call of a model, whichever instrumentation recorded it. */
 export interface LlmCall {

@@ -9,7 +9,6 @@ import {
 } from '../../platform/auth/access.js';
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import {
-  CheckpointFileQueryDto,
   CheckpointsDeletedDto,
   CheckpointsDeleteDto,
   CheckpointsQueryDto,
@@ -20,6 +19,7 @@ import {
   ModelDto,
   ModelsQueryDto,
 } from './models.dto.js';
+import { CheckpointFileQueryDto } from '../manifest.dto.js';
 import { Model } from './model.entity.js';
 import { ModelsService, namedProject } from './models.service.js';
 import { ApiPage } from '../pages.js';

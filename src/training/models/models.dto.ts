@@ -10,7 +10,7 @@ import {
   Min,
 } from 'class-validator';
 import { IsId, MAX_INT } from '../../platform/http/dto.js';
-import { IsFileName, ManifestFileDto } from '../manifest.dto.js';
+import { ManifestFileDto } from '../manifest.dto.js';
 import { IsProjectPart, PageQueryDto, ProjectPageQueryDto } from '../preview.dto.js';
 
 export class ModelCreateDto {
@@ -53,6 +53,13 @@ export class ModelCheckpointDto {
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) tainted_at!: string | null;
 }
 
+/** A provider of the gateway that serves a checkpoint. */
+export class CheckpointServingDto {
+  provider!: string;
+  upstream_model!: string;
+  expires_at!: string;
+}
+
 /** A checkpoint with what is known of its files. */
 export class CheckpointWithFilesDto extends ModelCheckpointDto {
   created_at!: string;
@@ -68,10 +75,8 @@ export class CheckpointWithFilesDto extends ModelCheckpointDto {
   config!: object | null;
   /** Those that are here. */
   files!: ManifestFileDto[];
-}
-
-export class CheckpointFileQueryDto {
-  @IsFileName() name!: string;
+  /** Who serves it now. */
+  serving!: CheckpointServingDto[];
 }
 
 export class ModelDeletedDto {

@@ -83,7 +83,11 @@ export const checkpointJson = ({ projectId, id }: ModelKey, step: number) => sql
 }>`
   SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', ${wireTime(sql`created_at`)}, 'tainted_at', ${wireTime(sql`tainted_at`)},
     'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
-    'files', coalesce(files, '[]'))::text AS json
+    'files', coalesce(files, '[]'), 'serving', coalesce((
+      SELECT json_agg(json_build_object('provider', s.provider, 'upstream_model', s.upstream_model,
+        'expires_at', ${wireTime(sql`s.expires_at`)}) ORDER BY s.provider)
+      FROM served_checkpoints s
+      WHERE s.project_id = ${projectId} AND s.model_id = ${id} AND s.step = ${step} AND s.expires_at > now()), '[]'))::text AS json
   FROM checkpoints WHERE ${OF_MODEL(projectId, id)} AND step = ${step}`;
 
 export const batchesDelete = (project: string, model: string): Sql<{ id: string }> =>

@@ -1,0 +1,180 @@
+// What the gateway adds to an engine: the first byte of a stream, and the speed of streams. Prints a table; asserts nothing.
+//   npm run build && node bench/gateway.mjs [--streams 200] [--tokens 400]
+// The engine is a stand-in: a process that answers at once, so all that is later is the gateway's.
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import { rmSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { newSecret } from '../dist/src/platform/auth/secret.js';
+import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
+import { cpuMeter, dataFolder, started } from './support.mjs';
+
+const MODEL = 'bench';
+
+/** The stand-in: as many events as asked for (`max_tokens`), each with a token, its logprob and its id. */
+function serveEngine() {
+  const server = createServer(async (asked, answer) => {
+    let text = '';
+    for await (const chunk of asked) text += chunk;
+    const { max_tokens: tokens, logprobs, seed: pauseMs } = JSON.parse(text);
+    answer.writeHead(200, { 'content-type': 'text/event-stream' });
+    const more = logprobs
+      ? ',"logprobs":{"content":[{"token":" word","logprob":-0.123456789,"bytes":[32,119],"top_logprobs":[]}]},"token_ids":[1234]'
+      : '';
+    const event = `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"${MODEL}","choices":[{"index":0,"delta":{"content":" word"}${more},"finish_reason":null}]}\n\n`;
+    for (let i = 0; i < tokens; i++) {
+      if (!answer.write(event)) await once(answer, 'drain');
+      if (pauseMs) await pause(pauseMs);
+    }
+    answer.end('data: [DONE]\n\n');
+  });
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+
+/** One stream: milliseconds up to its first byte and its end, and its bytes. */
+function stream(url, key, project, tokens, pauseMs = 0) {
+  const body = JSON.stringify({
+    model: MODEL,
+    messages: [{ role: 'user', content: 'Say something. '.repeat(40) }],
+    stream: true,
+    stream_options: { include_usage: true },
+    logprobs: true,
+    return_token_ids: true,
+    max_tokens: tokens,
+    seed: pauseMs,
+  });
+  return new Promise((resolve, reject) => {
+    const began = performance.now();
+    const asked = request(`${url}/chat/completions`, {
+      method: 'POST',
+      agent,
+      headers: {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        authorization: `Bearer ${key}`,
+        'x-skein-project': project,
+      },
+    });
+    asked.on('error', reject);
+    asked.on('response', (answer) => {
+      if (answer.statusCode !== 200) return reject(new Error(`status ${answer.statusCode}`));
+      let first;
+      let bytes = 0;
+      answer.on('data', (chunk) => {
+        first ??= performance.now() - began;
+        bytes += chunk.length;
+      });
+      answer.on('end', () => resolve({ first, bytes, all: performance.now() - began }));
+      answer.on('error', reject);
+    });
+    asked.end(body);
+  });
+}
+
+const middle = (list, part = 0.5) => list.toSorted((a, b) => a - b)[Math.floor(list.length * part)];
+
+async function firstBytes(ways, count) {
+  const found = ways.map(() => []);
+  for (let i = 0; i < count; i++)
+    for (const [k, way] of ways.entries()) found[k].push((await way(4)).first);
+  return found;
+}
+
+/** Bytes a second of streams that run `atOnce`. */
+async function speed(way, { count, atOnce, tokens, pauseMs }) {
+  const began = performance.now();
+  let [left, bytes] = [count, 0];
+  const work = async () => {
+    while (left-- > 0) bytes += (await way(tokens, pauseMs)).bytes;
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return bytes / ((performance.now() - began) / 1000);
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      streams: { type: 'string', default: '200' },
+      tokens: { type: 'string', default: '400' },
+    },
+  });
+  const [count, tokens] = [Number(values.streams), Number(values.tokens)];
+  const engine = fork(fileURLToPath(import.meta.url), ['engine']);
+  const [port] = await once(engine, 'message');
+  const engineUrl = `http://127.0.0.1:${port}/v1`;
+  const dataDir = dataFolder();
+  const postgres = await openEmbeddedPostgres({ dataDir });
+  const key = newSecret();
+  const { child, url } = await started('../dist/src/main.js', {
+    DATABASE_URL: postgres.url,
+    BOOTSTRAP_API_KEY: key,
+    PORT: '0',
+    LOG_FORMAT: 'json',
+    GATEWAY_PROVIDERS: JSON.stringify([
+      { name: 'engine', base_url: engineUrl, models: [MODEL], engine: 'vllm' },
+    ]),
+  });
+  child.stdout.resume();
+  const direct = (n, ms) => stream(engineUrl, key, 'acme/bench', n, ms);
+  const through = (n, ms) => stream(`${url}/v1`, key, 'acme/bench', n, ms);
+  try {
+    await firstBytes([direct, through], 100); // warm
+    const [plain, ours] = await firstBytes([direct, through], count);
+    const rows = [];
+    for (const part of [0.5, 0.9, 0.99])
+      rows.push({
+        what: `first byte, p${part * 100}`,
+        engine: `${middle(plain, part).toFixed(2)} ms`,
+        gateway: `${middle(ours, part).toFixed(2)} ms`,
+        difference: `+${(middle(ours, part) - middle(plain, part)).toFixed(2)} ms`,
+      });
+    for (const [name, atOnce, pauseMs] of [
+      ['32 streams, a token every 10 ms', 32, 10],
+      ['1 stream, as fast as it goes', 1, 0],
+      ['16 streams, as fast as they go', 16, 0],
+    ]) {
+      const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, tokens, pauseMs };
+      const runs = { plain: [], ours: [] };
+      for (let i = 0; i < 3; i++) {
+        runs.plain.push(await speed(direct, options));
+        runs.ours.push(await speed(through, options));
+      }
+      const [a, b] = [middle(runs.plain), middle(runs.ours)];
+      const mb = (bytes) => `${(bytes / 1e6).toFixed(2)} MB/s`;
+      rows.push({
+        what: name,
+        engine: mb(a),
+        gateway: mb(b),
+        difference: `× ${(b / a).toFixed(2)}`,
+      });
+    }
+    for (const size of [4, tokens]) {
+      const spent = cpuMeter(child.pid);
+      await speed(through, { count, atOnce: 4, tokens: size, pauseMs: 0 });
+      const { service } = spent();
+      rows.push({
+        what: `CPU of the service, a stream of ${size} tokens`,
+        engine: '',
+        gateway: `${((service / count) * 1000).toFixed(2)} ms`,
+        difference: '',
+      });
+    }
+    console.table(rows);
+  } finally {
+    agent.destroy();
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    engine.kill();
+    await postgres.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+if (process.argv[2] === 'engine') serveEngine();
+else await main();

@@ -1,0 +1,73 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { Database } from '../../platform/database/database.js';
+import { Schedule } from '../../platform/database/schedule.js';
+import { ApiError } from '../../platform/errors.js';
+import { Decimal } from '../../platform/json/decimal.js';
+import { CostsService } from '../../tracing/costs/costs.service.js';
+import { costUpdate, oldUsesDelete, useQuery, useUpsert } from './budgets.query.js';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * What each key may ask of models in a day (UTC). Rows count, so processes share them: never more requests pass than the
+ * limit. Costs are known behind an answer, so that the requests under way when a key reaches its limit still end.
+ */
+@Injectable()
+export class BudgetsService {
+  private readonly limits: { requests: number; cost: number };
+
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+    @Inject(CONFIG) { gatewayRequestsPerDay, gatewayCostPerDay }: Config,
+    schedule: Schedule,
+  ) {
+    this.limits = { requests: gatewayRequestsPerDay, cost: gatewayCostPerDay };
+    schedule.every(DAY_MS, 'old uses of the gateway', async () => {
+      await this.database.write(oldUsesDelete());
+    });
+  }
+
+  private get areOn(): boolean {
+    return this.limits.requests > 0 || this.limits.cost > 0;
+  }
+
+  /** Counts a request. @throws ApiError `rate_limited` until the next day */
+  async admit({ keyId }: Caller): Promise<void> {
+    if (!this.areOn) return;
+    const [counted] = await this.database.query(useUpsert(keyId, this.limits));
+    if (counted) return;
+    const [used] = await this.database.query(useQuery(keyId));
+    const { requests, cost } = this.limits;
+    const isFull = requests > 0 && Number(used?.requests) >= requests;
+    throw new ApiError(
+      'rate_limited',
+      isFull
+        ? `the key is limited to ${requests} requests to models a day`
+        : `the key is limited to ${cost} US dollars of models a day`,
+      {
+        headers: { 'Retry-After': String(used?.rest ?? 1) },
+        extra: { openai: 'insufficient_quota' },
+      },
+    );
+  }
+
+  /** Adds what a recorded call cost. Models without a price cost nothing. */
+  async addCost({ keyId }: Caller, projectId: string, callId: string): Promise<void> {
+    if (this.limits.cost === 0) return;
+    const request = { project_id: projectId, call_ids: [callId] };
+    const explained = JSON.parse(await this.costs.explain(request)) as Explained;
+    const cost = explained.calls
+      .flatMap(({ models }) => models)
+      .filter(({ unit }) => unit === 'USD')
+      .reduce((sum, model) => sum.plus(Decimal.parse(String(model.total_cost))), Decimal.zero);
+    await this.database.write(costUpdate(keyId, String(cost)));
+  }
+}
+
+interface Explained {
+  /** `total_cost` is a number where there is a unit. */
+  calls: { models: { total_cost: number | null; unit: string | null }[] }[];
+}

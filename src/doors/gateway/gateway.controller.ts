@@ -1,0 +1,104 @@
+import type { ServerResponse } from 'node:http';
+import { applyDecorators, Body, Get, Inject, Res, UseFilters } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse } from '@nestjs/swagger';
+import {
+  Allow,
+  EitherAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import type { Api, Json } from './asked.js';
+import { ChatDto, CompletionDto, GatewayModelsDto } from './gateway.dto.js';
+import { GatewayErrorFilter } from './gateway.filter.js';
+import { GatewayService } from './gateway.service.js';
+import { artifactProject, NamesService } from './names.service.js';
+import { EventsPassage } from './passages.js';
+import { namedProject, projectRequired, readPlacement, readRecord } from './placement.js';
+
+const text = (description: string) =>
+  ({ required: false, description, schema: { type: 'string' } }) as const;
+
+/** A request of OpenAI's clients, which the provider answers. */
+const Ask = (path: string) =>
+  applyDecorators(
+    Operation([path, `${path}/`], 'writer'),
+    ApiHeader({
+      name: 'X-Skein-Project',
+      ...text('<entity>/<project>, where the key reaches several'),
+    }),
+    ApiHeader({ name: 'X-Skein-Thread-Id', ...text('the thread of the call') }),
+    ApiHeader({
+      name: 'X-Skein-Turn-Id',
+      ...text('the turn of the call; the call itself by default'),
+    }),
+    ApiHeader({ name: 'X-Skein-Trace-Id', ...text('the trace of the call') }),
+    ApiHeader({ name: 'X-Skein-Parent-Id', ...text('the call that asks') }),
+    ApiHeader({ name: 'X-Skein-Attributes', ...text('a JSON object, of up to 8,192 bytes') }),
+    ApiHeader({ name: 'X-Skein-Record', ...text('required or best_effort') }),
+    ApiOkResponse({
+      content: {
+        'application/json': { schema: { type: 'object', additionalProperties: true } },
+        'text/event-stream': { schema: { type: 'string' } },
+      },
+    }),
+  );
+
+/** What clients of OpenAI send, to providers that the operator set up. Errors are in OpenAI's shape. */
+@NoProjectField('a header, the key or the name of the model names it, which namedProject checks')
+@UseFilters(GatewayErrorFilter)
+@Resource('gateway', EitherAuth(), 'v1')
+export class GatewayController {
+  @Inject(CONFIG) private readonly config!: Config;
+
+  constructor(
+    private readonly gateway: GatewayService,
+    private readonly names: NamesService,
+  ) {}
+
+  /** Asks a model for a chat completion, and records the call. Streams pass as they come. */
+  @Ask('chat/completions')
+  chat(@Body() body: ChatDto, @Ctx() context: Context, @Res() _: unknown): Promise<void> {
+    return this.ask('chat/completions', body, context);
+  }
+
+  /** Asks a model to complete a text, and records the call. Streams pass as they come. */
+  @Ask('completions')
+  complete(@Body() body: CompletionDto, @Ctx() context: Context, @Res() _: unknown): Promise<void> {
+    return this.ask('completions', body, context);
+  }
+
+  /** The models that the key may ask for. */
+  @Get('models')
+  @Allow('writer')
+  async models(@Ctx() context: Context): Promise<GatewayModelsDto> {
+    const listed = await this.names.list(namedProject(context), context.caller);
+    return { object: 'list', data: listed.map((model) => ({ object: 'model', ...model })) };
+  }
+
+  private async ask(api: Api, body: ChatDto | CompletionDto, context: Context): Promise<void> {
+    const projectId = namedProject(context) ?? artifactProject(body.model);
+    if (projectId === undefined) throw projectRequired();
+    context.caller.assertReaches(projectId);
+    const answer = await this.gateway.ask(
+      {
+        api,
+        opName: `gateway.${api.replace('/', '.')}`,
+        text: context.text,
+        body: body as unknown as Json & { model: string },
+        placement: readPlacement(context, projectId),
+        record: readRecord(context, this.config),
+        passage: (hidesUsage) => new EventsPassage(hidesUsage),
+      },
+      context,
+    );
+    if (answer) send(context.response, answer);
+  }
+}
+
+function send(response: ServerResponse, { type, bytes }: { type: string; bytes: Buffer }): void {
+  response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
+  response.end(bytes);
+}

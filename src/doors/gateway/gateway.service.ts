@@ -1,0 +1,341 @@
+import type { IncomingMessage } from 'node:http';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { CONFIG, type Config } from '../../platform/config/config.js';
+import type { Context } from '../../platform/http/context.js';
+import { listCauses } from '../../platform/http/outside.js';
+import { ApiError, toApiError } from '../../platform/errors.js';
+import { memberTexts, objectText } from '../../platform/json/json-text.js';
+import { each, FairQueue, Shares, twoThirdsRule } from '../../platform/process/fair-queue.js';
+import { logger } from '../../platform/process/logger.js';
+import { showCounter, showNumber } from '../../platform/process/metrics.js';
+import { CallsService } from '../../tracing/calls/calls.service.js';
+import { addedMembers, type Api, type Json, recordedInputs, withMembers } from './asked.js';
+import { BudgetsService } from './budgets.service.js';
+import { NamesService, type Target } from './names.service.js';
+import type { Passage } from './passages.js';
+import type { Placement, RecordMode } from './placement.js';
+import { ProviderKeys } from './provider-keys.service.js';
+import { errorMessage, type Output, readStream, readWhole, Recording } from './recording.js';
+import { relay, type Relayed } from './relay.js';
+import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
+
+/** How long a request waits for others of its key, its entity, or all, and how many of a key may wait. */
+export const WAIT_MS = 10_000;
+export const MAX_WAITING = 256;
+/** The refusal of a provider is short. */
+const MAX_REFUSAL_BYTES = 1024 * 1024;
+/** What a client is told of the head of a provider's answer. */
+const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
+/** The objects that answers say they are. */
+const OBJECTS: Record<Api, string> = {
+  'chat/completions': 'chat.completion',
+  completions: 'text_completion',
+};
+
+/** A request for a model. */
+export interface ModelRequest {
+  api: Api;
+  opName: string;
+  /** As it was sent, and its parsed copy. */
+  text: string;
+  body: Json & { model: string };
+  placement: Placement;
+  record: RecordMode;
+  /** What is recorded as inputs, where that is not the request. */
+  inputs?: string;
+  /** How a stream goes on to the client. */
+  passage: (hidesUsage: boolean) => Passage;
+}
+
+/** An answer that did not come as a stream. */
+export interface WholeAnswer {
+  callId: string | null;
+  type: string;
+  bytes: Buffer;
+}
+
+/** What goes with one request on its way. */
+interface Trip {
+  request: ModelRequest;
+  context: Context;
+  target: Target;
+  recording: Recording | null;
+  isRequired: boolean;
+  startedMs: number;
+}
+
+/** Passes requests for models to providers, and records each as a call. */
+@Injectable()
+export class GatewayService implements OnApplicationShutdown {
+  private readonly room: Shares;
+  private readonly line: FairQueue;
+  /** Records that nobody waits for. */
+  private readonly pending = new Set<Promise<unknown>>();
+  private readonly unrecorded = showCounter(
+    'skein_gateway_unrecorded_total',
+    'Requests to models that passed although they could not be recorded.',
+    [],
+  );
+
+  constructor(
+    private readonly names: NamesService,
+    private readonly keys: ProviderKeys,
+    private readonly budgets: BudgetsService,
+    private readonly calls: CallsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    const room = new Shares(twoThirdsRule({ count: config.gatewayConcurrency, weight: Infinity }));
+    this.room = room;
+    this.line = new FairQueue({
+      take: (_, owner) => room.take(owner),
+      held: room,
+      waiting: each(MAX_WAITING, ({ count }) => count < 4 * MAX_WAITING),
+      waitMs: WAIT_MS,
+      refusal: () =>
+        new ApiError('rate_limited', 'too many requests to models are under way', {
+          headers: { 'Retry-After': '1' },
+        }),
+    });
+    showNumber('skein_gateway_requests', 'Requests to models under way.', () => room.all.count);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.pending);
+  }
+
+  /**
+   * Asks the provider. A stream goes to the client as it comes, and null is answered when it has ended.
+   * @throws ProviderRefusal what a provider refuses, when it is recorded; ApiError
+   */
+  async ask(request: ModelRequest, context: Context): Promise<WholeAnswer | null> {
+    const startedMs = performance.now();
+    const { caller } = context;
+    const { placement, record } = request;
+    const target = await this.names.find(request.body.model, placement.projectId, caller);
+    await this.line.enter(caller.owner, undefined, { signal: context.signal });
+    try {
+      await this.budgets.admit(caller);
+      const recording = record === 'none' ? null : this.recordingOf(request, target, context);
+      const trip = {
+        request,
+        context,
+        target,
+        recording,
+        isRequired: record === 'required',
+        startedMs,
+      };
+      await this.begin(trip);
+      return await this.travel(trip);
+    } finally {
+      this.room.give(caller.owner);
+      this.line.wake();
+    }
+  }
+
+  private recordingOf(
+    { opName, placement, text, body, inputs }: ModelRequest,
+    target: Target,
+    context: Context,
+  ) {
+    const gateway = { provider: target.provider.name, model: target.model };
+    const attributes = memberTexts(placement.attributes).set('gateway', JSON.stringify(gateway));
+    return new Recording(this.calls, context.caller, {
+      opName,
+      placement,
+      inputs: inputs ?? recordedInputs(text, body),
+      attributes: objectText(attributes),
+    });
+  }
+
+  /** Where the record is required, the provider is asked when the start is committed. */
+  private async begin({ recording, isRequired }: Trip): Promise<void> {
+    if (!recording) return;
+    if (isRequired) return recording.begin();
+    recording.begin().catch(() => {}); // the end stores the start as well, or tells
+  }
+
+  private async travel(trip: Trip): Promise<WholeAnswer | null> {
+    const { request, context } = trip;
+    const { engine } = trip.target.provider;
+    const added = addedMembers(request.body, { engine, api: request.api, text: request.text });
+    const answer = await this.firstOf(trip, added.members);
+    const status = answer.statusCode!;
+    if (status >= 400) throw await this.refused(trip, answer);
+    if (status >= 300 || answer.headers['content-encoding'] !== undefined) {
+      answer.destroy();
+      const what =
+        status >= 300 ? `answered ${status}, which is not followed` : 'compressed its answer';
+      throw await this.failed(trip, providerFailed(trip.target.provider, what));
+    }
+    const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
+    context.response.setHeader('x-skein-provider', trip.target.provider.name);
+    if (trip.recording) context.response.setHeader('x-skein-call-id', trip.recording.id);
+    return isStream
+      ? this.passOn(trip, answer, request.passage(added.hidesUsage))
+      : this.takeWhole(trip, answer);
+  }
+
+  /** The head of the provider's answer. Where there is none, the call ends. */
+  private async firstOf(trip: Trip, members: Map<string, string>): Promise<IncomingMessage> {
+    const { request, context, target } = trip;
+    const leaving = new AbortController();
+    const leave = () => leaving.abort(new Error('the client left before the answer began'));
+    if (context.signal.aborted) leave();
+    context.signal.addEventListener('abort', leave);
+    try {
+      const key = await this.keys.read(target.provider);
+      if (target.model !== request.body.model) members.set('model', JSON.stringify(target.model));
+      const body = Buffer.from(withMembers(request.text, members));
+      const headers = questionHeaders(context, key);
+      const question = { api: request.api, body, headers, signal: leaving.signal };
+      return await askProvider(target.provider, question);
+    } catch (error) {
+      throw await this.failed(trip, error as Error);
+    } finally {
+      context.signal.removeEventListener('abort', leave);
+    }
+  }
+
+  /** Ends the call of a request that has no answer; answers the error that tells the client. */
+  private async failed(trip: Trip, error: Error): Promise<Error> {
+    if (error.cause !== undefined)
+      logger.warn(
+        { request_id: trip.context.request.id, causes: listCauses(error) },
+        'a provider failed',
+      );
+    await this.end(trip, { output: null, exception: error.message });
+    return error;
+  }
+
+  /** What a provider refuses goes to the client, unless it is the key of the operator that it does not want. */
+  private async refused(trip: Trip, answer: IncomingMessage): Promise<Error> {
+    const { provider } = trip.target;
+    const status = answer.statusCode!;
+    const { bytes } = await this.relayed(trip, answer, null, MAX_REFUSAL_BYTES);
+    const key = await this.keys.read(provider);
+    const text = withoutKey((bytes ?? Buffer.alloc(0)).toString('utf8'), key);
+    if (status === 401)
+      return this.failed(trip, providerFailed(provider, 'does not take the key that it is sent'));
+    const output = readWhole(Buffer.from(text));
+    const said = errorMessage(output.value);
+    const exception = `the provider ${provider.name} answered ${status}${said === null ? '' : `: ${said}`}`;
+    await this.end(trip, { output, exception });
+    const { headers } = answer;
+    const passed = PASSED_HEADERS.flatMap((name) =>
+      typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+    );
+    const type = headers['content-type'] ?? 'application/json';
+    return new ProviderRefusal(
+      status,
+      type,
+      Buffer.from(text),
+      Object.fromEntries(passed),
+      exception,
+    );
+  }
+
+  private async takeWhole(trip: Trip, answer: IncomingMessage): Promise<WholeAnswer> {
+    const { bytes, fault } = await this.relayed(trip, answer, null);
+    if (fault !== null) {
+      const output = bytes && bytes.length > 0 ? readWhole(bytes) : null;
+      await this.end(trip, { output, exception: fault });
+      throw new ApiError('provider_failed', fault);
+    }
+    const output = readWhole(bytes!);
+    await this.end(trip, { output, exception: output.error });
+    const type = answer.headers['content-type'] ?? 'application/json';
+    return { callId: trip.recording?.id ?? null, type, bytes: bytes! };
+  }
+
+  /** Passes a stream on, and ends the call before the client gets the last of it. */
+  private async passOn(trip: Trip, answer: IncomingMessage, passage: Passage): Promise<null> {
+    const { response } = trip.context;
+    response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
+    response.write(passage.first(trip.recording?.id ?? null));
+    response.flushHeaders();
+    const { bytes, fault, clientLeft } = await this.relayed(trip, answer, passage);
+    const isRead = trip.recording !== null && bytes !== null;
+    const output = isRead ? await readStream(bytes, OBJECTS[trip.request.api]) : null;
+    const lost = bytes === null ? 'there was no memory to record the answer' : null;
+    const rest = passage.rest();
+    if (!trip.isRequired && fault === null) response.write(rest);
+    try {
+      await this.end(trip, { output, exception: fault ?? output?.error ?? lost });
+    } catch (error) {
+      logger.error({ request_id: trip.context.request.id, err: error }, 'a stream was cut');
+      return this.cut(trip, passage.failure(toApiError(error).message));
+    }
+    if (clientLeft) response.destroy();
+    else if (fault !== null) return this.cut(trip, passage.failure(fault));
+    else if (trip.isRequired) response.end(rest);
+    else response.end();
+    return null;
+  }
+
+  /** What is incomplete must not look complete. */
+  private cut({ context: { response } }: Trip, failure: string): null {
+    response.write(failure, () => response.destroy());
+    return null;
+  }
+
+  private relayed(
+    { context, target, isRequired, recording }: Trip,
+    answer: IncomingMessage,
+    passage: Passage | null,
+    maxBytes = this.config.gatewayMaxAnswerBytes,
+  ): Promise<Relayed> {
+    const { response, hold, caller } = context;
+    return relay(answer, response, {
+      provider: target.provider,
+      maxBytes,
+      passage,
+      hold,
+      mayForget: passage !== null && (!isRequired || recording === null),
+      assertValid: () => caller.assertValid(),
+    });
+  }
+
+  /** Ends the call. Where the record is not required, what fails is told in the log. */
+  private async end(
+    { recording, target, context, request, isRequired, startedMs }: Trip,
+    { output, exception }: { output: Output | null; exception: string | null },
+  ): Promise<void> {
+    if (!recording) return;
+    const { caller } = context;
+    const duration_ms = Math.round(performance.now() - startedMs);
+    const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
+    const usageName = target.checkpoint;
+    const stored = recording
+      .end({ output, usageName, exception, gateway })
+      .then(() => this.budgets.addCost(caller, request.placement.projectId, recording.id));
+    if (isRequired) return stored;
+    const told = stored.catch((error: unknown) => {
+      this.unrecorded.inc();
+      logger.error(
+        { request_id: context.request.id, err: error },
+        'a request to a model was not recorded',
+      );
+    });
+    this.pending.add(told);
+    void told.finally(() => this.pending.delete(told));
+  }
+}
+
+function questionHeaders(
+  { request, headers }: Context,
+  key: string | null,
+): Record<string, string> {
+  const { traceparent } = headers;
+  return {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'accept-encoding': 'identity',
+    'user-agent': 'skein',
+    'x-request-id': request.id,
+    ...(typeof traceparent === 'string' && { traceparent }),
+    ...(key !== null && { authorization: `Bearer ${key}` }),
+  };
+}
+
+const withoutKey = (text: string, key: string | null) =>
+  key === null ? text : text.replaceAll(key, '[key]');

@@ -1,0 +1,194 @@
+/* How an answer that comes as server-sent events goes on to a client. */
+
+/** Makes of the bytes of a provider those of a client. */
+export interface Passage {
+  readonly contentType: string;
+  /** What the client gets before all else. */
+  first(callId: string | null): string;
+  /** What may go on now. */
+  pass(chunk: Buffer): Buffer;
+  /** What is left when the provider has ended its answer: the client takes it for the end. */
+  rest(): Buffer;
+  /** What tells a client that the answer has broken off. */
+  failure(message: string): string;
+}
+
+const NONE = Buffer.alloc(0);
+const DONE = Buffer.from('[DONE]');
+const END = Buffer.from('\n\n');
+const WINDOWS_END = Buffer.from('\r\n\r\n');
+const LINE_FEED = 0x0a;
+const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
+/** No event that tells the usage is so long. */
+const MAX_HELD_BYTES = 64 * 1024;
+
+/** Bytes that wait for those behind them. */
+class Held {
+  private parts: Buffer[] = [];
+  length = 0;
+
+  add(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    this.parts.push(bytes);
+    this.length += bytes.length;
+  }
+
+  take(): Buffer {
+    const [first = NONE, ...others] = this.parts;
+    const bytes = others.length > 0 ? Buffer.concat(this.parts) : first;
+    this.parts = [];
+    this.length = 0;
+    return bytes;
+  }
+
+  /** The bytes up to the end of the last event that is whole. */
+  events(chunk: Buffer): Buffer {
+    this.add(chunk);
+    if (!chunk.includes(LINE_FEED)) return NONE;
+    const bytes = this.take();
+    const end = eventsEnd(bytes);
+    this.add(bytes.subarray(end));
+    return bytes.subarray(0, end);
+  }
+}
+
+/**
+ * Events as they came. The event that says that all is there is held back until the call is recorded. Where the client did
+ * not ask for the event that tells the usage, that is left out: it has no choices, which clients do not expect. For this,
+ * an event that is not whole waits for its end; otherwise all bytes go on at once.
+ */
+export class EventsPassage implements Passage {
+  readonly contentType = 'text/event-stream';
+  private readonly held = new Held();
+  private isDone = false;
+
+  constructor(private readonly hidesUsage: boolean) {}
+
+  first(): string {
+    return '';
+  }
+
+  pass(chunk: Buffer): Buffer {
+    if (this.isDone) {
+      this.held.add(chunk);
+      return NONE;
+    }
+    return this.hidesUsage ? this.passEvents(chunk) : this.passBytes(chunk);
+  }
+
+  rest(): Buffer {
+    return this.held.take();
+  }
+
+  failure(message: string): string {
+    const error = { message, type: 'server_error', param: null, code: 'provider_failed' };
+    return `data: ${JSON.stringify({ error })}\n\n`;
+  }
+
+  private passBytes(chunk: Buffer): Buffer {
+    this.held.add(chunk);
+    const bytes = this.held.take();
+    const end = lastEventAt(bytes) ?? openLineAt(bytes);
+    this.held.add(bytes.subarray(end));
+    return end === bytes.length ? bytes : bytes.subarray(0, end);
+  }
+
+  private passEvents(chunk: Buffer): Buffer {
+    let events = this.held.events(chunk);
+    if (this.held.length > MAX_HELD_BYTES) events = Buffer.concat([events, this.held.take()]);
+    const doneAt = lastEventAt(events);
+    if (doneAt === undefined) return withoutUsage(events);
+    this.isDone = true;
+    const behind = this.held.take();
+    this.held.add(events.subarray(doneAt));
+    this.held.add(behind);
+    return withoutUsage(events.subarray(0, doneAt));
+  }
+}
+
+/** Where the event begins that ends a stream. */
+function lastEventAt(bytes: Buffer): number | undefined {
+  const at = bytes.lastIndexOf(DONE);
+  if (at < 0) return undefined;
+  const line = lineStart(bytes, at);
+  return /^data: ?$/.test(bytes.toString('latin1', line, at)) ? line : undefined;
+}
+
+/** Where the last line begins if the bytes to come may make that event of it, else the end. */
+function openLineAt(bytes: Buffer): number {
+  const line = lineStart(bytes, bytes.length);
+  if (line === bytes.length || bytes.length - line > DONE.length * 2) return bytes.length;
+  const text = bytes.toString('latin1', line);
+  const mayBe = 'data: [DONE]'.startsWith(text) || 'data:[DONE]'.startsWith(text);
+  return mayBe ? line : bytes.length;
+}
+
+const lineStart = (bytes: Buffer, at: number) =>
+  at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
+
+/** Behind the last event that is whole. */
+function eventsEnd(bytes: Buffer): number {
+  const plain = bytes.lastIndexOf(END);
+  const windows = bytes.lastIndexOf(WINDOWS_END);
+  return Math.max(
+    plain < 0 ? 0 : plain + END.length,
+    windows < 0 ? 0 : windows + WINDOWS_END.length,
+  );
+}
+
+function withoutUsage(events: Buffer): Buffer {
+  if (!NO_CHOICES.test(events.toString('latin1'))) return events;
+  const parts = events.toString('utf8').split(/(?<=\r?\n\r?\n)/);
+  return Buffer.from(parts.filter((event) => !isUsage(event)).join(''));
+}
+
+function isUsage(event: string): boolean {
+  if (!NO_CHOICES.test(event)) return false;
+  const [payload] = payloads(event);
+  try {
+    const { choices, usage } = JSON.parse(payload!) as { choices?: unknown[]; usage?: unknown };
+    return choices?.length === 0 && usage !== null && usage !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The data of events. */
+export function payloads(text: string): string[] {
+  const found: string[] = [];
+  for (const event of text.split(/\r?\n\r?\n/)) {
+    const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
+    if (lines.length > 0) found.push(lines.map((line) => line.slice(5).trim()).join('\n'));
+  }
+  return found;
+}
+
+/** The data of events, a line each; what says that all is there is left out. */
+export class LinesPassage implements Passage {
+  readonly contentType = 'application/jsonl';
+  private readonly held = new Held();
+
+  constructor(private readonly meta: (callId: string) => object) {}
+
+  first(callId: string | null): string {
+    return callId === null ? '' : `${JSON.stringify({ _meta: this.meta(callId) })}\n`;
+  }
+
+  pass(chunk: Buffer): Buffer {
+    return Buffer.from(asLines(this.held.events(chunk).toString()));
+  }
+
+  rest(): Buffer {
+    return Buffer.from(asLines(this.held.take().toString()));
+  }
+
+  failure(message: string): string {
+    return `${JSON.stringify({ error: message })}\n`;
+  }
+}
+
+const asLines = (events: string) =>
+  payloads(events)
+    .filter((payload) => payload !== '[DONE]' && payload !== '')
+    .map((payload) => `${payload.replaceAll('\n', ' ')}\n`)
+    .join('');

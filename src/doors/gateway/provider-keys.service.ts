@@ -1,0 +1,25 @@
+import { readFile } from 'node:fs/promises';
+import { Injectable } from '@nestjs/common';
+import type { ModelProvider } from '../../platform/config/gateway-settings.js';
+import { providerFailed } from './upstream.js';
+
+/** Keys of providers, which are read at each use and kept nowhere. */
+@Injectable()
+export class ProviderKeys {
+  /** Null where the provider wants none. @throws ApiError `provider_failed` */
+  async read(provider: ModelProvider): Promise<string | null> {
+    const { apiKeyEnv, apiKeyFile } = provider;
+    if (apiKeyEnv !== undefined) return checked(process.env[apiKeyEnv], provider);
+    if (apiKeyFile === undefined) return null;
+    const text = await readFile(apiKeyFile, 'utf8').catch((error: unknown) => {
+      throw providerFailed(provider, 'cannot be asked: its key cannot be read', error);
+    });
+    return checked(text, provider);
+  }
+}
+
+function checked(text: string | undefined, provider: ModelProvider): string {
+  const key = text?.trim();
+  if (key && /^[!-~]+$/.test(key)) return key;
+  throw providerFailed(provider, 'cannot be asked: its key is missing, or is no text for a header');
+}

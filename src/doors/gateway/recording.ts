@@ -1,0 +1,185 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../platform/auth/caller.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { skipValue } from '../../platform/json/json-grammar.js';
+import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
+import { Turn } from '../../platform/time/turn.js';
+import type { CallsService } from '../../tracing/calls/calls.service.js';
+import { StreamAssembly } from '../../tracing/streams.js';
+import { payloads } from './passages.js';
+import type { Placement } from './placement.js';
+
+/** What an answer was, as far as it came. */
+export interface Output {
+  /** JSON text. */
+  text: string;
+  /** The same, parsed, where that is an object. */
+  value: unknown;
+  /** What the provider said in place of the rest. */
+  error: string | null;
+  /** Events that could not be read. */
+  unread: number;
+}
+
+interface Begun {
+  opName: string;
+  placement: Placement;
+  /** JSON texts. */
+  inputs: string;
+  attributes: string;
+}
+
+interface Ended {
+  output: Output | null;
+  /** The name that the usage is counted for; null for that of the answer. */
+  usageName: string | null;
+  exception: string | null;
+  /** What else is told, beside the usage. */
+  gateway: Record<string, unknown>;
+}
+
+/** The call of a request. */
+export class Recording {
+  readonly id = uuidv7();
+  private readonly startedAt = new Date().toISOString();
+  private isBegun = false;
+
+  constructor(
+    private readonly calls: CallsService,
+    private readonly caller: Caller,
+    private readonly begun: Begun,
+  ) {}
+
+  /** Resolves when the start is committed. */
+  async begin(): Promise<void> {
+    const { inputs, attributes } = this.begun;
+    const text = `{"start":{"attributes":${attributes},"inputs":${inputs}}}`;
+    await this.calls.start(this.start, text, this.caller);
+    this.isBegun = true;
+  }
+
+  /** Resolves when the end is committed, and the start if it was not. */
+  async end({ output, usageName, exception, gateway }: Ended): Promise<void> {
+    const { projectId } = this.begun.placement;
+    const documents = {
+      output: isStorable(output) ? output.text : 'null',
+      summary: summaryText(output, usageName, gateway),
+    };
+    const end = {
+      project_id: projectId,
+      id: this.id,
+      ended_at: new Date().toISOString(),
+      exception: exception?.replace(/[\0\p{Cs}]/gu, '\ufffd') ?? null,
+      output: output?.value,
+      summary: JSON.parse(documents.summary) as object,
+    };
+    if (this.isBegun) {
+      const text = `{"end":{"summary":${documents.summary},"output":${documents.output}}}`;
+      return this.calls.end(end, text, this.caller);
+    }
+    const { inputs, attributes } = this.begun;
+    const whole = {
+      call: { ...this.start, ...end },
+      documents: { ...documents, inputs, attributes },
+    };
+    const [answer] = await this.calls.storeCalls([whole], this.caller);
+    if (answer && 'error' in answer) throw new Error(answer.error.detail);
+  }
+
+  private get start() {
+    const { opName, placement } = this.begun;
+    const { projectId, traceId, parentId, threadId, turnId } = placement;
+    const isTurn = threadId !== null && parentId === null;
+    return {
+      project_id: projectId,
+      id: this.id,
+      op_name: opName,
+      started_at: this.startedAt,
+      trace_id: traceId,
+      parent_id: parentId,
+      thread_id: threadId,
+      turn_id: turnId ?? (isTurn ? this.id : null),
+    };
+  }
+}
+
+/** What is nested too deeply cannot be stored. */
+function isStorable(output: Output | null): output is Output {
+  try {
+    return output !== null && skipValue(output.text, 0, 1) > 0;
+  } catch {
+    return false;
+  }
+}
+
+function summaryText(output: Output | null, usageName: string | null, gateway: object): string {
+  const value = isObject(output?.value) ? output.value : {};
+  const members = new Map([['gateway', JSON.stringify(gateway)]]);
+  const answered = typeof value['model'] === 'string' ? value['model'] : null;
+  const name = usageName ?? answered;
+  if (name !== null && output !== null) {
+    const counts = isObject(value['usage']) ? textsIn(output.text, { usage: true })?.usage : '{}';
+    const entry = new Map([['requests', '1'], ...memberTexts(counts!)]);
+    members.set('usage', objectText([[name, objectText(entry)]]));
+  }
+  return objectText(members);
+}
+
+/** An answer that came as a whole. */
+export function readWhole(bytes: Buffer): Output {
+  const text = bytes.toString('utf8').trim();
+  try {
+    const value: unknown = JSON.parse(text);
+    return { text, value, error: null, unread: 0 };
+  } catch {
+    return {
+      text: JSON.stringify(text),
+      value: undefined,
+      error: 'the answer is no JSON',
+      unread: 1,
+    };
+  }
+}
+
+/** An answer that came as a stream, as it would be without the stream. */
+export async function readStream(bytes: Buffer, object: string): Promise<Output> {
+  const turn = new Turn();
+  const assembly = new StreamAssembly();
+  let [error, unread]: [string | null, number] = [null, 0];
+  for (const payload of payloads(bytes.toString('utf8'))) {
+    if (turn.isOver) await turn.next();
+    if (payload === '[DONE]') continue;
+    const chunk = parsed(payload);
+    if (isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null)
+      error = errorMessage(chunk) ?? 'the provider answered an error';
+    else if (!addTo(assembly, chunk, payload)) unread++;
+  }
+  const members = memberTexts(assembly.json());
+  const text = objectText([['object', JSON.stringify(object)], ...members]);
+  return { text, value: JSON.parse(text), error, unread };
+}
+
+function addTo(assembly: StreamAssembly, chunk: unknown, payload: string): boolean {
+  try {
+    return assembly.add(chunk, payload);
+  } catch {
+    return false; // nested too deeply
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an error of OpenAI's shape says, or one of FastAPI's. */
+export function errorMessage(body: unknown): string | null {
+  if (!isObject(body)) return null;
+  const { error, detail, message } = body;
+  const said = isObject(error) ? error['message'] : error;
+  const first = [said, message, detail].find((text) => typeof text === 'string');
+  return typeof first === 'string' ? first : null;
+}

@@ -1,0 +1,141 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Hold } from '../../platform/http/body-budget.js';
+import type { ModelProvider } from '../../platform/config/gateway-settings.js';
+import type { Passage } from './passages.js';
+
+/** A client that reads nothing of an answer for this long is disconnected. */
+export const UNREAD_SECONDS = 60;
+/** How often a key is asked whether it still counts. */
+const CHECK_MS = 2000;
+/** Memory is asked for in steps of so many bytes. An answer is held as bytes, as text, and as what is stored. */
+const STEP_BYTES = 256 * 1024;
+const ANSWER_WEIGHT = 3;
+
+/** How the answer of a provider ended. */
+export interface Relayed {
+  /** All bytes that came, as they came; null where there was no memory to keep them. */
+  bytes: Buffer | null;
+  /** Why it is not whole. */
+  fault: string | null;
+  clientLeft: boolean;
+}
+
+interface Ways {
+  provider: ModelProvider;
+  maxBytes: number;
+  /** Where a stream goes; null for an answer that is sent when it is whole. */
+  passage: Passage | null;
+  hold: Hold;
+  /** Whether an answer that there is no memory for goes on all the same. */
+  mayForget: boolean;
+  assertValid: () => Promise<void>;
+}
+
+/**
+ * Takes the answer of a provider and keeps it for the record; what streams goes on to the client as it comes. A client
+ * that reads slowly slows the provider down. Whatever ends it early (the client, the key, a limit, silence) ends the
+ * provider's answer too. Never rejects.
+ */
+export function relay(
+  upstream: IncomingMessage,
+  response: ServerResponse,
+  { provider, maxBytes, passage, hold, mayForget, assertValid }: Ways,
+): Promise<Relayed> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let isKept = true;
+    let [bytes, held] = [0, 0];
+    let hasEnded = false;
+    /** What the answer waits for: the client, or memory. */
+    const waits = new Set<'client' | 'memory'>();
+
+    const end = (fault: string | null, clientLeft = false) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      clearTimeout(silence);
+      clearTimeout(unread);
+      clearInterval(checks);
+      response.off('close', onClose);
+      response.off('drain', onDrain);
+      if (fault !== null) upstream.destroy();
+      resolve({ bytes: isKept ? Buffer.concat(chunks) : null, fault, clientLeft });
+    };
+    const wait = (what: 'client' | 'memory') => {
+      waits.add(what);
+      upstream.pause();
+      if (what === 'client') unread = setTimeout(onUnread, UNREAD_SECONDS * 1000);
+    };
+    const goOn = (what: 'client' | 'memory') => {
+      if (!waits.delete(what)) return;
+      if (what === 'client') clearTimeout(unread);
+      if (waits.size > 0 || hasEnded) return;
+      silence.refresh();
+      upstream.resume();
+    };
+
+    const onUnread = () => end(`the client read nothing for ${UNREAD_SECONDS} s`, true);
+    const onSilence = () => {
+      if (waits.size > 0) silence.refresh();
+      else end(`the provider ${provider.name} sent nothing for too long`);
+    };
+    let unread: NodeJS.Timeout | undefined;
+    let silence = setTimeout(onSilence, provider.firstByteSeconds * 1000);
+    const checks = setInterval(() => {
+      assertValid().catch((error: Error) => end(error.message));
+    }, CHECK_MS);
+    const onClose = () => {
+      if (!response.writableFinished) end('the client left before the answer had ended', true);
+    };
+    const onDrain = () => goOn('client');
+
+    const keep = (chunk: Buffer) => {
+      if (!isKept) return;
+      chunks.push(chunk);
+      if (bytes <= held) return;
+      held = bytes + STEP_BYTES;
+      const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
+      if (!waiting) return;
+      wait('memory');
+      waiting.then(
+        () => goOn('memory'),
+        (error: Error) => {
+          if (!mayForget) return end(error.message);
+          isKept = false;
+          chunks.length = 0;
+          goOn('memory');
+        },
+      );
+    };
+
+    /** Chunks of one packet, which go on as one. */
+    let batch: Buffer[] = [];
+    const flush = () => {
+      if (batch.length === 0 || hasEnded) return;
+      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
+      batch = [];
+      if (bytes === 0) {
+        clearTimeout(silence);
+        silence = setTimeout(onSilence, provider.idleSeconds * 1000);
+      } else silence.refresh();
+      bytes += chunk.length;
+      if (bytes > maxBytes)
+        return end(`the answer of the provider ${provider.name} has over ${maxBytes} bytes`);
+      keep(chunk);
+      if (!passage) return;
+      const passing = passage.pass(chunk);
+      if (passing.length > 0 && !response.write(passing)) wait('client');
+    };
+    upstream.on('data', (chunk: Buffer) => {
+      if (batch.push(chunk) === 1) process.nextTick(flush);
+    });
+    upstream.once('end', () => {
+      flush();
+      end(null);
+    });
+    upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));
+    upstream.once('close', () => end(`the provider ${provider.name} broke off its answer`));
+    response.on('close', onClose);
+    response.on('drain', onDrain);
+    if (response.destroyed) onClose();
+  });
+}

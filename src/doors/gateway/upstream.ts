@@ -1,0 +1,99 @@
+import { Agent as PlainAgent, type IncomingMessage, request as requestPlain } from 'node:http';
+import { Agent, request as requestSecure } from 'node:https';
+import type { ModelProvider } from '../../platform/config/gateway-settings.js';
+import { ApiError } from '../../platform/errors.js';
+
+/** An idle connection to a provider is kept for this long: most servers close theirs later. */
+const KEEP_ALIVE_MS = 4000;
+const OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_MS, timeout: KEEP_ALIVE_MS };
+const plain = new PlainAgent(OPTIONS);
+const secure = new Agent(OPTIONS);
+
+/** A provider that did not answer as it should. The message names it, and holds nothing that it said. */
+export const providerFailed = (provider: ModelProvider, what: string, cause?: unknown) =>
+  new ApiError('provider_failed', `the provider ${provider.name} ${what}`, { cause });
+
+/** A refusal of a provider, which goes to the client as it came. */
+export class ProviderRefusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly type: string,
+    readonly body: Buffer,
+    readonly headers: Record<string, string>,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+interface Question {
+  api: string;
+  body: Buffer;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks a provider, and answers when the head of its answer is there. Redirects are not followed: no other address than the
+ * operator's is ever asked. A connection that the provider closed while it was idle is tried once more, since it read nothing.
+ * @throws ApiError `provider_failed`, or the reason of the signal
+ */
+export async function askProvider(
+  provider: ModelProvider,
+  question: Question,
+): Promise<IncomingMessage> {
+  try {
+    return await askOnce(provider, question);
+  } catch (error) {
+    if (!(error instanceof Stale)) throw error;
+    return askOnce(provider, question, true);
+  }
+}
+
+class Stale extends Error {}
+
+function askOnce(
+  provider: ModelProvider,
+  { api, body, headers, signal }: Question,
+  isLast = false,
+): Promise<IncomingMessage> {
+  const url = new URL(`${provider.baseUrl}/${api}`);
+  const isSecure = url.protocol === 'https:';
+  return new Promise((resolve, reject) => {
+    const asked = (isSecure ? requestSecure : requestPlain)(url, {
+      method: 'POST',
+      agent: isLast ? false : isSecure ? secure : plain,
+      headers: { ...headers, 'content-length': body.length },
+    });
+    const late = setTimeout(
+      () =>
+        end(providerFailed(provider, `did not begin to answer in ${provider.firstByteSeconds} s`)),
+      provider.firstByteSeconds * 1000,
+    );
+    const leave = () => end(signal.reason);
+    const end = (reason: unknown) => {
+      settle();
+      reject(reason);
+      asked.destroy();
+    };
+    const settle = () => {
+      clearTimeout(late);
+      signal.removeEventListener('abort', leave);
+    };
+    asked.on('error', (error) => {
+      settle();
+      const { code } = error as NodeJS.ErrnoException;
+      const isStale = asked.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE');
+      reject(
+        isStale && !isLast ? new Stale() : providerFailed(provider, 'cannot be reached', error),
+      );
+    });
+    asked.on('response', (answer) => {
+      settle();
+      resolve(answer);
+    });
+    if (signal.aborted) return leave();
+    signal.addEventListener('abort', leave);
+    asked.end(body);
+  });
+}

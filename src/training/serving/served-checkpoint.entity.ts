@@ -1,0 +1,15 @@
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
+
+/** A checkpoint that a provider serves, as its server says until `expiresAt`. Rows that have expired mean nothing. */
+@ProjectTable('served_checkpoints', { rows: 'data', counted: null })
+export class ServedCheckpoint {
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('uuid', { name: 'model_id' }) modelId!: string;
+  @PrimaryColumn('int') step!: number;
+  /** One of `GATEWAY_PROVIDERS`. */
+  @PrimaryColumn('text', { collation: 'C' }) provider!: string;
+  /** What the provider calls it. */
+  @Column({ type: 'text', name: 'upstream_model', collation: 'C' }) upstreamModel!: string;
+  @Column('timestamptz', { name: 'expires_at' }) expiresAt!: Date;
+}

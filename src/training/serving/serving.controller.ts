@@ -1,0 +1,84 @@
+import { Body, Get, Param, Query, type StreamableFile } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
+import {
+  Allow,
+  BearerAuth,
+  NoProjectField,
+  Operation,
+  Resource,
+} from '../../platform/auth/access.js';
+import { ApiEmptyResponse, ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { Context, Ctx } from '../../platform/http/context.js';
+import { QueryPipe } from '../../platform/http/query.pipe.js';
+import { rangedAnswer } from '../byte-range.js';
+import { CheckpointFileQueryDto } from '../manifest.dto.js';
+import { ModelsService } from '../models/models.service.js';
+import { ApiPage } from '../pages.js';
+import { refTo } from '../trajectory-rules.js';
+import {
+  ServableModelDto,
+  ServableQueryDto,
+  ServedDto,
+  ServingAnswerDto,
+  ServingDto,
+} from './serving.dto.js';
+import { ServingService } from './serving.service.js';
+
+const BYTES = 'application/octet-stream';
+
+/** What a server of models speaks, beside a trainer. */
+@NoProjectField('a model belongs to one, which ModelsService checks')
+@Resource('preview: servers', BearerAuth(), 'v1/preview/trainer')
+export class ServingController {
+  constructor(
+    private readonly serving: ServingService,
+    private readonly models: ModelsService,
+  ) {}
+
+  /** Says that a provider serves a checkpoint, or that it still does. */
+  @Operation('serving', 'trainer')
+  begin(@Body() body: ServingDto, @Ctx() { caller }: Context): Promise<ServingAnswerDto> {
+    return this.serving.begin(body, caller);
+  }
+
+  /** Says that a provider serves a checkpoint no more. */
+  @Operation('serving/end', 'trainer')
+  @ApiEmptyResponse()
+  async end(@Body() body: ServedDto, @Ctx() { caller }: Context): Promise<object> {
+    await this.serving.end(body, caller);
+    return {};
+  }
+
+  /** The models of the projects that the key reaches, with their newest checkpoints. */
+  @Get('models')
+  @Allow('trainer')
+  @ApiPage(ServableModelDto)
+  list(@Query(QueryPipe) query: ServableQueryDto, @Ctx() { caller }: Context): Promise<string> {
+    return this.serving.servable(query, caller);
+  }
+
+  /** The files of a checkpoint. */
+  @Get('models/:id/checkpoints/:step/files')
+  @Allow('trainer')
+  @ApiJsonResponse({ schema: refTo('CheckpointWithFilesDto') })
+  files(
+    @Param('id') id: string,
+    @Param('step') step: string,
+    @Ctx() { caller }: Context,
+  ): Promise<string> {
+    return this.models.checkpoint(id, step, caller);
+  }
+
+  /** A file of a checkpoint; with the header `Range`, a part of it. */
+  @Get('models/:id/checkpoints/:step/file')
+  @Allow('trainer')
+  @ApiOkResponse({ content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } })
+  async file(
+    @Param('id') id: string,
+    @Param('step') step: string,
+    @Query(QueryPipe) { name }: CheckpointFileQueryDto,
+    @Ctx() context: Context,
+  ): Promise<StreamableFile> {
+    return rangedAnswer(context, await this.models.checkpointFile(id, step, name, context), BYTES);
+  }
+}

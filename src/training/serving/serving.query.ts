@@ -1,0 +1,102 @@
+// SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
+import type { Caller } from '../../platform/auth/caller.js';
+import { wireTime } from '../../platform/query/columns.js';
+import { allOf, sql } from '../../platform/query/sql.js';
+import { PAGE_SIZE } from '../pages.js';
+import { isReached } from '../preview.query.js';
+import type { ServableQueryDto, ServedDto, ServingDto } from './serving.dto.js';
+
+/** Checkpoints of a model that a server is told of. */
+export const NEWEST_STEPS = 20;
+
+/** Notes that a checkpoint is served, or says it again. No row where there is no such checkpoint. */
+export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
+  expires_at: string;
+}>`
+  INSERT INTO served_checkpoints (project_id, model_id, step, provider, upstream_model, expires_at)
+  SELECT k.project_id, k.model_id, k.step, ${serving.provider}, ${serving.upstream_model},
+    now() + make_interval(secs => ${serving.ttl_seconds})
+  FROM checkpoints k
+  WHERE k.project_id = ${projectId} AND k.model_id = ${serving.model_id}::uuid AND k.step = ${serving.step}
+  ON CONFLICT (project_id, model_id, step, provider)
+  DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
+  RETURNING ${wireTime(sql`expires_at`)} AS expires_at`;
+
+/** Forgets what nobody serves any more. */
+export const expiredDelete = (projectId: string, modelId: string) => sql`
+  DELETE FROM served_checkpoints
+  WHERE project_id = ${projectId} AND model_id = ${modelId}::uuid AND expires_at < now() - interval '1 hour'`;
+
+export const servingDelete = (projectId: string, { model_id, step, provider }: ServedDto) => sql`
+  DELETE FROM served_checkpoints
+  WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}`;
+
+/** Whether another project has the name at the provider. */
+export const nameTakenQuery = (projectId: string, { provider, upstream_model }: ServingDto) => sql`
+  SELECT 1 FROM served_checkpoints
+  WHERE project_id <> ${projectId} AND provider = ${provider} AND upstream_model = ${upstream_model}
+    AND expires_at > now() LIMIT 1`;
+
+/** A step of a model that is served; nulls for a model of which none is. */
+export interface Served {
+  model_id: string;
+  step: number | null;
+  provider: string | null;
+  upstream_model: string | null;
+}
+
+/** Who serves a model of a project: of one step, or of all of them, the newest first. No row where there is no such model. */
+export const servedQuery = (projectId: string, name: string, step: number | null) => sql<Served>`
+  SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
+  FROM models m LEFT JOIN (served_checkpoints s
+    JOIN checkpoints k ON k.project_id = ${projectId} AND k.model_id = s.model_id AND k.step = s.step)
+    ON s.project_id = ${projectId} AND s.model_id = m.id AND s.expires_at > now()
+      AND (${step}::int IS NULL OR s.step = ${step}::int)
+  WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL
+  ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100`;
+
+/** A checkpoint that is served, of a project that the key reaches. */
+export interface Listed {
+  project_id: string;
+  name: string;
+  step: number;
+  created: number;
+}
+
+/** What is served of the projects that a key reaches, or of one. */
+export const listedQuery = (
+  caller: Caller,
+  projectId: string | undefined,
+  limit: number,
+) => sql<Listed>`
+  SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
+  FROM served_checkpoints s
+  JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
+  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
+  WHERE ${allOf(
+    sql`s.expires_at > now()`,
+    projectId === undefined
+      ? isReached(sql`s.project_id`, caller)
+      : sql`s.project_id = ${projectId}`,
+  )}
+  ORDER BY m.project_id, m.name, s.step DESC LIMIT ${limit}`;
+
+/** Models that servers may load, as JSON texts, with their newest checkpoints. */
+export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<{
+  id: string;
+  json: string;
+}>`
+  SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
+    'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
+    'steps', coalesce((
+      SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
+      FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
+        ORDER BY c.step DESC LIMIT ${NEWEST_STEPS}) k), '[]'))::text AS json
+  FROM models m
+  WHERE ${allOf(
+    sql`m.deleted_at IS NULL`,
+    isReached(sql`m.project_id`, caller),
+    query.base_model && sql`m.base_model = ${query.base_model}`,
+    query.after && sql`m.id > ${query.after}`,
+  )}
+  ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;

@@ -1,0 +1,686 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import OpenAI from 'openai';
+import { startApp, type TestApp } from '../support/app.js';
+import { eventsOf, LONG_LOGPROB, startEngine, type TestEngine } from '../support/engine.js';
+import { previewOf } from '../support/preview.js';
+import { until } from '../support/until.js';
+
+const project_id = 'acme/demo';
+const SECRET = 'sk-secret-of-the-operator';
+
+let engine: TestEngine;
+let app: TestApp;
+let key: string;
+
+beforeAll(async () => {
+  process.env['TEST_ENGINE_KEY'] = SECRET;
+  engine = await startEngine();
+  const provider = (name: string, more: object) => ({ name, base_url: engine.url, ...more });
+  app = await startApp({
+    TEST_ENGINE_KEY: SECRET,
+    GATEWAY_MAX_ANSWER_BYTES: '200000',
+    GATEWAY_PROVIDERS: JSON.stringify([
+      provider('plain', {
+        models: ['gpt-4o-mini', 'o*'],
+        api_key_env: 'TEST_ENGINE_KEY',
+        first_byte_seconds: 1,
+        idle_seconds: 1,
+      }),
+      provider('vllm', { models: ['Qwen/Q'], engine: 'vllm' }),
+      provider('sglang', { models: ['Qwen/S'], engine: 'sglang' }),
+      { name: 'away', base_url: 'http://127.0.0.1:1/v1', models: ['away'] },
+    ]),
+  });
+  key = await app.aKey('writer', [project_id]);
+});
+afterAll(async () => {
+  await app.close();
+  await engine.close();
+});
+
+const client = (options: object = {}) =>
+  new OpenAI({ baseURL: `${app.url}/v1`, apiKey: key, maxRetries: 0, ...options });
+const messages = [{ role: 'user' as const, content: 'Say hello' }];
+const read = async (id: string) =>
+  (await app.post('/call/read', { project_id, id, include_costs: true })).body.call;
+const text = async (id: string) => (await app.post('/call/read', { project_id, id })).text;
+const newest = async (query: object = {}) =>
+  (
+    await app.post('/calls/query', {
+      project_id,
+      sort_by: [{ field: 'started_at', direction: 'desc' }],
+      limit: 1,
+      ...query,
+    })
+  ).body.calls[0];
+
+const json = (response: Response): Promise<any> => response.json();
+
+/** A request as it is, with the bytes of its answer. */
+const post = (body: unknown, headers: Record<string, string> = {}, path = '/v1/chat/completions') =>
+  fetch(app.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+
+describe('POST /v1/chat/completions', () => {
+  it('passes an answer, and records it with what it cost', async () => {
+    const { data, response } = await client()
+      .chat.completions.create({ model: 'gpt-4o-mini', messages, temperature: 0.5 })
+      .withResponse();
+    expect(data.choices[0]!.message.content).toBe('Hello world');
+    expect(engine.last).toMatchObject({
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${SECRET}` },
+      body: { model: 'gpt-4o-mini', messages, temperature: 0.5 },
+    });
+    const call = await read(response.headers.get('x-skein-call-id')!);
+    expect(call).toMatchObject({
+      op_name: 'gateway.chat.completions',
+      inputs: { model: 'gpt-4o-mini', messages, temperature: 0.5 },
+      output: { id: 'cmpl-1', choices: [{ message: { content: 'Hello world' } }] },
+      exception: null,
+      attributes: { gateway: { provider: 'plain', model: 'gpt-4o-mini' } },
+      summary: {
+        usage: { 'gpt-4o-mini': { requests: 1, prompt_tokens: 3, completion_tokens: 4 } },
+        svc: { status: 'success', costs: { 'gpt-4o-mini': { prompt_tokens: 3 } } },
+      },
+    });
+    expect(JSON.stringify(call)).not.toContain(SECRET);
+  });
+
+  it('keeps the bytes of the request, but for the name of the model', async () => {
+    const body = ` {"temperature":1.0, "model" : "plain/gpt-4o-mini","seed":12345678901234567890,\n"messages":[]} `;
+    expect((await post(body)).status).toBe(200);
+    expect(engine.last.text).toBe(body.replace('plain/gpt-4o-mini', 'gpt-4o-mini'));
+    const { id } = await newest();
+    expect(await text(id)).toContain('"seed":12345678901234567890');
+  });
+
+  it('refuses a member that comes twice, since a provider might read the other one', async () => {
+    const response = await post('{"model":"gpt-4o-mini","model":"Qwen/Q","messages":[]}');
+    expect(response.status).toBe(400);
+    expect(await json(response)).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        param: 'model',
+        message: expect.stringContaining('twice'),
+      },
+    });
+  });
+
+  it('passes a stream as it comes, and records the completion', async () => {
+    const stream = await client().chat.completions.create({
+      model: 'gpt-4o-mini',
+      messages,
+      stream: true,
+    });
+    let said = '';
+    for await (const { choices } of stream) {
+      expect(choices).toHaveLength(1);
+      said += choices[0]!.delta.content ?? '';
+    }
+    expect(said).toBe('Hello world');
+    expect(engine.last.body.stream_options).toEqual({ include_usage: true });
+    expect(await newest()).toMatchObject({
+      inputs: { stream: true },
+      output: {
+        id: 'cmpl-1',
+        object: 'chat.completion',
+        choices: [
+          { message: { role: 'assistant', content: 'Hello world' }, finish_reason: 'stop' },
+        ],
+        usage: { total_tokens: 7 },
+      },
+      summary: { usage: { 'gpt-4o-mini': { requests: 1, total_tokens: 7 } } },
+    });
+    expect((await newest()).inputs).not.toHaveProperty('stream_options');
+  });
+
+  it('passes the bytes of a stream, also where they break within an event', async () => {
+    const body = {
+      model: 'gpt-4o-mini',
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+    const sent = eventsOf({ body, path: '/chat/completions' }).join('');
+    for (const size of [1, 7, 50, 10_000]) {
+      engine.next(async (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let at = 0; at < sent.length; at += size)
+          await new Promise((done) => response.write(sent.slice(at, at + size), done));
+        response.end();
+      });
+      expect(await (await post(body)).text()).toBe(sent);
+      engine.next(async (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (let at = 0; at < sent.length; at += size)
+          await new Promise((done) => response.write(sent.slice(at, at + size), done));
+        response.end();
+      });
+      const { stream_options: _, ...plain } = body;
+      const events = sent.split(/(?<=\n\n)/);
+      expect(await (await post(plain)).text()).toBe(
+        events.filter((event) => !event.includes('"choices":[]')).join(''),
+      );
+    }
+  });
+
+  it('sends the first bytes on while the provider still works', async () => {
+    let goOn = () => {};
+    engine.next(async (asked, response) => {
+      const [first, ...others] = eventsOf(asked);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(first);
+      await new Promise<void>((resolve) => (goOn = resolve));
+      response.end(others.join(''));
+    });
+    const stream = await client().chat.completions.create({
+      model: 'gpt-4o-mini',
+      messages,
+      stream: true,
+    });
+    const chunks = stream[Symbol.asyncIterator]();
+    expect((await chunks.next()).value.choices[0].delta.role).toBe('assistant');
+    expect((await newest()).summary.svc.status).toBe('running');
+    goOn();
+    while (!(await chunks.next()).done);
+    expect((await newest()).summary.svc.status).toBe('success');
+  });
+
+  it.each(['vllm', 'sglang'])(
+    'asks %s for logprobs and token ids, and stores them as they are spelled',
+    async (name) => {
+      const model = name === 'vllm' ? 'Qwen/Q' : 'Qwen/S';
+      for (const stream of [false, true]) {
+        await (await post({ model, messages, stream })).text();
+        const hasIds = name === 'vllm' || !stream;
+        expect(engine.last.body.logprobs).toBe(true);
+        expect(engine.last.body.return_token_ids).toBe(hasIds ? true : undefined);
+        const { id, output } = await newest();
+        expect(output.choices[0].token_ids).toEqual(hasIds ? [1, 2, 3, 4] : undefined);
+        expect(output.prompt_token_ids).toEqual(hasIds ? [7, 8, 9] : undefined);
+        expect((await text(id)).split(LONG_LOGPROB)).toHaveLength(5);
+      }
+    },
+  );
+
+  it('leaves what the client says of logprobs', async () => {
+    await post({ model: 'Qwen/Q', messages, logprobs: false });
+    expect(engine.last.body.logprobs).toBe(false);
+    const { choices } = await client().chat.completions.create({
+      model: 'Qwen/Q',
+      messages,
+      logprobs: true,
+    });
+    expect(choices[0]!.logprobs!.content).toHaveLength(4);
+  });
+
+  it('passes and records calls of tools, as a whole and as a stream', async () => {
+    const tools = [{ type: 'function' as const, function: { name: 'look', parameters: {} } }];
+    const { choices } = await client().chat.completions.create({
+      model: 'gpt-4o-mini',
+      messages,
+      tools,
+    });
+    expect(choices[0]!.message.tool_calls).toMatchObject([{ id: 'call_1' }]);
+    await client()
+      .chat.completions.stream({ model: 'gpt-4o-mini', messages, tools })
+      .finalChatCompletion();
+    expect((await newest()).output.choices[0].message.tool_calls).toEqual([
+      { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"q":1}' } },
+    ]);
+  });
+
+  it('places the call by headers', async () => {
+    const parent = (
+      await app.post('/call/start', {
+        start: {
+          project_id,
+          op_name: 'turn',
+          started_at: new Date().toISOString(),
+          thread_id: 'talk',
+        },
+      })
+    ).body;
+    await post(
+      { model: 'gpt-4o-mini', messages },
+      {
+        'x-skein-parent-id': parent.id,
+        'x-skein-thread-id': Buffer.from('Gespräch').toString('latin1'),
+        'x-skein-turn-id': parent.id,
+        'x-skein-attributes': '{"n":1.50,"gateway":"mine"}',
+      },
+    );
+    const call = await newest();
+    expect(call).toMatchObject({
+      parent_id: parent.id,
+      trace_id: parent.trace_id,
+      thread_id: 'Gespräch',
+      turn_id: parent.id,
+      attributes: { n: 1.5, gateway: { provider: 'plain' } },
+    });
+    expect(await text(call.id)).toContain('"n":1.50');
+    const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    await post({ model: 'gpt-4o-mini', messages }, { traceparent: `00-${trace}-${span}-01` });
+    expect(await newest()).toMatchObject({ trace_id: trace, parent_id: span });
+    await post({ model: 'gpt-4o-mini', messages }, { 'x-skein-thread-id': 'alone' });
+    const turn = await newest();
+    expect(turn.turn_id).toBe(turn.id);
+  });
+
+  it.each([
+    ['x-skein-attributes', '[1]', 400],
+    ['x-skein-attributes', `{"a":"${'x'.repeat(8192)}"}`, 400],
+    ['x-skein-project', 'acme', 400],
+    ['x-skein-project', 'other/demo', 403],
+    ['x-skein-record', 'never', 400],
+    ['x-skein-thread-id', 'x'.repeat(1281), 400],
+    ['x-skein-parent-id', 'x'.repeat(257), 400],
+    ['authorization', 'Bearer skn_nobody', 401],
+  ])('refuses the header %s (%#) in the shape of OpenAI', async (name, value, status) => {
+    const response = await post({ model: 'gpt-4o-mini', messages }, { [name]: value });
+    expect(response.status).toBe(status);
+    expect(await json(response)).toEqual({
+      error: {
+        message: expect.any(String),
+        type: expect.any(String),
+        param: status === 400 ? expect.any(String) : null,
+        code: expect.any(String),
+      },
+    });
+  });
+
+  it('wants a project of a key that reaches several', async () => {
+    const wide = client({ apiKey: await app.aKey('writer', ['acme/*']) });
+    const ask = (options: object = {}) =>
+      wide.chat.completions.create({ model: 'gpt-4o-mini', messages }, options);
+    await expect(ask()).rejects.toThrow(/X-Skein-Project/);
+    await ask({ headers: { 'x-skein-project': project_id } });
+    const reader = client({ apiKey: await app.aKey('reader', [project_id]) });
+    await expect(
+      reader.chat.completions.create({ model: 'gpt-4o-mini', messages }),
+    ).rejects.toThrow(/role writer/);
+  });
+
+  it('answers names that nobody serves with those that are', async () => {
+    const ask = client().chat.completions.create({ model: 'nothing', messages });
+    await expect(ask).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+      message: expect.stringContaining('gpt-4o-mini, o*, Qwen/Q'),
+    });
+    expect((await client().models.list()).data.map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['gpt-4o-mini', 'o*', 'Qwen/Q']),
+    );
+    await client().chat.completions.create({ model: 'o3', messages });
+    expect(engine.last.body.model).toBe('o3');
+  });
+
+  it('records nothing of what may be secret', async () => {
+    await post({
+      model: 'gpt-4o-mini',
+      messages,
+      api_key: 'sk-mine',
+      extra_headers: { a: 'sk-mine' },
+    });
+    const { id } = await newest();
+    expect(await text(id)).not.toContain('sk-mine');
+  });
+});
+
+describe('a provider that fails', () => {
+  const body = { model: 'gpt-4o-mini', messages };
+
+  it('has its refusal passed on, without the key of the operator', async () => {
+    engine.next((_, response) => {
+      response.writeHead(429, {
+        'content-type': 'application/json',
+        'retry-after': '7',
+        'set-cookie': 'a=b',
+      });
+      response.end(`{"error":{"message":"slow down, ${SECRET}"}, "n": 1.0}`);
+    });
+    const response = await post(body);
+    expect([
+      response.status,
+      response.headers.get('retry-after'),
+      response.headers.get('set-cookie'),
+    ]).toEqual([429, '7', null]);
+    expect(await response.text()).toBe('{"error":{"message":"slow down, [key]"}, "n": 1.0}');
+    expect(await newest()).toMatchObject({
+      exception: 'the provider plain answered 429: slow down, [key]',
+      summary: { svc: { status: 'error' } },
+    });
+  });
+
+  it('is told as an error of Skein where it does not take the key', async () => {
+    engine.next((_, response) => response.writeHead(401).end('{"error":{"message":"bad key"}}'));
+    expect((await post(body)).status).toBe(502);
+  });
+
+  it.each([
+    ['redirects', 302, { location: '/v1/other' }, /302/],
+    ['compresses', 200, { 'content-encoding': 'gzip' }, /compressed/],
+  ])('is not followed where it %s', async (_, status, headers, message) => {
+    const before = engine.asked.length;
+    engine.next((_asked, response) => response.writeHead(status, headers).end('x'));
+    const response = await post(body);
+    expect(response.status).toBe(502);
+    expect((await json(response)).error.message).toMatch(message);
+    expect(engine.asked.length).toBe(before + 1);
+    expect((await newest()).exception).toMatch(message);
+  });
+
+  it('is told where it cannot be reached', async () => {
+    const response = await post({ ...body, model: 'away' });
+    expect([response.status, (await json(response)).error]).toEqual([
+      502,
+      {
+        message: 'the provider away cannot be reached',
+        type: 'server_error',
+        param: null,
+        code: 'provider_failed',
+      },
+    ]);
+    expect((await newest()).exception).toMatch(/cannot be reached/);
+  });
+
+  it('is given up when it does not begin, and when it falls silent', async () => {
+    engine.next(() => {});
+    expect((await json(await post(body))).error.message).toMatch(/did not begin to answer in 1 s/);
+    engine.next((asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const event of eventsOf(asked).slice(0, 2)) response.write(event);
+    });
+    const stream = await client().chat.completions.create({ ...body, stream: true });
+    await expect(async () => { for await (const _ of stream); }).rejects.toThrow(/sent nothing for too long/); // prettier-ignore
+    expect(await newest()).toMatchObject({
+      exception: expect.stringMatching(/nothing/),
+      output: { choices: [{ message: { content: 'Hel' } }] },
+    });
+  });
+
+  it('cuts the stream of the client where it breaks off', async () => {
+    engine.next((asked, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(eventsOf(asked)[0], () => response.destroy());
+    });
+    const stream = await client().chat.completions.create({ ...body, stream: true });
+    await expect(async () => { for await (const _ of stream); }).rejects.toThrow(/broke off/); // prettier-ignore
+    await until(async () => /broke off/.test((await newest()).exception));
+  });
+
+  it('is stopped at the limit of an answer', async () => {
+    engine.next((_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(`"${'x'.repeat(300_000)}"`),
+    );
+    const response = await post(body);
+    expect([response.status, (await json(response)).error.message]).toEqual([
+      502,
+      'the answer of the provider plain has over 200000 bytes',
+    ]);
+  });
+});
+
+describe('a client that leaves', () => {
+  const leave = async (stream: boolean) => {
+    let aborted = false;
+    engine.next((asked, response) => {
+      response.on('close', () => (aborted = !response.writableFinished));
+      response.writeHead(200, {
+        'content-type': stream ? 'text/event-stream' : 'application/json',
+      });
+      response.write(stream ? eventsOf(asked).slice(0, 2).join('') : '{');
+    });
+    const before = engine.asked.length;
+    const request = httpRequest(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    });
+    request.on('error', () => {});
+    request.end(JSON.stringify({ model: 'Qwen/Q', messages, stream }));
+    if (stream) {
+      const [response] = await once(request, 'response');
+      await once(response, 'data');
+    } else await until(() => engine.asked.length > before);
+    request.destroy();
+    await until(() => aborted);
+    await until(async () => (await newest()).ended_at !== null);
+    return newest();
+  };
+
+  it('ends the work of the provider, and what came is recorded', async () => {
+    expect(await leave(true)).toMatchObject({
+      exception: 'the client left before the answer had ended',
+      output: { choices: [{ message: { content: 'Hel' } }] },
+    });
+    expect((await leave(false)).exception).toMatch(/^the client left before/);
+  });
+});
+
+describe('checkpoints', () => {
+  let model: string;
+  const serve = (step: number, upstream_model: string, more: object = {}, as = app.key) =>
+    previewOf(app).call(
+      'POST',
+      '/trainer/serving',
+      { model_id: model, step, provider: 'vllm', upstream_model, ttl_seconds: 60, ...more },
+      { key: as },
+    );
+  const asked = async (name: string, options: object = {}) => {
+    await client(options).chat.completions.create({ model: name, messages });
+    return engine.last.body.model;
+  };
+
+  beforeAll(async () => {
+    const preview = previewOf(app);
+    model = await preview.aModel({ name: 'agent' });
+    for (const _ of [1, 2]) {
+      const job = await preview.aJob(model);
+      const { lease_token: token } = (await preview.claim()).body;
+      await preview.start(job, token);
+      await preview.complete(job, token);
+    }
+    const trainer = await app.aKey('trainer', [project_id]);
+    expect((await serve(1, 'lora-1', {}, trainer)).body).toEqual({
+      expires_at: expect.any(String),
+    });
+    expect((await serve(2, 'lora-2', {}, trainer)).status).toBe(200);
+  });
+
+  it('are found by name and step, also as artifacts', async () => {
+    expect(await asked('agent:step1')).toBe('lora-1');
+    expect(await asked('agent')).toBe('lora-2');
+    expect(await asked('wandb-artifact:///acme/demo/agent')).toBe('lora-2');
+    expect(await asked('wandb-artifact:///acme/demo/agent:step1')).toBe('lora-1');
+    const wide = await app.aKey('writer', ['acme/*', 'other/*']);
+    expect(await asked('wandb-artifact:///acme/demo/agent:step2', { apiKey: wide })).toBe('lora-2');
+    const { summary, inputs } = await newest();
+    expect([inputs.model, Object.keys(summary.usage)]).toEqual([
+      'wandb-artifact:///acme/demo/agent:step2',
+      ['agent:step2'],
+    ]);
+    const { body } = await app.post('/lineage/query', {
+      project_id,
+      model_id: model,
+      step: 2,
+    });
+    expect(JSON.stringify(body)).toContain((await newest()).id);
+  });
+
+  it('are refused where they are not served, or of another project', async () => {
+    await expect(asked('agent:step0')).rejects.toThrow(
+      /404 no provider serves "agent:step0" now.*agent:step2/,
+    );
+    await expect(asked('wandb-artifact:///acme/demo/nothing')).rejects.toThrow(
+      /404 there is no model/,
+    );
+    await expect(asked('wandb-artifact:///other/demo/agent')).rejects.toMatchObject({
+      status: 403,
+    });
+    await expect(asked('lora-1')).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('are listed, and shown beside the checkpoint', async () => {
+    const { data } = await client().models.list();
+    expect(data).toContainEqual({
+      id: 'agent:step2',
+      object: 'model',
+      created: expect.any(Number),
+      owned_by: project_id,
+    });
+    const { body } = await previewOf(app).call('GET', `/models/${model}/checkpoints/2`);
+    expect(body.serving).toEqual([
+      { provider: 'vllm', upstream_model: 'lora-2', expires_at: expect.any(String) },
+    ]);
+    const servable = await previewOf(app).call('GET', '/trainer/models?base_model=Qwen/Q');
+    expect(servable.body.data).toContainEqual({
+      id: model,
+      entity: 'acme',
+      project: 'demo',
+      name: 'agent',
+      base_model: 'Qwen/Q',
+      steps: [2, 1, 0].map((step) => ({ step, files: false })),
+    });
+  });
+
+  it.each([
+    [{ provider: 'nobody' }, 400, /provider/],
+    [{ provider: 'plain', upstream_model: 'o-open' }, 400, /every key/],
+    [{ step: 9 }, 404, /checkpoint/],
+    [{ ttl_seconds: 29 }, 400, /ttl_seconds/],
+  ])('are not served by %j', async (more, status, message) => {
+    const answer = await serve(1, 'lora-1', more);
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(message)]);
+  });
+
+  it('of one project do not go by the names of another', async () => {
+    const other = await previewOf(app).aModel({ project: 'other' });
+    expect((await serve(0, 'lora-1', { model_id: other })).status).toBe(409);
+  });
+
+  it('end when their server says so, or says nothing more', async () => {
+    const end = { model_id: model, step: 2, provider: 'vllm' };
+    expect((await previewOf(app).call('POST', '/trainer/serving/end', end)).body).toEqual({});
+    expect(await asked('agent')).toBe('lora-1');
+    await app.query(`UPDATE served_checkpoints SET expires_at = now()`);
+    await expect(asked('agent')).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe('POST /v1/completions', () => {
+  it('asks for a text, as a whole and as a stream', async () => {
+    const { choices } = await client().completions.create({ model: 'Qwen/Q', prompt: 'Say' });
+    expect(choices[0]!.text).toBe('Hello world');
+    expect(engine.last.body).toMatchObject({ logprobs: 1, return_token_ids: true });
+    const stream = await client().completions.create({
+      model: 'Qwen/Q',
+      prompt: 'Say',
+      stream: true,
+    });
+    for await (const _ of stream);
+    expect(await newest()).toMatchObject({
+      op_name: 'gateway.completions',
+      output: {
+        object: 'text_completion',
+        choices: [{ text: 'Hello world', token_ids: [1, 2, 3, 4] }],
+      },
+    });
+  });
+});
+
+describe('a database that does not store', () => {
+  it('refuses what is to be recorded, and lets the rest pass', async () => {
+    const small = await startApp({
+      GATEWAY_PROVIDERS: JSON.stringify([{ name: 'plain', base_url: engine.url, models: ['m'] }]),
+    });
+    try {
+      await small.query(
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = '53100'; END $$`,
+      );
+      await small.query(
+        'CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON calls FOR EACH STATEMENT EXECUTE FUNCTION refuse()',
+      );
+      const ask = (record: string, stream: boolean) =>
+        fetch(`${small.url}/v1/chat/completions`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            authorization: `Bearer ${small.key}`,
+            'x-skein-project': project_id,
+            'x-skein-record': record,
+          },
+          body: JSON.stringify({ model: 'm', messages, stream }),
+        });
+      for (const stream of [false, true]) {
+        const before = engine.asked.length;
+        const refused = await ask('required', stream);
+        expect([refused.status, refused.headers.get('retry-after'), engine.asked.length]).toEqual([
+          503,
+          '1',
+          before,
+        ]);
+        const passed = await ask('best_effort', stream);
+        expect([passed.status, await passed.text()]).toEqual([200, expect.stringContaining('wor')]);
+      }
+      // the start is stored, and the end is not
+      await small.query('DROP TRIGGER refuse ON calls');
+      engine.next(async (asked, response) => {
+        await small.query(
+          'CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON calls FOR EACH STATEMENT EXECUTE FUNCTION refuse()',
+        );
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(eventsOf(asked).join(''));
+      });
+      const cut = await ask('required', true);
+      const reader = cut.body!.getReader();
+      let said = '';
+      const readAll = async () => { for (;;) { const { done, value } = await reader.read(); if (done) return; said += Buffer.from(value).toString(); } }; // prettier-ignore
+      await expect(readAll()).rejects.toThrow();
+      expect(said).toContain('"error"');
+      expect(said).not.toContain('[DONE]');
+    } finally {
+      await small.close();
+    }
+  });
+});
+
+describe('budgets', () => {
+  it('let each key ask so many times a day', async () => {
+    const poor = await startApp({
+      GATEWAY_REQUESTS_PER_DAY: '2',
+      GATEWAY_COST_PER_DAY: '0.5',
+      GATEWAY_PROVIDERS: JSON.stringify([
+        { name: 'plain', base_url: engine.url, models: ['m', 'dear'] },
+      ]),
+    });
+    try {
+      const ask = async (apiKey: string, model = 'm') =>
+        new OpenAI({ baseURL: `${poor.url}/v1`, apiKey, maxRetries: 0 }).chat.completions.create({
+          model,
+          messages,
+        });
+      const [one, other] = [
+        await poor.aKey('writer', [project_id]),
+        await poor.aKey('writer', [project_id]),
+      ];
+      const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => ask(one)));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      await expect(ask(one)).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
+      await poor.post('/cost/create', {
+        project_id,
+        costs: { dear: { prompt_token_cost: 0.1, completion_token_cost: 0.1 } },
+      });
+      await ask(other, 'dear');
+      await expect(ask(other)).rejects.toThrow(/0.5 US dollars/);
+    } finally {
+      await poor.close();
+    }
+  });
+});
