@@ -303,6 +303,14 @@ CREATE TABLE files (
   CONSTRAINT files_pkey PRIMARY KEY (project_id, digest)
 );
 
+CREATE TABLE gateway_uses (
+  key_id text COLLATE "C" NOT NULL,
+  day date NOT NULL,
+  requests bigint NOT NULL DEFAULT 0,
+  cost numeric NOT NULL DEFAULT 0,
+  CONSTRAINT gateway_uses_pkey PRIMARY KEY (key_id, day)
+);
+
 CREATE TABLE idempotency_keys (
   project_id text COLLATE "C" NOT NULL,
   api_key_id uuid NOT NULL,
@@ -421,6 +429,16 @@ CREATE TABLE retention_policies (
   payload_cursor json,
   walk_started_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT retention_policies_pkey PRIMARY KEY (project_id)
+);
+
+CREATE TABLE served_checkpoints (
+  project_id text COLLATE "C" NOT NULL,
+  model_id uuid NOT NULL,
+  step integer NOT NULL,
+  provider text COLLATE "C" NOT NULL,
+  upstream_model text COLLATE "C" NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT served_checkpoints_pkey PRIMARY KEY (project_id, model_id, step, provider)
 );
 
 CREATE TABLE table_rows (
@@ -624,6 +642,8 @@ ALTER TABLE projects ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE retention_policies ALTER COLUMN project_id SET STATISTICS 0;
 
+ALTER TABLE served_checkpoints ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE table_rows ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE tables ALTER COLUMN project_id SET STATISTICS 0;
@@ -773,6 +793,18 @@ BEGIN
   RETURN coalesce(
     sign(skein_number(a) - skein_number(b))::integer,
     CASE WHEN a = b THEN 0 WHEN a COLLATE "C" < b THEN -1 WHEN a COLLATE "C" > b THEN 1 END);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_content_sha256(input text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+BEGIN
+  RETURN encode(sha256(convert_to(input::jsonb::text, 'UTF8')), 'hex');
+EXCEPTION WHEN others THEN
+  RETURN encode(sha256(convert_to(input, 'UTF8')), 'hex');
 END
 $function$;
 

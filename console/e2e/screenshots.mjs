@@ -67,7 +67,7 @@ const PICTURES = [
     path: `${PROJECT}/training/recipes?recipe=${recipe}`,
     prepare: (page) => page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' }),
   })),
-  ...['Metrics and files', 'Lineage'].map((tab) => ({
+  ...['Metrics and files', 'Promotion', 'Lineage'].map((tab) => ({
     name: `training-checkpoint-${tab.split(' ')[0].toLowerCase()}`,
     path: `${PROJECT}/training`,
     prepare: async (page) => {
@@ -77,7 +77,7 @@ const PICTURES = [
       await page.getByRole('tab', { name: tab }).click();
     },
   })),
-  ...['Checkpoints', 'Trajectories'].map((tab) => ({
+  ...['Checkpoints', 'Promotions', 'Trajectories'].map((tab) => ({
     name: `training-model-${tab.toLowerCase()}`,
     path: `${PROJECT}/training`,
     prepare: async (page) => {

@@ -23,6 +23,8 @@ import {
 } from './data.ts';
 import { shortId } from './Jobs.tsx';
 import { Lineage } from './Lineage.tsx';
+import { Promotion } from './Promotion.tsx';
+import { aliasesAt, aliasesQuery } from './promotion-data.ts';
 import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training/models/$modelId/checkpoints/$step');
@@ -72,6 +74,11 @@ export function CheckpointPage() {
                   content: <Contents checkpoint={data.checkpoint} config={data.config} />,
                 },
                 {
+                  value: 'promotion',
+                  label: 'Promotion',
+                  content: <Promotion {...params} step={data.checkpoint.step} />,
+                },
+                {
                   value: 'lineage',
                   label: 'Lineage',
                   content: (
@@ -96,6 +103,7 @@ function Head({ checkpoint }: { checkpoint: CheckpointDetail }) {
   const { created_at, job_id, size_bytes, sha256, uri, step } = checkpoint;
   return (
     <div className={styles['head']}>
+      <Marks checkpoint={checkpoint} />
       <span>
         made <Time at={created_at} />
       </span>
@@ -128,6 +136,37 @@ function Head({ checkpoint }: { checkpoint: CheckpointDetail }) {
         Trajectories
       </Link>
     </div>
+  );
+}
+
+/** What is said of it beside its contents: the aliases on it, who serves it, and that it must not be used any more. */
+function Marks({ checkpoint: { step, serving, tainted_at } }: { checkpoint: CheckpointDetail }) {
+  const { entity, project, modelId } = route.useParams();
+  const { data } = useQuery(aliasesQuery(`${entity}/${project}`, modelId));
+  return (
+    <>
+      {aliasesAt(data, step).map((alias) => (
+        <strong key={alias} className={styles['mark']}>
+          {visible(alias)}
+        </strong>
+      ))}
+      {serving.map(({ provider, upstream_model, expires_at }) => (
+        <span
+          key={provider}
+          className={styles['mark']}
+          title={`as ${visible(upstream_model)}, until ${expires_at} unless it is renewed`}
+        >
+          serving by {visible(provider)}
+        </span>
+      ))}
+      {serving.length === 0 && <span>not served now</span>}
+      {tainted_at !== null && (
+        <p className={styles['bad']}>
+          Tainted: it, or a step before it, was trained on calls that were purged on{' '}
+          <Time at={tainted_at} />. It should not be served any more.
+        </p>
+      )}
+    </>
   );
 }
 

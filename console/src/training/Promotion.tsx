@@ -13,84 +13,92 @@ import { aliasesQuery, CURRENT, type Gate } from './promotion-data.ts';
 import { termsQuery } from './recipe-data.ts';
 import styles from './training.module.css';
 
-/** Compares a checkpoint with the one that is current, and makes it the current one. */
-export function Promotion({
-  entity,
-  project,
-  modelId,
-  step,
-}: {
+interface Place {
   entity: string;
   project: string;
   modelId: string;
   step: number;
-}) {
+}
+
+/** Compares a checkpoint with the one that is current, and makes it the current one. */
+export function Promotion(place: Place) {
+  const { entity, project, modelId, step } = place;
   const project_id = `${entity}/${project}`;
   const me = useMe();
-  const client = useQueryClient();
-  const aliases = useQuery(aliasesQuery(project_id, modelId));
-  const [gate, setGate] = useState<Gate>();
-  const compare = useMutation({
-    mutationFn: (wanted: Gate) =>
-      post('/models/gate', { project_id, model_id: modelId, step, gate: wanted }),
-  });
-  const promote = useMutation({
-    mutationFn: () => post('/models/promote', { project_id, model_id: modelId, step, gate: gate! }),
-    onSuccess: () =>
-      client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
-  });
-  if (aliases.error) return <Fault error={aliases.error} onRetry={() => void aliases.refetch()} />;
-  if (!aliases.data) return <Skeleton rows={8} />;
-  const current = aliases.data.aliases.find(({ alias }) => alias === CURRENT)?.step;
-  const isCurrent = current === step;
-  const mayPromote = mayActAs(me, 'writer', project_id) && !isCurrent;
+  const { data, error, refetch } = useQuery(aliasesQuery(project_id, modelId));
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton rows={8} />;
+  const current = data.aliases.find(({ alias }) => alias === CURRENT)?.step;
+  const against = current ?? 0;
+  const mayPromote = current !== step && mayActAs(me, 'writer', project_id);
   return (
     <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Promotion">
       <div className={styles['bar']}>
-        <p>
-          {isCurrent
-            ? 'This step is current: requests for the model as :current are answered by it.'
-            : current === undefined
-              ? 'No step of the model is current yet.'
-              : `Step ${current} is current.`}
-        </p>
-        {mayPromote && (
-          <MoveCurrent entity={entity} project={project} modelId={modelId} step={step}>
-            Promote by hand
-          </MoveCurrent>
-        )}
+        <p>{whoIsCurrent(step, current)}</p>
+        {mayPromote && <MoveCurrent {...place}>Promote by hand</MoveCurrent>}
       </div>
-      {!isCurrent && (
-        <section className={styles['panel']}>
-          <h2>Is it better than {current === undefined ? 'step 0' : `step ${current}`}?</h2>
-          <GateForm
-            project={project_id}
-            isBusy={compare.isPending}
-            onCompare={(wanted) => {
-              setGate(wanted);
-              promote.reset();
-              compare.mutate(wanted);
-            }}
-          />
-          {compare.error && <ErrorNote error={compare.error} />}
-          {compare.data && <GateOutcome result={compare.data} />}
-          {promote.error && <ErrorNote error={promote.error} />}
-          {compare.data && mayPromote && (
-            <div className={styles['bar']}>
-              <Button
-                look="primary"
-                disabled={!compare.data.passed || promote.isPending || compare.isPending}
-                title={compare.data.passed ? undefined : 'The gate is not passed'}
-                onClick={() => promote.mutate()}
-              >
-                Promote step {step}
-              </Button>
-            </div>
-          )}
-        </section>
-      )}
+      {against !== step && <Comparison {...place} against={against} mayPromote={mayPromote} />}
       <Moves entity={entity} project={project} modelId={modelId} />
     </div>
+  );
+}
+
+function whoIsCurrent(step: number, current: number | undefined): string {
+  if (current === step)
+    return 'This step is current: requests for the model as :current are answered by it.';
+  return current === undefined
+    ? 'No step of the model is current yet.'
+    : `Step ${current} is current.`;
+}
+
+/** The gate between a step and the one that it would take the place of. */
+function Comparison({
+  entity,
+  project,
+  modelId,
+  step,
+  against,
+  mayPromote,
+}: Place & { against: number; mayPromote: boolean }) {
+  const project_id = `${entity}/${project}`;
+  const key = { project_id, model_id: modelId, step };
+  const client = useQueryClient();
+  const compare = useMutation({
+    mutationFn: (gate: Gate) => post('/models/gate', { ...key, gate }),
+  });
+  const promote = useMutation({
+    mutationFn: (gate: Gate) => post('/models/promote', { ...key, gate }),
+    onSuccess: () =>
+      client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
+  });
+  const { data: result, variables: gate } = compare;
+  return (
+    <section className={styles['panel']}>
+      <h2>Is it better than step {against}?</h2>
+      <GateForm
+        project={project_id}
+        isBusy={compare.isPending}
+        onCompare={(wanted) => {
+          promote.reset();
+          compare.mutate(wanted);
+        }}
+      />
+      {compare.error && <ErrorNote error={compare.error} />}
+      {result && <GateOutcome result={result} />}
+      {promote.error && <ErrorNote error={promote.error} />}
+      {result && gate && mayPromote && (
+        <div className={styles['bar']}>
+          <Button
+            look="primary"
+            disabled={!result.passed || promote.isPending}
+            title={result.passed ? undefined : 'The gate is not passed'}
+            onClick={() => promote.mutate(gate)}
+          >
+            Promote step {step}
+          </Button>
+        </div>
+      )}
+    </section>
   );
 }
 

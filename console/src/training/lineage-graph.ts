@@ -5,7 +5,7 @@ type Thing = Edge['from'];
 
 /** What stands below each other, from left to right. */
 export const LAYERS = ['inputs', 'builds', 'jobs', 'checkpoints', 'made'] as const;
-export type Layer = (typeof LAYERS)[number];
+type Layer = (typeof LAYERS)[number];
 
 export const WIDTH = 176;
 export const HEIGHT = 32;
@@ -123,7 +123,7 @@ function layerFor({ type }: Thing, isMade: boolean): Layer {
   return isMade ? 'made' : 'inputs';
 }
 
-export const thingId = (thing: Thing): string =>
+const thingId = (thing: Thing): string =>
   thing.type === 'checkpoint' ? `${thing.model_id} ${thing.step}` : thing.id;
 
 function countThings(members: Iterable<Member>): Graph['totals'] {

@@ -30,8 +30,10 @@ export interface TrajectoriesSearch {
   read?: string;
 }
 
+const MODEL_TABS = ['jobs', 'trajectories', 'promotions'] as const;
+
 export interface ModelSearch extends TrajectoriesSearch {
-  tab?: 'jobs' | 'trajectories';
+  tab?: (typeof MODEL_TABS)[number];
 }
 
 export interface JobSearch extends TrajectoriesSearch {
@@ -57,11 +59,8 @@ function trajectoriesSearch(search: Record<string, unknown>): TrajectoriesSearch
 }
 
 export function modelSearch(search: Record<string, unknown>): ModelSearch {
-  const { tab } = search;
-  return {
-    ...((tab === 'jobs' || tab === 'trajectories') && { tab }),
-    ...trajectoriesSearch(search),
-  };
+  const tab = MODEL_TABS.find((one) => one === search['tab']);
+  return { ...(tab !== undefined && { tab }), ...trajectoriesSearch(search) };
 }
 
 export function jobSearch(search: Record<string, unknown>): JobSearch {
@@ -73,11 +72,11 @@ export function jobSearch(search: Record<string, unknown>): JobSearch {
 }
 
 export interface CheckpointSearch {
-  tab?: 'lineage';
+  tab?: 'lineage' | 'promotion';
 }
 
 export function checkpointSearch({ tab }: Record<string, unknown>): CheckpointSearch {
-  return tab === 'lineage' ? { tab } : {};
+  return tab === 'lineage' || tab === 'promotion' ? { tab } : {};
 }
 
 export interface BuildSearch {
