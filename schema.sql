@@ -781,6 +781,18 @@ BEGIN
 END
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_content_sha256(input text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE STRICT
+AS $function$
+BEGIN
+  RETURN encode(sha256(convert_to(input::jsonb::text, 'UTF8')), 'hex');
+EXCEPTION WHEN others THEN
+  RETURN encode(sha256(convert_to(input, 'UTF8')), 'hex');
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_logged(known jsonb, coming jsonb, max_count integer, max_bytes integer)
  RETURNS jsonb
  LANGUAGE sql

@@ -61,8 +61,23 @@ const PICTURES = [
   { name: 'training', path: `${PROJECT}/training` },
   { name: 'training-jobs', path: `${PROJECT}/training?tab=jobs` },
   { name: 'training-builds', path: `${PROJECT}/training?tab=builds` },
-  { name: 'training-recipe', path: `${PROJECT}/training/preview` },
-  ...['Checkpoints', 'Trajectories'].map((tab) => ({
+  { name: 'training-recipes', path: `${PROJECT}/training/recipes` },
+  ...['support-recipe', 'none'].map((recipe) => ({
+    name: `training-recipe-${recipe}`,
+    path: `${PROJECT}/training/recipes?recipe=${recipe}`,
+    prepare: (page) => page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' }),
+  })),
+  ...['Metrics and files', 'Promotion', 'Lineage'].map((tab) => ({
+    name: `training-checkpoint-${tab.split(' ')[0].toLowerCase()}`,
+    path: `${PROJECT}/training`,
+    prepare: async (page) => {
+      await page.getByRole('link', { name: 'support-agent' }).click();
+      const checkpoints = page.getByRole('table', { name: 'Checkpoints' });
+      await checkpoints.getByRole('link', { name: '1', exact: true }).click();
+      await page.getByRole('tab', { name: tab }).click();
+    },
+  })),
+  ...['Checkpoints', 'Promotions', 'Trajectories'].map((tab) => ({
     name: `training-model-${tab.toLowerCase()}`,
     path: `${PROJECT}/training`,
     prepare: async (page) => {

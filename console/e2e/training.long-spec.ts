@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import {
   aChoice,
   aTrajectory,
   groupsOf,
+  manifestFile,
   type Preview,
   previewOf,
 } from '../../test/support/preview.js';
-import { aRecipe, PROJECT, publish, record, user } from '../../test/support/rollouts.js';
+import { PROJECT, record, user } from '../../test/support/rollouts.js';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
 
 const PATH = `/p/${PROJECT}/training`;
@@ -99,7 +101,54 @@ describeConsole('the pages of training', () => {
     expect(await violations(page)).toEqual([]);
   });
 
-  it('tries a recipe, keeps the build, says what it is worth, and trains a model on it', async () => {
+  it('shows a checkpoint: its files, which are saved to the byte, the job, and where it came from', async () => {
+    const job = await preview.aJob(model);
+    const { job_id, lease_token } = (await preview.claim()).body;
+    expect(job_id).toBe(job);
+    const bytes = Buffer.from('{"r": 16}');
+    await preview.start(job, lease_token);
+    await preview.part(job, lease_token, bytes);
+    const file = manifestFile('adapter/adapter_config.json', bytes);
+    const done = await preview.trainer(job, lease_token, 'complete', {
+      metrics: { reward: 0.75 },
+      checkpoint: { files: [file], config: { lora_rank: 16 } },
+    });
+    const { step } = done.body;
+    await go(`${PATH}/models/${model}`);
+    await page
+      .getByRole('table', { name: 'Checkpoints' })
+      .getByRole('link', { name: `${step}` })
+      .click();
+    await page.getByRole('heading', { name: `agent, step ${step}` }).waitFor();
+    await page.getByText('{ "lora_rank": 16 }').waitFor();
+    const row = page.getByRole('table', { name: 'Files' }).getByRole('row').nth(1);
+    expect((await row.getByRole('cell').allInnerTexts()).slice(0, 3)).toEqual([
+      'adapter/adapter_config.json',
+      '9 B',
+      file.sha256.slice(0, 16),
+    ]);
+    const saved = page.waitForEvent('download');
+    await row.getByRole('button', { name: 'Download adapter/adapter_config.json' }).click();
+    const download = await saved;
+    expect(download.suggestedFilename()).toBe('adapter_config.json');
+    expect(readFileSync(await download.path())).toEqual(bytes);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: job.slice(-12) }).click();
+    await page.getByRole('link', { name: `step ${step}` }).waitFor();
+  });
+
+  it('says of a job without a step why it made none', async () => {
+    const job = await preview.aJob(model);
+    const { lease_token } = (await preview.claim()).body;
+    await preview.start(job, lease_token);
+    const reason = 'the rewards of each group are equal';
+    const body = { metrics: {}, made_step: false, reason };
+    expect((await preview.trainer(job, lease_token, 'complete', body)).status).toBe(200);
+    await go(`${PATH}/jobs/${job}`);
+    await page.getByText(`there was nothing to learn: ${reason}`).waitFor();
+  });
+
+  it('edits a recipe by form and JSON with its outcome beside it, publishes, builds, and trains on it', async () => {
     await record(
       console.app,
       [0, 0.2, 1, 1, undefined].map((score, n) => ({
@@ -109,40 +158,108 @@ describeConsole('the pages of training', () => {
         asks: [{ messages: [user('The same?')], content: `No ${n}`, inputs: { temperature: 0.2 } }],
       })),
     );
-    await publish(console.app, aRecipe({ group: { by: ['attributes.task_id'] } }));
-    await go(`${PATH}/preview`);
-    const rewards = page.getByRole('list', { name: 'Rewards' }).getByRole('listitem');
+    await go(`${PATH}?tab=builds`);
+    await page.getByRole('link', { name: 'Begin a recipe' }).click();
+    await page.getByText('svc.runnable.score at output.score').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('Name').fill('mine');
+    await page.getByRole('button', { name: 'Begin' }).click();
+    await page.waitForURL(/recipe=mine/);
+    const form = page.getByRole('group', { name: 'The recipe as a form' });
+    const json = page.getByRole('textbox', { name: 'Recipe' });
+    const look = page.getByRole('region', { name: 'Preview' });
+    await form.getByLabel('Percent held back').fill('0');
+    // one click takes the hint
+    await look.getByRole('button', { name: 'Set it to 0' }).click();
+    await look.getByText('reward.missing leaves out 1 unit; 0 would not.').waitFor();
+    // what is refused stands at its field, and in the JSON
+    await form.getByLabel('Weight').fill('1.x');
+    await form.getByText('must be a number').waitFor();
+    expect(await form.getByLabel('Weight').getAttribute('aria-invalid')).toBe('true');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('list', { name: 'What is refused' }).getByRole('button').first().click();
+    const selected = await json.evaluate((box: HTMLTextAreaElement) =>
+      box.value.slice(box.selectionStart, box.selectionEnd),
+    );
+    expect(selected).toBe('"1.x"');
+    // the JSON has every digit, and a reload loses nothing
+    await json.fill((await json.inputValue()).replace('"1.x"', '1.0'));
+    expect(await form.getByLabel('Weight').inputValue()).toBe('1.0');
+    await json.fill(`${await json.inputValue()} oops`);
+    await page.getByText('no JSON at character').waitFor();
+    expect(await form.getByLabel('Weight').isDisabled()).toBe(true);
+    await json.fill((await json.inputValue()).replace(' oops', ''));
+    await page.reload();
+    expect(await json.inputValue()).toContain('1.0');
+    const rewards = look.getByRole('list', { name: 'Rewards' }).getByRole('listitem');
+    const bins = ['2\n0', '0\n0.1', '1\n0.2', '0\n0.3', '0\n0.4', '0\n0.5', '0\n0.6', '0\n0.7'];
     await rewards.first().waitFor();
-    const bins = ['1\n0', '0\n0.1', '1\n0.2', '0\n0.3', '0\n0.4', '0\n0.5', '0\n0.6', '0\n0.7'];
     expect(await rewards.allInnerTexts()).toEqual([...bins, '0\n0.8', '2\n0.9']);
-    await page.getByText('reward.missing leaves out 1 unit; 0 would not.').waitFor();
-    await page.getByRole('button', { name: 'Keep this build' }).click();
-    await page.getByRole('heading', { name: 'Build of recipe' }).waitFor();
+    await look.getByRole('tab', { name: 'Sample' }).click();
+    await look.getByRole('list', { name: 'Conversation' }).getByText('No').first().waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByRole('button', { name: 'Published' }).waitFor();
+    const { body } = await console.app.post('/obj/read', {
+      project_id: PROJECT,
+      object_id: 'mine',
+      digest: 'latest',
+    });
+    expect(body.obj.val.reward.sum[0]).toMatchObject({ feedback: 'svc.runnable.score', weight: 1 });
+    await look.getByRole('button', { name: 'Build', exact: true }).click();
+    await page.getByRole('heading', { name: 'Build of mine' }).waitFor();
     const lint = page.getByRole('table', { name: 'Lints' }).getByRole('row', { name: /sampling/ });
     await lint.getByRole('link').first().waitFor();
-    expect((await lint.getByRole('cell').allInnerTexts()).at(-1)).toBe('4');
-    await page.getByRole('tab', { name: 'Samples' }).click();
-    await page.getByRole('button', { name: 'Trajectory 2 of group 1, reward 1' }).click();
-    await page.getByRole('list', { name: 'Conversation' }).getByText('No 2').waitFor();
     await page.getByRole('button', { name: 'Train a model on it' }).click();
     await page.getByRole('dialog').getByLabel('Model').selectOption('agent');
     await page.getByRole('button', { name: 'Submit the job' }).click();
     await page.getByRole('heading', { name: /^Job / }).waitFor();
     await page.getByRole('tab', { name: 'Lineage' }).click();
-    const chain = page.getByRole('region', { name: 'Lineage' });
-    await chain.getByText('Calls 8').waitFor();
-    await chain.getByText('Feedback 4').waitFor();
+    const graph = page.getByRole('region', { name: 'Lineage' });
+    await graph.getByText('Calls 10').waitFor();
+    await graph.getByText('Feedback 4').waitFor();
+    // a group opens, and the arrow keys lead along the edges
+    await graph.getByRole('button', { name: '10 calls' }).click();
+    const call = graph.getByRole('link', { name: 'r0.0' });
+    await call.focus();
+    await page.keyboard.press('ArrowRight');
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('href') ?? '');
+    expect(await focused()).toMatch(/\/training\/builds\//);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Build of mine' }).waitFor();
+    await page.goBack();
     await page.getByRole('button', { name: 'Cancel the job' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click();
     await page.getByText('Cancelled', { exact: true }).waitFor();
+  });
+
+  it('asks for the newest text only: an older request is ended', async () => {
+    await go(`${PATH}/recipes?recipe=mine`);
+    const form = page.getByRole('group', { name: 'The recipe as a form' });
+    await page.getByRole('list', { name: 'Rewards' }).waitFor();
+    const isOlder = (text: string | null) => /"limit": 1\b/.test(text ?? '');
+    await page.route('**/build/preview', async (route) => {
+      if (!isOlder(route.request().postData())) await route.continue(); // the older one gets no answer
+    });
+    const asked = page.waitForRequest((request) => isOlder(request.postData()));
+    const ended = page.waitForEvent('requestfailed', (request) => isOlder(request.postData()));
+    await form.getByLabel('The newest units').fill('1');
+    await asked;
+    await form.getByLabel('The newest units').fill('2');
+    const units = page.getByLabel('Counts').locator('div', { hasText: 'Units' }).locator('dd');
+    await units.getByText('2', { exact: true }).waitFor();
+    await ended;
+    await page.unroute('**/build/preview');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await units.getByText('5', { exact: true }).waitFor();
   });
 
   it('shows a reader all of it, and no button that would be refused', async () => {
     const job = await preview.aJob(model);
     const key = await console.app.aKey('reader', [PROJECT]);
     const reader = await console.open(`${PATH}?tab=builds`, { key, theme: 'dark' });
-    const changes = reader.getByRole('button', { name: /^(Keep|Train|Cancel)/ });
-    await reader.getByRole('link', { name: 'recipe', exact: true }).click();
+    const changes = reader.getByRole('button', { name: /^(Publish|Build|Train|Cancel)/ });
+    await reader.getByRole('link', { name: 'mine', exact: true }).click();
     await reader.getByRole('list', { name: 'Rewards' }).waitFor();
     expect(await changes.count()).toBe(0);
     expect(await violations(reader)).toEqual([]);
@@ -151,8 +268,9 @@ describeConsole('the pages of training', () => {
     await reader.getByRole('link', { name: job.slice(-12) }).click();
     await reader.getByText('Nothing is reported yet').waitFor();
     expect(await changes.count()).toBe(0);
-    await reader.goto(`${console.app.url}/console${PATH}/preview`);
-    await reader.getByRole('button', { name: 'Look again' }).waitFor();
+    await reader.goto(`${console.app.url}/console${PATH}/recipes?recipe=mine`);
+    await reader.getByRole('list', { name: 'Rewards' }).waitFor();
+    expect(await violations(reader)).toEqual([]);
     expect(await changes.count()).toBe(0);
   });
 
@@ -170,10 +288,15 @@ describeConsole('the pages of training', () => {
     await page.unroute('**/builds/query');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No builds yet').waitFor();
-    for (const path of [`jobs/${model}`, `models/${PROJECT.length}`, `builds/${model}`]) {
+    for (const path of [
+      `jobs/${model}`,
+      `models/${PROJECT.length}`,
+      `models/${model}/checkpoints/99`,
+      `builds/${model}`,
+    ]) {
       await go(`${PATH}/${path}`);
       await page
-        .getByText(/No such (model|training job|build)/)
+        .getByText(/No such (model|checkpoint|training job|build)/)
         .first()
         .waitFor();
     }

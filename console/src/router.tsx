@@ -14,9 +14,10 @@ import { threadsSearch } from './threads/search.ts';
 import { tracesSearch } from './traces/request.ts';
 import {
   buildSearch,
+  checkpointSearch,
   jobSearch,
   modelSearch,
-  previewSearch,
+  recipeSearch,
   trainingSearch,
 } from './training/search.ts';
 
@@ -159,6 +160,13 @@ const model = createRoute({
   component: lazyRouteComponent(() => import('./training/ModelPage.tsx'), 'ModelPage'),
 });
 
+const checkpoint = createRoute({
+  getParentRoute: () => project,
+  path: '/training/models/$modelId/checkpoints/$step',
+  validateSearch: checkpointSearch,
+  component: lazyRouteComponent(() => import('./training/CheckpointPage.tsx'), 'CheckpointPage'),
+});
+
 const job = createRoute({
   getParentRoute: () => project,
   path: '/training/jobs/$jobId',
@@ -173,11 +181,11 @@ const build = createRoute({
   component: lazyRouteComponent(() => import('./training/BuildPage.tsx'), 'BuildPage'),
 });
 
-const preview = createRoute({
+const recipes = createRoute({
   getParentRoute: () => project,
-  path: '/training/preview',
-  validateSearch: previewSearch,
-  component: lazyRouteComponent(() => import('./training/PreviewPage.tsx'), 'PreviewPage'),
+  path: '/training/recipes',
+  validateSearch: recipeSearch,
+  component: lazyRouteComponent(() => import('./training/RecipePage.tsx'), 'RecipePage'),
 });
 
 const routeTree = root.addChildren([
@@ -198,9 +206,10 @@ const routeTree = root.addChildren([
     object,
     training,
     model,
+    checkpoint,
     job,
     build,
-    preview,
+    recipes,
   ]),
 ]);
 

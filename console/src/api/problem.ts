@@ -1,23 +1,39 @@
+/** A refused value: where it stands in the body, and why. */
+export interface Violation {
+  path: string;
+  message: string;
+}
+
 /** What the service refused, or that it could not be reached. */
 export class Problem extends Error {
+  readonly requestId: string | undefined;
+  readonly violations: readonly Violation[];
+
   constructor(
     readonly status: number,
     readonly code: string,
     detail: string,
-    readonly requestId?: string,
+    { requestId, violations = [] }: { requestId?: string; violations?: readonly Violation[] } = {},
   ) {
     super(detail);
+    this.requestId = requestId;
+    this.violations = violations;
   }
 }
 
 /** The problem document of an answer. */
 export async function readProblem(response: Response): Promise<Problem> {
   const { status } = response;
-  const requestId = response.headers.get('x-request-id') ?? undefined;
+  const id = response.headers.get('x-request-id');
+  const known = id === null ? {} : { requestId: id };
   try {
-    const { code, detail } = (await response.json()) as { code: string; detail: string };
-    return new Problem(status, code, detail, requestId);
+    const { code, detail, errors } = (await response.json()) as {
+      code: string;
+      detail: string;
+      errors?: Violation[];
+    };
+    return new Problem(status, code, detail, { ...known, ...(errors && { violations: errors }) });
   } catch {
-    return new Problem(status, 'unknown', `the service answered ${status}`, requestId);
+    return new Problem(status, 'unknown', `the service answered ${status}`, known);
   }
 }

@@ -26,14 +26,15 @@ export function Builds({ entity, project }: { entity: string; project: string })
       <Empty title="No builds yet">
         <p>
           A recipe turns recorded calls and the feedback on them into trajectory groups. It is an
-          object of the class <code>Recipe</code>; what it would make can be looked at first.
+          object of the class <code>Recipe</code>, and what it would make is shown while you edit
+          it.
         </p>
         <Link
-          to="/p/$entity/$project/training/preview"
+          to="/p/$entity/$project/training/recipes"
           params={{ entity, project }}
           className={buttonClass('primary')}
         >
-          Try a recipe
+          Begin a recipe
         </Link>
       </Empty>
     );

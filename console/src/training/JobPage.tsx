@@ -5,6 +5,7 @@ import { post } from '../api/client.ts';
 import { useLive } from '../api/live.ts';
 import { Problem } from '../api/problem.ts';
 import { mayActAs, useMe } from '../api/session.ts';
+import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -150,9 +151,7 @@ function Head({ job }: { job: Job }) {
         </span>
       )}
       {job.attempt > 1 && <span>attempt {job.attempt}</span>}
-      {job.checkpoint && (
-        <span title={job.checkpoint.uri ?? ''}>made step {job.checkpoint.step}</span>
-      )}
+      <MadeStep job={job} />
       <span>
         created <Time at={job.created_at} />
       </span>
@@ -162,6 +161,31 @@ function Head({ job }: { job: Job }) {
       )}
       {job.error_message && <p className={styles['bad']}>{job.error_message}</p>}
     </div>
+  );
+}
+
+/** The checkpoint that it made, or why it made none. */
+function MadeStep({ job: { checkpoint, model_id, made_step, no_step_reason } }: { job: Job }) {
+  const { entity, project } = route.useParams();
+  if (made_step === false)
+    return (
+      <p>
+        It made no checkpoint, since there was nothing to learn:{' '}
+        {visible(no_step_reason ?? 'its trainer gave no reason')}
+      </p>
+    );
+  if (!checkpoint) return null;
+  return (
+    <span>
+      made{' '}
+      <Link
+        to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+        params={{ entity, project, modelId: model_id, step: String(checkpoint.step) }}
+        title={checkpoint.uri ?? ''}
+      >
+        step {checkpoint.step}
+      </Link>
+    </span>
   );
 }
 

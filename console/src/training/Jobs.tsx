@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
+import { visible } from '../json/visible.ts';
 import { Fault } from '../ui/Fault.tsx';
 import { count, duration } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
@@ -108,7 +109,12 @@ const jobColumns = (entity: string, project: string, models: readonly Model[]): 
     title: 'Made step',
     width: '84px',
     isNumber: true,
-    cell: ({ checkpoint }) => checkpoint?.step ?? '–',
+    cell: ({ checkpoint, made_step, no_step_reason }) =>
+      made_step === false ? (
+        <span title={visible(no_step_reason ?? '')}>none</span>
+      ) : (
+        (checkpoint?.step ?? '–')
+      ),
   },
   {
     name: 'took',

@@ -1,133 +1,320 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { post } from '../api/client.ts';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { post, type RequestBody } from '../api/client.ts';
+import { visible } from '../json/visible.ts';
+import { Button } from '../ui/Button.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { count } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { tracesQuery } from './data.ts';
 import { shortId } from './Jobs.tsx';
-import { makeChain } from './lineage.ts';
+import {
+  type Graph,
+  type GraphNode,
+  LAYERS,
+  layOut,
+  MARGIN,
+  MORE,
+  nextNode,
+  nodesOnWay,
+  type Opened,
+} from './lineage-graph.ts';
 import styles from './training.module.css';
 
-/** Of each kind, so many are named. */
-const NAMED = 12;
+type Asked = Omit<RequestBody<'/lineage/query'>, 'project_id'>;
 
-/** The way from recorded calls to a checkpoint, and to the calls that this made. */
-export function Lineage({
-  entity,
-  project,
-  of,
-}: {
+interface Place {
   entity: string;
   project: string;
-  of: { build_id: string } | { job_id: string };
-}) {
+}
+
+/** The way from recorded calls to a checkpoint, and to the calls that this made, as a graph. */
+export function Lineage({ entity, project, of }: Place & { of: Asked }) {
   const project_id = `${entity}/${project}`;
   const { data, error, refetch } = useQuery({
     queryKey: ['lineage', project_id, of],
-    queryFn: async ({ signal }) => {
-      const answer = await post('/lineage/query', { project_id, ...of }, { signal });
-      return { ...makeChain(answer.edges), hasMore: answer.has_more };
-    },
+    queryFn: ({ signal }) => post('/lineage/query', { project_id, ...of }, { signal }),
   });
-  const named = [...(data?.calls.slice(0, NAMED) ?? []), ...(data?.made.slice(0, NAMED) ?? [])];
-  const { data: traces } = useQuery(tracesQuery(project_id, named));
   if (error) return <Fault error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton rows={8} />;
-  if (data.builds.length + data.checkpoints.length === 0)
+  if (data.edges.length === 0)
     return (
       <Empty title="No lineage">
         <p>
-          It is known of jobs that were made of a build. The groups of this one were sent from
-          elsewhere, and it has made no checkpoint yet.
+          It is known of what was made of a build. The groups of a job that were sent from elsewhere
+          have none, and a checkpoint without calls leads nowhere yet: record calls of the model{' '}
+          <code>name:stepN</code> to see them here.
         </p>
       </Empty>
     );
-  const params = { entity, project };
-  const call = (id: string) => <CallLink key={id} {...params} id={id} traceId={traces?.get(id)} />;
   return (
-    <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Lineage">
-      <ol className={styles['chain']}>
-        <Stage title="Calls" of={data.calls.length} items={data.calls.slice(0, NAMED).map(call)} />
-        <Stage
-          title="Feedback"
-          of={data.feedback.length}
-          items={data.feedback.slice(0, NAMED).map((id) => (
-            <code key={id} title={id}>
-              {shortId(id)}
-            </code>
-          ))}
-        />
-        <Stage
-          title="Builds"
-          of={data.builds.length}
-          items={data.builds.slice(0, NAMED).map((id) => (
-            <Link
-              key={id}
-              to="/p/$entity/$project/training/builds/$buildId"
-              params={{ ...params, buildId: id }}
-              title={id}
-            >
-              {shortId(id)}
-            </Link>
-          ))}
-        />
-        <Stage
-          title="Jobs"
-          of={data.jobs.length}
-          items={data.jobs.slice(0, NAMED).map((id) => (
-            <Link
-              key={id}
-              to="/p/$entity/$project/training/jobs/$jobId"
-              params={{ ...params, jobId: id }}
-              title={id}
-            >
-              {shortId(id)}
-            </Link>
-          ))}
-        />
-        <Stage
-          title="Checkpoints"
-          of={data.checkpoints.length}
-          items={data.checkpoints.slice(0, NAMED).map(({ model_id, model, step }) => (
-            <Link
-              key={`${model_id} ${step}`}
-              to="/p/$entity/$project/training/models/$modelId"
-              params={{ ...params, modelId: model_id }}
-            >
-              {model ?? 'a deleted model'}, step {step}
-            </Link>
-          ))}
-        />
-        <Stage
-          title="Calls of these"
-          of={data.made.length}
-          items={data.made.slice(0, NAMED).map(call)}
-        />
-      </ol>
-      {data.hasMore && (
-        <p className={styles['soft']}>There are more calls than are counted here.</p>
-      )}
+    <LineageGraph
+      entity={entity}
+      project={project}
+      edges={data.edges}
+      note={data.has_more ? 'There are more calls than are counted here.' : undefined}
+    />
+  );
+}
+
+function LineageGraph({
+  entity,
+  project,
+  edges,
+  note,
+}: Place & { edges: Parameters<typeof layOut>[0]; note: string | undefined }) {
+  const [opened, setOpened] = useState<Opened>({});
+  const [active, setActive] = useState<string>();
+  const graph = useMemo(() => layOut(edges, opened), [edges, opened]);
+  const onWay = useMemo(
+    () => (active === undefined ? undefined : nodesOnWay(graph, active)),
+    [graph, active],
+  );
+  const box = useRef<HTMLDivElement>(null);
+  /** The nodes before a group was opened: the first that is new gets the focus. */
+  const before = useRef<ReadonlySet<string>>(undefined);
+  useEffect(() => {
+    const added = graph.nodes.find(({ id }) => before.current?.has(id) === false);
+    before.current = undefined;
+    if (added) focusNode(box.current, added.id);
+  }, [graph]);
+
+  const open = (group: string) => {
+    before.current = new Set(graph.nodes.map(({ id }) => id));
+    setOpened({ ...opened, [group]: (opened[group] ?? 0) + MORE });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = active === undefined ? undefined : nextNode(graph, active, event.key);
+    if (next !== undefined && focusNode(box.current, next)) event.preventDefault();
+  };
+  const calls = graph.nodes.flatMap(({ thing }) => (thing?.type === 'call' ? [thing.id] : []));
+  const { data: traces } = useQuery(tracesQuery(`${entity}/${project}`, calls));
+  return (
+    <div className={styles['lineage']}>
+      <div className={styles['bar']}>
+        <p>{summary(graph.totals)}</p>
+        {note !== undefined && <p className={styles['soft']}>{note}</p>}
+        {Object.keys(opened).length > 0 && (
+          <Button onClick={() => setOpened({})}>Close the groups</Button>
+        )}
+      </div>
+      <div
+        ref={box}
+        className={styles['graphBox']}
+        tabIndex={0}
+        role="region"
+        aria-label="Lineage"
+        onKeyDown={onKeyDown}
+      >
+        <div
+          className={styles['graph']}
+          style={{ width: graph.width, height: graph.height + HEAD }}
+        >
+          <svg width={graph.width} height={graph.height} aria-hidden="true">
+            {graph.edges.map(({ id, from, to, path }) => (
+              <path key={id} d={path} data-on={isBoth(onWay, from, to) || undefined} />
+            ))}
+          </svg>
+          <ol>
+            {LAYERS.map((layer, column) => (
+              <li key={layer}>
+                <Heading layer={layer} column={column} graph={graph} />
+                <ul>
+                  {graph.nodes
+                    .filter((node) => node.layer === layer)
+                    .map((node) => (
+                      <li
+                        key={node.id}
+                        data-node={node.id}
+                        data-kind={node.kind}
+                        data-faint={(onWay && !onWay.has(node.id)) || undefined}
+                        className={styles['node']}
+                        style={{ left: node.x, top: node.y + HEAD }}
+                        onFocus={() => setActive(node.id)}
+                        onBlur={() => setActive(undefined)}
+                        onMouseEnter={() => setActive(node.id)}
+                        onMouseLeave={() => setActive(undefined)}
+                      >
+                        <Node
+                          entity={entity}
+                          project={project}
+                          node={node}
+                          traces={traces}
+                          onOpen={open}
+                        />
+                        <span className="visually-hidden">{ways(graph, node)}</span>
+                      </li>
+                    ))}
+                </ul>
+              </li>
+            ))}
+          </ol>
+        </div>
+      </div>
     </div>
   );
 }
 
-function Stage({ title, of, items }: { title: string; of: number; items: ReactNode[] }) {
+/** Above the nodes, for the headings. */
+const HEAD = 28;
+/** From the left end of a layer to that of the next. */
+const COLUMN = 240;
+
+const isBoth = (onWay: ReadonlySet<string> | undefined, from: string, to: string) =>
+  onWay !== undefined && onWay.has(from) && onWay.has(to);
+
+/** False where the node has nothing to focus: a call that was deleted is no link. */
+function focusNode(box: HTMLElement | null, id: string): boolean {
+  const target = box?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"] :is(a, button)`);
+  target?.focus();
+  return target !== undefined && target !== null;
+}
+
+const TITLES = {
+  inputs: 'Calls',
+  builds: 'Builds',
+  jobs: 'Jobs',
+  checkpoints: 'Checkpoints',
+  made: 'Calls of these',
+} as const;
+
+function Heading({
+  layer,
+  column,
+  graph: { totals },
+}: {
+  layer: (typeof LAYERS)[number];
+  column: number;
+  graph: Graph;
+}) {
+  const amount = {
+    inputs: totals.call,
+    builds: totals.build,
+    jobs: totals.job,
+    checkpoints: totals.checkpoint,
+    made: totals.made,
+  }[layer];
   return (
-    <li>
-      <h2>
-        {title} <small>{count(of)}</small>
-      </h2>
-      <ul>
-        {items.map((item, n) => (
-          <li key={n}>{item}</li>
-        ))}
-      </ul>
-      {of > items.length && <small>and {count(of - items.length)} more</small>}
-      {of === 0 && <small>none</small>}
-    </li>
+    <h2 style={{ left: MARGIN + column * COLUMN }}>
+      {TITLES[layer]} <small>{count(amount)}</small>
+      {layer === 'inputs' && totals.feedback > 0 && (
+        <span>
+          {' '}
+          Feedback <small>{count(totals.feedback)}</small>
+        </span>
+      )}
+    </h2>
   );
+}
+
+function Node({
+  entity,
+  project,
+  node,
+  traces,
+  onOpen,
+}: Place & {
+  node: GraphNode;
+  traces: ReadonlyMap<string, string> | undefined;
+  onOpen: (group: string) => void;
+}) {
+  const { thing, opens } = node;
+  const params = { entity, project };
+  if (!thing)
+    return opens === null ? (
+      <span>{label(node)}</span>
+    ) : (
+      <button type="button" onClick={() => onOpen(opens)} title="Show them">
+        {label(node)}
+      </button>
+    );
+  switch (thing.type) {
+    case 'call':
+      return <CallLink {...params} id={thing.id} traceId={traces?.get(thing.id)} />;
+    case 'build':
+      return (
+        <Link
+          to="/p/$entity/$project/training/builds/$buildId"
+          params={{ ...params, buildId: thing.id }}
+          title={thing.id}
+        >
+          {label(node)}
+        </Link>
+      );
+    case 'job':
+      return (
+        <Link
+          to="/p/$entity/$project/training/jobs/$jobId"
+          params={{ ...params, jobId: thing.id }}
+          title={thing.id}
+        >
+          {label(node)}
+        </Link>
+      );
+    case 'checkpoint':
+      return thing.model === null ? (
+        <span>{label(node)}</span>
+      ) : (
+        <Link
+          to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+          params={{ ...params, modelId: thing.model_id, step: String(thing.step) }}
+          title={label(node)}
+        >
+          {label(node)}
+        </Link>
+      );
+    case 'feedback':
+      return <code title={thing.id}>{shortId(thing.id)}</code>;
+  }
+}
+
+const WORDS: Record<GraphNode['kind'], [one: string, more: string]> = {
+  call: ['call', 'calls'],
+  feedback: ['feedback', 'feedback'],
+  build: ['build', 'builds'],
+  job: ['job', 'jobs'],
+  checkpoint: ['checkpoint', 'checkpoints'],
+};
+
+const amount = (n: number, kind: GraphNode['kind']): string =>
+  `${count(n)} ${WORDS[kind][n === 1 ? 0 : 1]}`;
+
+function label({ thing, count: n, kind }: GraphNode): string {
+  if (!thing) return amount(n, kind);
+  return thing.type === 'checkpoint'
+    ? `${visible(thing.model ?? 'a deleted model')}, step ${thing.step}`
+    : shortId(thing.id);
+}
+
+/** So many are named to who cannot see the edges. */
+const NAMED = 3;
+
+/** Where a node leads to, in words. */
+function ways({ nodes }: Graph, { to }: GraphNode): string {
+  if (to.length === 0) return '';
+  const named = to.slice(0, NAMED).map((id) => {
+    const next = nodes.find((node) => node.id === id)!;
+    return next.thing && next.kind !== 'checkpoint' ? `${next.kind} ${label(next)}` : label(next);
+  });
+  const others = to.length - named.length;
+  return ` leads to ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+}
+
+/** The whole graph in a sentence. */
+function summary({ call, feedback, build, job, checkpoint, made }: Graph['totals']): ReactNode {
+  const inputs = [
+    call > 0 && amount(call, 'call'),
+    feedback > 0 && amount(feedback, 'feedback'),
+  ].filter((part) => part !== false);
+  const parts = [
+    inputs.length > 0 && inputs.join(' and '),
+    build > 0 && amount(build, 'build'),
+    job > 0 && amount(job, 'job'),
+    checkpoint > 0 && amount(checkpoint, 'checkpoint'),
+    made > 0 && `${amount(made, 'call')} of ${checkpoint === 1 ? 'it' : 'them'}`,
+  ].filter((part) => part !== false);
+  return parts.join(' → ');
 }
 
 /** A call by its id; a link where its trace is known. One that was deleted has none. */
@@ -136,9 +323,7 @@ export function CallLink({
   project,
   id,
   traceId,
-}: {
-  entity: string;
-  project: string;
+}: Place & {
   id: string;
   traceId: string | undefined;
 }) {

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useLive } from '../api/live.ts';
+import { visible } from '../json/visible.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
 import { Fault } from '../ui/Fault.tsx';
@@ -14,6 +15,8 @@ import { type Checkpoint, checkpointsQuery, type Model, modelsQuery } from './da
 import { Jobs } from './Jobs.tsx';
 import { MetricCharts } from './MetricCharts.tsx';
 import { makeCharts, type MetricRow, listSplits } from './metrics.ts';
+import { Moves } from './Moves.tsx';
+import { aliasesAt, aliasesQuery } from './promotion-data.ts';
 import { Trajectories } from './Trajectories.tsx';
 import styles from './training.module.css';
 
@@ -65,6 +68,16 @@ function Parts({ models }: { models: readonly Model[] }) {
     if (data?.pages.length === 1) return refetch();
   });
   const rows = useMemo(() => metricRows(data?.pages), [data]);
+  const tainted = useMemo(
+    () =>
+      new Set(
+        data?.pages
+          .flatMap((page) => page.data)
+          .filter(({ tainted_at }) => tainted_at !== null)
+          .map(({ step }) => step),
+      ),
+    [data],
+  );
   const onOlder = hasNextPage ? () => void fetchNextPage() : undefined;
   return (
     <div className={styles['body']}>
@@ -79,9 +92,23 @@ function Parts({ models }: { models: readonly Model[] }) {
             content: (
               <>
                 {error && <Fault error={error} onRetry={() => void refetch()} />}
-                {rows && <Checkpoints rows={rows} onOlder={onOlder} />}
+                {rows && <Checkpoints rows={rows} tainted={tainted} onOlder={onOlder} />}
                 {!rows && !error && <Skeleton rows={12} />}
               </>
+            ),
+          },
+          {
+            value: 'promotions',
+            label: 'Promotions',
+            content: (
+              <div
+                className={styles['scroll']}
+                tabIndex={0}
+                role="region"
+                aria-label="What was promoted"
+              >
+                <Moves entity={entity} project={project} modelId={modelId} />
+              </div>
             ),
           },
           {
@@ -116,12 +143,16 @@ const metricRows = (pages: { data: Checkpoint[] }[] | undefined): MetricRow[] | 
 
 function Checkpoints({
   rows,
+  tainted,
   onOlder,
 }: {
   rows: readonly MetricRow[];
+  /** The steps that were trained on calls that are purged. */
+  tainted: ReadonlySet<number>;
   onOlder: (() => void) | undefined;
 }) {
   const { entity, project, modelId } = route.useParams();
+  const { data: aliases } = useQuery(aliasesQuery(`${entity}/${project}`, modelId));
   const columns = useMemo(
     () =>
       makeCharts(rows)
@@ -155,14 +186,21 @@ function Checkpoints({
             name: 'step',
             title: 'Step',
             cell: (index) => (
-              <Link
-                to="/p/$entity/$project/training/models/$modelId"
-                params={{ entity, project, modelId }}
-                search={{ tab: 'trajectories', step: rows[index]!.at }}
-                title="The trajectories that came while it was the newest"
-              >
-                {rows[index]!.at}
-              </Link>
+              <span className={styles['marked']}>
+                <Link
+                  to="/p/$entity/$project/training/models/$modelId/checkpoints/$step"
+                  params={{ entity, project, modelId, step: String(rows[index]!.at) }}
+                  title="Its files, the job that made it, and where it came from"
+                >
+                  {rows[index]!.at}
+                </Link>
+                {aliasesAt(aliases, rows[index]!.at).map((alias) => (
+                  <strong key={alias} className={styles['mark']}>
+                    {visible(alias)}
+                  </strong>
+                ))}
+                {tainted.has(rows[index]!.at) && <span className={styles['bad']}>tainted</span>}
+              </span>
             ),
           },
           ...columns,

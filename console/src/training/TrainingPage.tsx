@@ -32,8 +32,8 @@ export function TrainingPage() {
       error={error}
       onRetry={() => void refetch()}
       actions={
-        <Link to="/p/$entity/$project/training/preview" params={params} className={buttonClass()}>
-          Try a recipe
+        <Link to="/p/$entity/$project/training/recipes" params={params} className={buttonClass()}>
+          Recipes
         </Link>
       }
     >

@@ -1,13 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import {
-  allLines,
-  type Answer,
-  type RequestBody,
-  get,
-  post,
-  type Schema,
-  send,
-} from '../api/client.ts';
+import { allLines, type Answer, get, post, type Schema, send } from '../api/client.ts';
+import { formatted } from '../json/formatted.ts';
 import { indexed } from '../json/indexed.ts';
 import type { JsonIndex } from '../json/json-index.ts';
 
@@ -88,6 +81,31 @@ export const modelsQuery = (entity: string, project: string) =>
 export const checkpointsQuery = (modelId: string) =>
   newestFirst('/v1/preview/models/{id}/checkpoints', { id: modelId });
 
+export type CheckpointDetail = Schema<'CheckpointWithFilesDto'>;
+export type CheckpointFile = Schema<'ManifestFileDto'>;
+
+const checkpointPath = (modelId: string, step: number) =>
+  `/v1/preview/models/${modelId}/checkpoints/${step}`;
+
+/** A checkpoint with its files, and what its trainer said of it as the text that it sent. */
+export const checkpointQuery = (modelId: string, step: number) =>
+  queryOptions({
+    queryKey: ['checkpoint', modelId, step],
+    queryFn: async ({ signal }) => {
+      const response = await send('GET', checkpointPath(modelId, step), { signal });
+      const index = await indexed(await response.text(), signal);
+      const config = index.member(0, 'config')!;
+      return {
+        checkpoint: JSON.parse(index.text) as CheckpointDetail,
+        config: index.kind(config) === 'object' ? formatted(index, config) : null,
+      };
+    },
+  });
+
+/** Where the bytes of a file are; with a header `Range`, a part of them. */
+export const filePath = (modelId: string, step: number, name: string) =>
+  `${checkpointPath(modelId, step)}/file?name=${encodeURIComponent(name)}`;
+
 /** Of a project, or of a model in it. */
 export const jobsQuery = (entity: string, project: string, model_id?: string) =>
   newestFirst('/v1/preview/training-jobs', { entity, project, ...(model_id && { model_id }) });
@@ -154,56 +172,6 @@ export const buildsQuery = (project_id: string, buildId?: string) =>
     getNextPageParam: (page, pages) => (page.length < BUILDS ? undefined : pages.length * BUILDS),
   });
 
-/** The names of the recipes of a project, the newest first. */
-export const recipesQuery = (project_id: string) =>
-  queryOptions({
-    queryKey: ['recipes', project_id],
-    queryFn: async ({ signal }) => {
-      const { objs } = await post(
-        '/objs/query',
-        {
-          project_id,
-          filter: { latest_only: true, leaf_object_classes: ['Recipe'] },
-          sort_by: [{ field: 'created_at', direction: 'desc' }],
-          limit: 1000,
-          metadata_only: true,
-        },
-        { signal },
-      );
-      return objs.map(({ object_id }) => object_id);
-    },
-  });
-
-/** What a recipe would make now. Nothing is stored. */
-export const previewQuery = (body: RequestBody<'/build/preview'>) =>
-  queryOptions({
-    queryKey: ['preview', body],
-    staleTime: Infinity,
-    gcTime: 60_000,
-    structuralSharing: false,
-    queryFn: async ({ signal }) => {
-      const response = await send('POST', '/build/preview', { body, signal });
-      const index = await indexed(await response.text(), signal);
-      const samples = index.member(0, 'samples')!;
-      const part = <Name extends keyof Made>(name: Name): Made[Name] =>
-        JSON.parse(index.nodeText(index.member(0, name)!)) as Made[Name];
-      const made: Made = {
-        as_of: part('as_of'),
-        digest: part('digest'),
-        counts: part('counts'),
-        lints: part('lints'),
-        facts: part('facts'),
-        rewards: part('rewards'),
-      };
-      const hint = JSON.parse(index.nodeText(index.member(0, 'hint')!)) as Hint;
-      return {
-        made,
-        hint,
-        samples: Array.from(index.children(samples), (node) => readGroup(index, node)),
-      };
-    },
-  });
-
 /** Bytes of a group that is shown as a sample. */
 const MOST_SAMPLE = 8_000_000;
 
@@ -241,7 +209,7 @@ export interface Sample {
   trajectory: Trajectory;
 }
 
-const readGroup = (index: JsonIndex, group: number): Sample[] => {
+export const readGroup = (index: JsonIndex, group: number): Sample[] => {
   const trajectories = index.member(group, 'trajectories');
   if (trajectories === undefined) return [];
   return Array.from(index.children(trajectories), (node) => {

@@ -30,8 +30,10 @@ export interface TrajectoriesSearch {
   read?: string;
 }
 
+const MODEL_TABS = ['jobs', 'trajectories', 'promotions'] as const;
+
 export interface ModelSearch extends TrajectoriesSearch {
-  tab?: 'jobs' | 'trajectories';
+  tab?: (typeof MODEL_TABS)[number];
 }
 
 export interface JobSearch extends TrajectoriesSearch {
@@ -57,11 +59,8 @@ function trajectoriesSearch(search: Record<string, unknown>): TrajectoriesSearch
 }
 
 export function modelSearch(search: Record<string, unknown>): ModelSearch {
-  const { tab } = search;
-  return {
-    ...((tab === 'jobs' || tab === 'trajectories') && { tab }),
-    ...trajectoriesSearch(search),
-  };
+  const tab = MODEL_TABS.find((one) => one === search['tab']);
+  return { ...(tab !== undefined && { tab }), ...trajectoriesSearch(search) };
 }
 
 export function jobSearch(search: Record<string, unknown>): JobSearch {
@@ -72,6 +71,14 @@ export function jobSearch(search: Record<string, unknown>): JobSearch {
   };
 }
 
+export interface CheckpointSearch {
+  tab?: 'lineage' | 'promotion';
+}
+
+export function checkpointSearch({ tab }: Record<string, unknown>): CheckpointSearch {
+  return tab === 'lineage' || tab === 'promotion' ? { tab } : {};
+}
+
 export interface BuildSearch {
   tab?: 'samples' | 'lineage';
 }
@@ -80,17 +87,17 @@ export function buildSearch({ tab }: Record<string, unknown>): BuildSearch {
   return tab === 'samples' || tab === 'lineage' ? { tab } : {};
 }
 
-/** The recipe that is tried, and whether on what was not trained yet only. */
-export interface PreviewSearch {
+/** The recipe that is edited, and whether its preview is of what was not trained yet only. */
+export interface RecipeSearch {
   recipe?: string;
   mode?: 'new';
-  tab?: 'samples';
+  tab?: 'sample' | 'changes';
 }
 
-export function previewSearch({ recipe, mode, tab }: Record<string, unknown>): PreviewSearch {
+export function recipeSearch({ recipe, mode, tab }: Record<string, unknown>): RecipeSearch {
   return {
     ...(text(recipe) !== undefined && { recipe: text(recipe)! }),
     ...(mode === 'new' && { mode }),
-    ...(tab === 'samples' && { tab }),
+    ...((tab === 'sample' || tab === 'changes') && { tab }),
   };
 }

@@ -1,0 +1,131 @@
+import { visible } from '../json/visible.ts';
+import { count, number } from '../ui/format.ts';
+import { Table } from '../ui/Table.tsx';
+import type { GateResult } from './promotion-data.ts';
+import styles from './training.module.css';
+
+/** What the comparison found: the verdict, the numbers it rests on, and the rows, the worst first. */
+export function GateOutcome({ result }: { result: GateResult }) {
+  const { passed, reason, step, against_step, rows, rows_paired } = result;
+  return (
+    <>
+      <p role="status" className={passed ? styles['good'] : styles['bad']}>
+        <strong>{passed ? 'Passed.' : 'Not passed.'}</strong> {visible(reason)}
+      </p>
+      <dl className={styles['totals']} aria-label="Statistics">
+        {statistics(result).map(([name, value, hint]) => (
+          <div key={name} title={hint}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {result.statistics && (
+        <p className={styles['soft']}>
+          {result.statistics.test}: {visible(result.statistics.source)} The interval:{' '}
+          {visible(result.statistics.interval_source)}
+        </p>
+      )}
+      <p className={styles['soft']}>
+        Rows of only one step: {count(result.rows_only_candidate)} of step {step},{' '}
+        {count(result.rows_only_against)} of step {against_step}. Rows without a score:{' '}
+        {count(result.rows_unscored)}. Calls that no row could be told of:{' '}
+        {count(result.calls_without_key)}.
+      </p>
+      {rows.length > 0 && (
+        <>
+          <h2>
+            Rows, the worst first{' '}
+            <small>
+              {rows.length < rows_paired
+                ? `${count(rows.length)} of ${count(rows_paired)}`
+                : count(rows_paired)}
+            </small>
+          </h2>
+          <div className={styles['wide']}>
+            <Table
+              label="Rows"
+              rows={rows}
+              rowKey={({ key }) => key}
+              sort=""
+              onSort={() => undefined}
+              columns={[
+                {
+                  name: 'key',
+                  title: 'Row',
+                  cell: ({ key }) => <span title={visible(key)}>{visible(key)}</span>,
+                },
+                {
+                  name: 'candidate',
+                  title: `Step ${step}`,
+                  isNumber: true,
+                  cell: ({ candidate, n_candidate }) => (
+                    <span title={`mean of ${n_candidate} calls`}>{number(candidate)}</span>
+                  ),
+                },
+                {
+                  name: 'against',
+                  title: `Step ${against_step}`,
+                  isNumber: true,
+                  cell: ({ against, n_against }) => (
+                    <span title={`mean of ${n_against} calls`}>{number(against)}</span>
+                  ),
+                },
+                {
+                  name: 'difference',
+                  title: 'Difference',
+                  isNumber: true,
+                  cell: ({ difference }) => (
+                    <span className={difference < 0 ? styles['bad'] : undefined}>
+                      {signed(difference)}
+                    </span>
+                  ),
+                },
+                {
+                  name: 'n',
+                  title: 'Calls',
+                  isNumber: true,
+                  cell: ({ n_candidate, n_against }) => `${n_candidate} : ${n_against}`,
+                },
+              ]}
+            />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value));
+
+function statistics({
+  rows_paired,
+  statistics: found,
+  step,
+  against_step,
+}: GateResult): [name: string, value: string, hint: string][] {
+  const rows: [string, string, string] = [
+    'n, rows paired',
+    count(rows_paired),
+    'Rows of both steps',
+  ];
+  if (!found) return [rows];
+  const [low, high] = found.interval;
+  return [
+    rows,
+    [`Mean of step ${step}`, number(found.mean_candidate), 'Of the rows that are paired'],
+    [`Mean of step ${against_step}`, number(found.mean_against), 'Of the rows that are paired'],
+    ['Difference', signed(found.difference), `At least ${number(found.min_difference)} is asked`],
+    [
+      `Interval, ${number(found.confidence * 100)} %`,
+      `${number(low)} to ${number(high)}`,
+      'Of the difference',
+    ],
+    ['p', number(found.p_value), found.test],
+    [
+      'Better, worse, equal',
+      `${count(found.rows_better)}, ${count(found.rows_worse)}, ${count(found.rows_equal)}`,
+      'Rows',
+    ],
+  ];
+}

@@ -1,0 +1,53 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { post } from '../api/client.ts';
+import { Button } from '../ui/Button.tsx';
+import { Dialog, DialogActions } from '../ui/Dialog.tsx';
+import { ErrorNote } from '../ui/Notice.tsx';
+import { aliasesQuery } from './promotion-data.ts';
+
+/** Makes a step the current one without a gate, once that is confirmed. */
+export function MoveCurrent({
+  entity,
+  project,
+  modelId,
+  step,
+  children,
+}: {
+  entity: string;
+  project: string;
+  modelId: string;
+  step: number;
+  /** The words on the button. */
+  children: ReactNode;
+}) {
+  const project_id = `${entity}/${project}`;
+  const client = useQueryClient();
+  const [isAsking, ask] = useState(false);
+  const move = useMutation({
+    mutationFn: () =>
+      post('/models/promote', { project_id, model_id: modelId, step, by_hand: true }),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey });
+      ask(false);
+    },
+  });
+  return (
+    <>
+      <Button onClick={() => ask(true)}>{children}</Button>
+      <Dialog title={`Make step ${step} current?`} isOpen={isAsking} onClose={() => ask(false)}>
+        <p>
+          No gate is asked. From now on, requests for the model as <code>:current</code> are
+          answered by step {step}, where it is served. The move is in the audit.
+        </p>
+        {move.error && <ErrorNote error={move.error} />}
+        <DialogActions>
+          <Button onClick={() => ask(false)}>Cancel</Button>
+          <Button look="danger" disabled={move.isPending} onClick={() => move.mutate()}>
+            Make it current
+          </Button>
+        </DialogActions>
+      </Dialog>
+    </>
+  );
+}

@@ -1,0 +1,203 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { post } from '../api/client.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { Field } from '../ui/Field.tsx';
+import { ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { GateOutcome } from './GateOutcome.tsx';
+import { Moves } from './Moves.tsx';
+import { MoveCurrent } from './MoveCurrent.tsx';
+import { aliasesQuery, CURRENT, type Gate } from './promotion-data.ts';
+import { termsQuery } from './recipe-data.ts';
+import styles from './training.module.css';
+
+interface Place {
+  entity: string;
+  project: string;
+  modelId: string;
+  step: number;
+}
+
+/** Compares a checkpoint with the one that is current, and makes it the current one. */
+export function Promotion(place: Place) {
+  const { entity, project, modelId, step } = place;
+  const project_id = `${entity}/${project}`;
+  const me = useMe();
+  const { data, error, refetch } = useQuery(aliasesQuery(project_id, modelId));
+  if (error) return <Fault error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Skeleton rows={8} />;
+  const current = data.aliases.find(({ alias }) => alias === CURRENT)?.step;
+  const against = current ?? 0;
+  const mayPromote = current !== step && mayActAs(me, 'writer', project_id);
+  return (
+    <div className={styles['scroll']} tabIndex={0} role="region" aria-label="Promotion">
+      <div className={styles['bar']}>
+        <p>{whoIsCurrent(step, current)}</p>
+        {mayPromote && <MoveCurrent {...place}>Promote by hand</MoveCurrent>}
+      </div>
+      {against !== step && <Comparison {...place} against={against} mayPromote={mayPromote} />}
+      <Moves entity={entity} project={project} modelId={modelId} />
+    </div>
+  );
+}
+
+function whoIsCurrent(step: number, current: number | undefined): string {
+  if (current === step)
+    return 'This step is current: requests for the model as :current are answered by it.';
+  return current === undefined
+    ? 'No step of the model is current yet.'
+    : `Step ${current} is current.`;
+}
+
+/** The gate between a step and the one that it would take the place of. */
+function Comparison({
+  entity,
+  project,
+  modelId,
+  step,
+  against,
+  mayPromote,
+}: Place & { against: number; mayPromote: boolean }) {
+  const project_id = `${entity}/${project}`;
+  const key = { project_id, model_id: modelId, step };
+  const client = useQueryClient();
+  const compare = useMutation({
+    mutationFn: (gate: Gate) => post('/models/gate', { ...key, gate }),
+  });
+  const promote = useMutation({
+    mutationFn: (gate: Gate) => post('/models/promote', { ...key, gate }),
+    onSuccess: () =>
+      client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
+  });
+  const { data: result, variables: gate } = compare;
+  return (
+    <section className={styles['panel']}>
+      <h2>Is it better than step {against}?</h2>
+      <GateForm
+        project={project_id}
+        isBusy={compare.isPending}
+        onCompare={(wanted) => {
+          promote.reset();
+          compare.mutate(wanted);
+        }}
+      />
+      {compare.error && <ErrorNote error={compare.error} />}
+      {result && <GateOutcome result={result} />}
+      {promote.error && <ErrorNote error={promote.error} />}
+      {result && gate && mayPromote && (
+        <div className={styles['bar']}>
+          <Button
+            look="primary"
+            disabled={!result.passed || promote.isPending}
+            title={result.passed ? undefined : 'The gate is not passed'}
+            onClick={() => promote.mutate(gate)}
+          >
+            Promote step {step}
+          </Button>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const NUMBERS = [
+  { name: 'min_rows', label: 'Rows, at least', empty: '20' },
+  { name: 'confidence', label: 'Confidence', empty: '0.95' },
+  { name: 'min_difference', label: 'Better by at least', empty: '0' },
+] as const;
+
+/** What is compared. What is left empty has the default that stands in it. */
+function GateForm({
+  project,
+  isBusy,
+  onCompare,
+}: {
+  project: string;
+  isBusy: boolean;
+  onCompare: (gate: Gate) => void;
+}) {
+  const { data: terms = [] } = useQuery(termsQuery(project));
+  const scores = terms.filter(({ isScore }) => isScore);
+  const [chosen, choose] = useState<{ feedback?: string; path?: string }>({});
+  const [pairBy, setPairBy] = useState('');
+  const [numbers, setNumbers] = useState({ min_rows: '', confidence: '', min_difference: '' });
+  const feedback = chosen.feedback ?? scores[0]?.feedback ?? '';
+  const ofType = scores.filter((term) => term.feedback === feedback);
+  const path = chosen.path ?? ofType[0]?.path ?? '';
+  const paths = pairBy
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+  const isBad = (text: string) => text !== '' && !Number.isFinite(Number(text));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const given = NUMBERS.flatMap(({ name }) =>
+      numbers[name].trim() === '' ? [] : [[name, Number(numbers[name])]],
+    );
+    onCompare({
+      score: { feedback, path },
+      ...(paths.length > 0 && { pair_by: paths }),
+      ...Object.fromEntries(given),
+    });
+  };
+  return (
+    <form className={styles['gate']} onSubmit={submit} aria-label="Gate">
+      <Field
+        label="Score: feedback"
+        required
+        list="gate-feedback"
+        value={feedback}
+        onChange={({ target }) => choose({ feedback: target.value })}
+      />
+      <datalist id="gate-feedback">
+        {[...new Set(scores.map((term) => term.feedback))].map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+      <Field
+        label="Path in its payload"
+        required
+        list="gate-paths"
+        value={path}
+        onChange={({ target }) => choose({ feedback, path: target.value })}
+      />
+      <datalist id="gate-paths">
+        {ofType.map((term) => (
+          <option key={term.path} value={term.path} />
+        ))}
+      </datalist>
+      <Field
+        label="Rows are the same by"
+        placeholder="inputs.messages"
+        hint="Fields of the calls, with commas between them."
+        value={pairBy}
+        onChange={({ target }) => setPairBy(target.value)}
+      />
+      {NUMBERS.map(({ name, label, empty }) => (
+        <Field
+          key={name}
+          label={label}
+          inputMode="decimal"
+          placeholder={empty}
+          value={numbers[name]}
+          isInvalid={isBad(numbers[name])}
+          hint={isBad(numbers[name]) && 'A number with a point, such as 0.95.'}
+          onChange={({ target }) => setNumbers({ ...numbers, [name]: target.value })}
+        />
+      ))}
+      <Button
+        type="submit"
+        disabled={
+          isBusy ||
+          feedback === '' ||
+          path === '' ||
+          NUMBERS.some(({ name }) => isBad(numbers[name]))
+        }
+      >
+        {isBusy ? 'Comparing…' : 'Compare'}
+      </Button>
+    </form>
+  );
+}

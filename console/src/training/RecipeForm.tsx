@@ -1,0 +1,89 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Violation } from '../api/problem.ts';
+import type { JsonIndex } from '../json/json-index.ts';
+import { Button } from '../ui/Button.tsx';
+import { modelsQuery } from './data.ts';
+import { termsQuery } from './recipe-data.ts';
+import { type FieldSpec, SECTIONS, termFields } from './recipe-fields.ts';
+import { nodeAt, shownValue } from './recipe-text.ts';
+import { RecipeField } from './RecipeField.tsx';
+import styles from './recipe.module.css';
+
+/** The most that a recipe may have. */
+const MOST_TERMS = 16;
+
+/** The members that most recipes have. What it does not show stays as it is in the JSON. */
+export function RecipeForm({
+  entity,
+  project,
+  index,
+  violations,
+  isBroken,
+  onEdit,
+}: {
+  entity: string;
+  project: string;
+  /** Of the JSON as it was last valid. */
+  index: JsonIndex;
+  violations: readonly Violation[];
+  /** While the JSON is not valid, there is nothing to edit. */
+  isBroken: boolean;
+  /** Null takes the member away. */
+  onEdit: (path: string, json: string | null) => void;
+}) {
+  const { data: terms = [] } = useQuery(termsQuery(`${entity}/${project}`));
+  const { data: models = [] } = useQuery(modelsQuery(entity, project));
+  const sum = nodeAt(index, 'reward.sum');
+  const count = sum === undefined ? 0 : index.countChildren(sum, MOST_TERMS);
+  const offered = (spec: FieldSpec): string[] | undefined => {
+    if (spec.suggest === 'models') return models.map(({ name }) => name);
+    if (spec.suggest === 'feedback') return [...new Set(terms.map(({ feedback }) => feedback))];
+    const term = /^(.*)\.path$/.exec(spec.path)?.[1];
+    if (term === undefined) return undefined;
+    const type = shownValue(index, nodeAt(index, `${term}.feedback`));
+    return terms.filter(({ feedback }) => feedback === type).map(({ path }) => path);
+  };
+  const field = (spec: FieldSpec) => (
+    <RecipeField
+      key={spec.path}
+      spec={spec}
+      value={shownValue(index, nodeAt(index, spec.path))}
+      fault={violations.find(({ path }) => isAtOrBelow(path, spec.path))?.message}
+      suggestions={offered(spec)}
+      onEdit={(json) => onEdit(spec.path, json)}
+    />
+  );
+  return (
+    <fieldset disabled={isBroken} className={styles['form']} aria-label="The recipe as a form">
+      {SECTIONS.map(({ title, fields }) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          {title === 'Reward' &&
+            Array.from({ length: count }, (_, place) => (
+              <section key={place} className={styles['term']} aria-label={`Term ${place + 1}`}>
+                <div className={styles['fields']}>{termFields(place).map(field)}</div>
+                {count > 1 && (
+                  <Button look="quiet" onClick={() => onEdit(`reward.sum[${place}]`, null)}>
+                    Remove this term
+                  </Button>
+                )}
+              </section>
+            ))}
+          {title === 'Reward' && count < MOST_TERMS && (
+            <Button
+              onClick={() =>
+                onEdit(`reward.sum[${count}]`, JSON.stringify({ feedback: '', path: '' }))
+              }
+            >
+              Add a term
+            </Button>
+          )}
+          <div className={styles['fields']}>{fields.map(field)}</div>
+        </section>
+      ))}
+    </fieldset>
+  );
+}
+
+const isAtOrBelow = (path: string, field: string): boolean =>
+  path === field || path.startsWith(`${field}.`) || path.startsWith(`${field}[`);

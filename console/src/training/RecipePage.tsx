@@ -1,0 +1,178 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { useMe } from '../api/session.ts';
+import { Button } from '../ui/Button.tsx';
+import { Fault } from '../ui/Fault.tsx';
+import { Field } from '../ui/Field.tsx';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Page } from '../ui/Page.tsx';
+import { jsonIndex } from '../json/json-index.ts';
+import { formatted } from '../json/formatted.ts';
+import { recipeQuery, recipesQuery, termsQuery } from './recipe-data.ts';
+import { draftNames, keepDraft, readDraft } from './recipe-drafts.ts';
+import { firstTerm, type Purpose, templateRecipe, TEMPLATES } from './recipe-templates.ts';
+import { RecipeEditor } from './RecipeEditor.tsx';
+import styles from './recipe.module.css';
+
+const route = getRouteApi('/p/$entity/$project/training/recipes');
+
+/** A recipe that is edited while its outcome is in sight, or the choice of one. */
+export function RecipePage() {
+  const { recipe } = route.useSearch();
+  return recipe === undefined ? <Chooser /> : <Opened key={recipe} name={recipe} />;
+}
+
+function Opened({ name }: { name: string }) {
+  const { entity, project } = route.useParams();
+  const me = useMe();
+  const published = useQuery(recipeQuery(`${entity}/${project}`, name));
+  const [draft] = useState(() => readDraft(me.user, `${entity}/${project}`, name));
+  const { data, error, refetch } = published;
+  if (data || (data === null && draft))
+    return <RecipeEditor name={name} published={data} kept={draft} />;
+  return (
+    <Page
+      title={name}
+      error={error}
+      onRetry={() => void refetch()}
+      note={
+        <Link to="/p/$entity/$project/training/recipes" params={{ entity, project }}>
+          All recipes
+        </Link>
+      }
+    >
+      {published.isPending && <Skeleton rows={12} />}
+      {data === null && (
+        <Empty title="No such recipe">
+          <p>
+            Nothing is published under this name in {`${entity}/${project}`}, and this browser keeps
+            no draft of it. It may have been deleted.
+          </p>
+        </Empty>
+      )}
+    </Page>
+  );
+}
+
+function Chooser() {
+  const { entity, project } = route.useParams();
+  const id = `${entity}/${project}`;
+  const me = useMe();
+  const { data, error, refetch } = useQuery(recipesQuery(id));
+  const drafts = draftNames(me.user, id);
+  const names = [...new Set([...drafts, ...(data ?? [])])];
+  return (
+    <Page
+      title="Recipes"
+      note={
+        <Link
+          to="/p/$entity/$project/training"
+          params={{ entity, project }}
+          search={{ tab: 'builds' }}
+        >
+          All builds
+        </Link>
+      }
+    >
+      <div className={styles['chooser']}>
+        <section aria-label="Recipes of the project">
+          <h2>Open one</h2>
+          {error && <Fault error={error} onRetry={() => void refetch()} />}
+          {!data && !error && <Skeleton rows={4} />}
+          {data && names.length === 0 && (
+            <p className={styles['soft']}>
+              No recipe yet. One says which recorded calls become training data, and what they are
+              worth: begin it here.
+            </p>
+          )}
+          <ul className={styles['names']}>
+            {names.map((name) => (
+              <li key={name}>
+                <Link
+                  to="/p/$entity/$project/training/recipes"
+                  params={{ entity, project }}
+                  search={{ recipe: name }}
+                >
+                  {name}
+                </Link>
+                {drafts.includes(name) && (
+                  <small>{data?.includes(name) ? 'with changes of yours' : 'your draft'}</small>
+                )}
+              </li>
+            ))}
+          </ul>
+        </section>
+        <Begin taken={names} />
+      </div>
+    </Page>
+  );
+}
+
+/** The service puts other characters in their places, and the recipe would have another name than it was begun with. */
+const NAME = /^[\w.-]{1,128}$/;
+
+function Begin({ taken }: { taken: readonly string[] }) {
+  const { entity, project } = route.useParams();
+  const navigate = route.useNavigate();
+  const me = useMe();
+  const id = `${entity}/${project}`;
+  const { data: terms = [] } = useQuery(termsQuery(id));
+  const [name, setName] = useState('');
+  const [purpose, choose] = useState<Purpose>('rl');
+  const [isRefused, refuse] = useState(false);
+  const term = firstTerm(purpose, terms);
+  const isTaken = taken.includes(name);
+  const isOdd = name !== '' && !NAME.test(name);
+  const begin = (event: FormEvent) => {
+    event.preventDefault();
+    const value = JSON.stringify(templateRecipe(purpose, term));
+    const text = formatted(jsonIndex(value));
+    if (!keepDraft(me.user, id, name, { text, base: null })) refuse(true);
+    else void navigate({ search: { recipe: name } });
+  };
+  return (
+    <form className={styles['begin']} onSubmit={begin} aria-label="Begin a recipe">
+      <h2>Begin one</h2>
+      <Field
+        label="Name"
+        required
+        value={name}
+        placeholder="my-recipe"
+        onChange={({ target }) => setName(target.value)}
+        isInvalid={isTaken || isOdd}
+        hint={
+          isTaken
+            ? 'There is one of this name.'
+            : isOdd && 'Letters, digits, "_", "-" and "." only, at most 128.'
+        }
+      />
+      <fieldset>
+        <legend>Purpose</legend>
+        {TEMPLATES.map((template) => (
+          <label key={template.purpose} className={styles['template']}>
+            <input
+              type="radio"
+              name="purpose"
+              checked={purpose === template.purpose}
+              onChange={() => choose(template.purpose)}
+            />
+            <span>
+              <strong>{template.title}</strong>
+              <small>{template.hint}</small>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <p className={styles['soft']}>
+        {term
+          ? `Its reward begins with ${term.feedback} at ${term.path}, which this project has.`
+          : 'This project has no scores and no thumbs yet; without feedback, a recipe has nothing to reward.'}
+      </p>
+      {isRefused && <ErrorNote error="This browser keeps nothing, so a draft would be lost." />}
+      <Button type="submit" look="primary" disabled={name === '' || isTaken || isOdd}>
+        Begin
+      </Button>
+    </form>
+  );
+}

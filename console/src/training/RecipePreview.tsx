@@ -1,0 +1,285 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { post, type RequestBody } from '../api/client.ts';
+import type { Violation } from '../api/problem.ts';
+import { mayActAs, useMe } from '../api/session.ts';
+import { diff } from '../json/diff.ts';
+import { Differences } from '../json/Differences.tsx';
+import { jsonIndex } from '../json/json-index.ts';
+import { Button } from '../ui/Button.tsx';
+import { count } from '../ui/format.ts';
+import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
+import { Tabs } from '../ui/Tabs.tsx';
+import type { Hint, Made } from './data.ts';
+import { Facts } from './Facts.tsx';
+import {
+  type Mode,
+  previewQuery,
+  type Previewed,
+  type Published,
+  recipeRef,
+  recipeViolations,
+  type Tried,
+} from './recipe-data.ts';
+import { Samples } from './Samples.tsx';
+import styles from './recipe.module.css';
+import { useLastKnown } from './useLastKnown.ts';
+
+const route = getRouteApi('/p/$entity/$project/training/recipes');
+
+/** Shorter pauses are between the strokes of one word. */
+const PAUSE_MS = 400;
+
+const NONE: readonly Violation[] = [];
+
+/** What the recipe would make now; it follows the text at a distance, and shows the last outcome until there is another. */
+export function RecipePreview({
+  name,
+  text,
+  published,
+  isChanged,
+  onRefused,
+  onHint,
+}: {
+  name: string;
+  /** Undefined while it is no JSON. */
+  text: string | undefined;
+  published: Published | null;
+  isChanged: boolean;
+  onRefused: (violations: readonly Violation[]) => void;
+  onHint: (path: string, value: unknown) => void;
+}) {
+  const { entity, project } = route.useParams();
+  const me = useMe();
+  const { of, valid, shown, error, ...preview } = usePreview({ name, text, published, isChanged });
+  useEffect(() => onRefused(error ? recipeViolations(error) : NONE), [error, onRefused]);
+  return (
+    <section className={styles['preview']} aria-label="Preview" aria-busy={preview.isFetching}>
+      <Bar error={error} isFetching={preview.isFetching} onAgain={preview.refetch}>
+        {shown && mayActAs(me, 'writer', `${entity}/${project}`) && (
+          <Keep made={shown.made} why={whyNotKept(isChanged, preview.isLate)} of={of} />
+        )}
+      </Bar>
+      {!shown && !error && <Skeleton rows={10} />}
+      {shown?.hint && <HintNote hint={shown.hint} isLate={preview.isLate} onHint={onHint} />}
+      {shown && (
+        <div className={styles['outcome']} data-late={preview.isLate || undefined}>
+          <Outcome shown={shown} before={published?.text} after={valid} />
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Bar({
+  error,
+  isFetching,
+  onAgain,
+  children,
+}: {
+  error: Error | null;
+  isFetching: boolean;
+  onAgain: () => void;
+  children: ReactNode;
+}) {
+  const said = error ? 'Not of this text' : 'Nothing of this is kept yet';
+  return (
+    <>
+      <div className={styles['bar']}>
+        <h2>Preview</h2>
+        <span role="status" className={styles['soft']}>
+          {isFetching ? 'Looking…' : said}
+        </span>
+        <Button look="quiet" disabled={isFetching} onClick={onAgain}>
+          Look again
+        </Button>
+        {children}
+      </div>
+      {error && (
+        <div className={styles['notes']}>
+          <ErrorNote error={error} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The outcome of what is tried once that stays the same, and until then the one before. */
+function usePreview({
+  name,
+  text,
+  published,
+  isChanged,
+}: {
+  name: string;
+  text: string | undefined;
+  published: Published | null;
+  isChanged: boolean;
+}) {
+  const { entity, project } = route.useParams();
+  const { mode: asked } = route.useSearch();
+  const project_id = `${entity}/${project}`;
+  const valid = useLastKnown(text) ?? '';
+  const mode: Mode = isChanged || !asked ? 'all' : asked;
+  const recipe_ref = published ? recipeRef(project_id, name, published.digest) : '';
+  const tried = JSON.stringify((isChanged ? { text: valid } : { recipe_ref }) satisfies Tried);
+  const settled = useSettled(tried);
+  const { data, error, isFetching, isPlaceholderData, refetch } = useQuery({
+    ...previewQuery(project_id, JSON.parse(settled) as Tried, mode),
+    enabled: settled !== NOTHING,
+  });
+  const isStale = isFetching || isPlaceholderData || error !== null;
+  return {
+    /** The last text that was JSON. */
+    valid,
+    of: { project_id, recipe_ref, mode },
+    shown: useLastKnown(data),
+    error,
+    isFetching,
+    /** What is shown is not of what is edited. */
+    isLate: isStale || settled !== tried || text === undefined,
+    refetch: () => void refetch(),
+  };
+}
+
+/** A draft that was not valid yet when the page was opened. */
+const NOTHING = JSON.stringify({ text: '' } satisfies Tried);
+
+function whyNotKept(isChanged: boolean, isLate: boolean): string | undefined {
+  if (isChanged) return 'Publish the recipe first';
+  return isLate ? 'The preview is not ready' : undefined;
+}
+
+function Outcome({
+  shown,
+  before,
+  after,
+}: {
+  shown: Previewed;
+  before: string | undefined;
+  after: string;
+}) {
+  const { entity, project } = route.useParams();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <Tabs
+      isFull
+      value={search.tab ?? 'facts'}
+      onChange={(tab) => {
+        const { tab: _, ...rest } = search;
+        void navigate({ search: tab === 'facts' ? rest : { ...rest, tab } });
+      }}
+      tabs={[
+        {
+          value: 'facts',
+          label: 'Facts',
+          content: <Facts entity={entity} project={project} made={shown.made} />,
+        },
+        { value: 'sample', label: 'Sample', content: <Samples groups={shown.samples} /> },
+        {
+          value: 'changes',
+          label: 'Changes',
+          content: <Changes before={before} after={after} />,
+        },
+      ]}
+    />
+  );
+}
+
+/** The value once it has stayed the same for a while; the first one at once. */
+function useSettled(value: string): string {
+  const [settled, settle] = useState(value);
+  useEffect(() => {
+    if (value === settled) return undefined;
+    const timer = setTimeout(() => settle(value), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [value, settled]);
+  return settled;
+}
+
+/** The one setting that would change the outcome. */
+function HintNote({
+  hint: { setting, value, units },
+  isLate,
+  onHint,
+}: {
+  hint: NonNullable<Hint>;
+  isLate: boolean;
+  onHint: (path: string, value: unknown) => void;
+}) {
+  return (
+    <p className={styles['hint']}>
+      <span>
+        <code>{setting}</code>{' '}
+        {units === 0
+          ? 'selects no call.'
+          : `leaves out ${count(units)} ${units === 1 ? 'unit' : 'units'}; ${JSON.stringify(value)} would not.`}
+      </span>
+      <Button disabled={isLate} onClick={() => onHint(setting, value)}>
+        Set it to {JSON.stringify(value)}
+      </Button>
+    </p>
+  );
+}
+
+/** Keeps what is shown and nothing else: when the data has changed since, it says so. */
+function Keep({
+  of,
+  made,
+  why,
+}: {
+  of: Omit<RequestBody<'/build/create'>, 'expected_digest' | 'accept'>;
+  made: Made;
+  /** It cannot be kept now. */
+  why: string | undefined;
+}) {
+  const { entity, project } = route.useParams();
+  const navigate = route.useNavigate();
+  const client = useQueryClient();
+  const errors = made.lints.filter(({ level }) => level === 'error').map(({ code }) => code);
+  const keep = useMutation({
+    mutationFn: () =>
+      post('/build/create', {
+        ...of,
+        expected_digest: made.digest,
+        ...(errors.length > 0 && { accept: errors }),
+      }),
+    onSuccess: async ({ build_id: buildId }) => {
+      await client.invalidateQueries({ queryKey: ['builds'] });
+      await navigate({
+        to: '/p/$entity/$project/training/builds/$buildId',
+        params: { entity, project, buildId },
+      });
+    },
+  });
+  return (
+    <>
+      <Button
+        look={errors.length > 0 ? 'danger' : 'primary'}
+        disabled={keep.isPending || why !== undefined}
+        title={why ?? (errors.length > 0 ? `Accepts ${errors.join(', ')}` : undefined)}
+        onClick={() => keep.mutate()}
+      >
+        {errors.length > 0 ? 'Build in spite of the errors' : 'Build'}
+      </Button>
+      {keep.error && <ErrorNote error={keep.error} />}
+    </>
+  );
+}
+
+function Changes({ before, after }: { before: string | undefined; after: string }) {
+  const compared = useMemo(() => {
+    if (before === undefined) return undefined;
+    const [was, is] = [jsonIndex(before), jsonIndex(after)];
+    return { was, is, rows: diff(was, 0, is, 0) };
+  }, [before, after]);
+  if (!compared)
+    return (
+      <Empty title="Not published yet">
+        <p>There is no version to compare it with.</p>
+      </Empty>
+    );
+  return <Differences rows={compared.rows} before={compared.was} after={compared.is} />;
+}

@@ -1,0 +1,43 @@
+/** A recipe that is not published as it stands, kept in this browser. */
+export interface Draft {
+  text: string;
+  /** The digest of the version that it was begun from; null for a recipe that is new. */
+  base: string | null;
+}
+
+const prefix = (user: string, project: string) => `skein.recipe ${user} ${project} `;
+
+/** Null where there is none, and where it cannot be read. */
+export function readDraft(user: string, project: string, name: string): Draft | null {
+  try {
+    const kept = JSON.parse(
+      localStorage.getItem(prefix(user, project) + name) ?? 'null',
+    ) as unknown;
+    const { text, base } = (kept ?? {}) as Partial<Draft>;
+    return typeof text === 'string' ? { text, base: typeof base === 'string' ? base : null } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** False where the browser has no room for it, or keeps nothing. */
+export function keepDraft(user: string, project: string, name: string, draft: Draft): boolean {
+  try {
+    localStorage.setItem(prefix(user, project) + name, JSON.stringify(draft));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const dropDraft = (user: string, project: string, name: string): void =>
+  localStorage.removeItem(prefix(user, project) + name);
+
+/** The names of the recipes that have one. */
+export function draftNames(user: string, project: string): string[] {
+  const before = prefix(user, project);
+  return Object.keys(localStorage)
+    .filter((key) => key.startsWith(before))
+    .map((key) => key.slice(before.length))
+    .toSorted();
+}

@@ -1,0 +1,78 @@
+import { wire } from '../api/wire.ts';
+
+export type Purpose = 'rl' | 'sft' | 'dpo' | 'kto';
+
+export interface Template {
+  purpose: Purpose;
+  title: string;
+  /** What it is for, and what it expects of the recorded calls. */
+  hint: string;
+}
+
+export const TEMPLATES: readonly Template[] = [
+  {
+    purpose: 'rl',
+    title: 'Reinforcement learning',
+    hint: 'Rollouts of a task are compared by their scores. It needs several rollouts of each task, and logprobs.',
+  },
+  {
+    purpose: 'sft',
+    title: 'Supervised fine-tuning',
+    hint: 'The answers that people found good are imitated.',
+  },
+  {
+    purpose: 'dpo',
+    title: 'Preference pairs (DPO)',
+    hint: 'The best answer to a prompt is preferred to the worst. It needs several answers to each prompt.',
+  },
+  {
+    purpose: 'kto',
+    title: 'Good and bad answers (KTO)',
+    hint: 'Each answer is good or bad by itself, so thumbs are enough.',
+  },
+];
+
+/** Where the reward of a recipe that is begun comes from. */
+export interface Term {
+  feedback: string;
+  path: string;
+}
+
+/** Of what a project has, the term that a recipe of a purpose begins with: thumbs for answers by themselves, else a score. */
+export function firstTerm(
+  purpose: Purpose,
+  found: readonly (Term & { isScore: boolean })[],
+): Term | undefined {
+  const score = found.find(({ isScore }) => isScore);
+  const thumb = found.find((term) => term.feedback === thumbs().feedback && term.path === 'emoji');
+  const term = isCompared(purpose) ? (score ?? thumb) : (thumb ?? score);
+  return term && { feedback: term.feedback, path: term.path };
+}
+
+const isCompared = (purpose: Purpose) => purpose === 'rl' || purpose === 'dpo';
+
+const thumbs = (): Term => ({ feedback: `${wire.feedback}.reaction.1`, path: 'emoji' });
+const score = (): Term => ({ feedback: `${wire.feedback}.runnable.score`, path: 'output.score' });
+
+/** The value of a recipe of a purpose, with a term that the project has feedback for. */
+export function templateRecipe(purpose: Purpose, given?: Term): object {
+  const isScored = isCompared(purpose);
+  const term = given ?? (isScored ? score() : thumbs());
+  const isThumb = term.path === 'emoji';
+  return {
+    _class_name: 'Recipe',
+    _bases: ['Object', 'BaseModel'],
+    version: 1,
+    purpose,
+    select: { unit: 'trace', settle_s: 600 },
+    llm: { policy: null },
+    reward: {
+      sum: [{ ...term, ...(isThumb && { map: { '👍': 1, '👎': isScored ? 0 : -1 } }) }],
+      ...(purpose === 'sft' && { threshold: isThumb ? 1 : 0.5 }),
+    },
+    ...(isScored && {
+      group: { by: purpose === 'rl' ? ['attributes.task_id', 'prompt'] : ['prompt'] },
+    }),
+    split: { salt: '1', eval_percent: 10 },
+  };
+}

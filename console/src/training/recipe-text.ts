@@ -1,0 +1,113 @@
+import { formatted } from '../json/formatted.ts';
+import { type JsonIndex, jsonIndex } from '../json/json-index.ts';
+import { decoded } from '../json/visible.ts';
+
+/** Names of members, and places in lists. */
+type Path = (string | number)[];
+
+/** The way to a value, as the service names it: `reward.sum[0].path`. */
+const readPath = (path: string): Path =>
+  Array.from(path.matchAll(/([^.[\]]+)|\[(\d+)\]/g), ([, name, place]) => name ?? Number(place));
+
+/** The node at a path; undefined where there is none. */
+export function nodeAt(index: JsonIndex, path: string): number | undefined {
+  let node: number | undefined = 0;
+  for (const part of readPath(path)) {
+    node = childAt(index, node, part);
+    if (node === undefined) return undefined;
+  }
+  return node;
+}
+
+function childAt(index: JsonIndex, node: number, part: string | number): number | undefined {
+  const kind = index.kind(node);
+  if (typeof part === 'string') return kind === 'object' ? index.member(node, part) : undefined;
+  return kind === 'array' ? [...index.children(node)][part] : undefined;
+}
+
+/** The text with a value at a path, laid out anew; what else there is stays to the letter. @throws BadJson */
+export function withValue(text: string, path: string, value: string): string {
+  const index = jsonIndex(text);
+  const parts = readPath(path);
+  let node = 0;
+  for (const [n, part] of parts.entries()) {
+    const child = childAt(index, node, part);
+    if (child === undefined) return laidOut(withMember(index, node, parts.slice(n), value));
+    node = child;
+  }
+  return laidOut(spliced(index, node, value));
+}
+
+/** The text without the value at a path. @throws BadJson */
+export function withoutValue(text: string, path: string): string {
+  const index = jsonIndex(text);
+  const parts = readPath(path);
+  const [node, parent] = [nodeAt(index, path), parentAt(index, parts)];
+  if (node === undefined || parent === undefined) return text;
+  const children = [...index.children(parent)];
+  const place = children.indexOf(node);
+  const [before, behind] = [children[place - 1], children[place + 1]];
+  const { end } = index.nodes;
+  const from = before === undefined ? beginning(index, node) : end[before]!;
+  const to = before === undefined && behind !== undefined ? beginning(index, behind) : end[node]!;
+  return laidOut(text.slice(0, from) + text.slice(to));
+}
+
+function parentAt(index: JsonIndex, parts: Path): number | undefined {
+  let node: number | undefined = 0;
+  for (const part of parts.slice(0, -1)) {
+    node = childAt(index, node, part);
+    if (node === undefined) return undefined;
+  }
+  return node;
+}
+
+const laidOut = (text: string) => formatted(jsonIndex(text));
+
+const spliced = ({ text, nodes }: JsonIndex, node: number, value: string) =>
+  text.slice(0, nodes.start[node]) + value + text.slice(nodes.end[node]);
+
+/** Where a value begins, its name included. */
+function beginning(index: JsonIndex, node: number): number {
+  return index.nodeKey(node) === undefined ? index.nodes.start[node]! : index.nodes.key[node]!;
+}
+
+/** Adds what is missing below a node; a node that cannot hold it is replaced. */
+function withMember(index: JsonIndex, node: number, missing: Path, value: string): string {
+  const [part, ...below] = missing as [string | number, ...Path];
+  const inside = below.reduceRight<string>((inner, name) => container(name, inner), value);
+  const kind = typeof part === 'string' ? 'object' : 'array';
+  if (index.kind(node) !== kind) return spliced(index, node, container(part, inside));
+  const added = typeof part === 'string' ? `${JSON.stringify(part)}:${inside}` : inside;
+  const at = index.nodes.end[node]! - 1;
+  const comma = index.hasChildren(node) ? ',' : '';
+  return index.text.slice(0, at) + comma + added + index.text.slice(at);
+}
+
+const container = (part: string | number, inside: string) =>
+  typeof part === 'string' ? `{${JSON.stringify(part)}:${inside}}` : `[${inside}]`;
+
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+
+/** What is typed into a field that takes a number: another text stays one, so that the service says what is wrong with it. */
+export const numberJson = (typed: string): string =>
+  NUMBER.test(typed.trim()) ? typed.trim() : JSON.stringify(typed);
+
+/** One item a line. */
+export const listJson = (typed: string): string =>
+  JSON.stringify(
+    typed
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== ''),
+  );
+
+/** What a field shows of a value: a text without its quotation marks, a list a line each, all else as it is written. */
+export function shownValue(index: JsonIndex, node: number | undefined): string {
+  if (node === undefined) return '';
+  const kind = index.kind(node);
+  if (kind === 'string') return decoded(index.nodeText(node));
+  if (kind === 'word' && index.nodeText(node) === 'null') return '';
+  if (kind !== 'array') return index.nodeText(node);
+  return [...index.children(node)].map((child) => shownValue(index, child)).join('\n');
+}

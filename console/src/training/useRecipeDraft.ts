@@ -1,0 +1,66 @@
+import { useMemo, useState } from 'react';
+import { BadJson, type JsonIndex, jsonIndex } from '../json/json-index.ts';
+import { useMe } from '../api/session.ts';
+import type { Published } from './recipe-data.ts';
+import { type Draft, dropDraft, keepDraft } from './recipe-drafts.ts';
+import { useLastKnown } from './useLastKnown.ts';
+
+/** The text that is edited: that of the published version until something is changed, and from then on the one of this browser. */
+export function useRecipeDraft({
+  project,
+  name,
+  published,
+  kept,
+}: {
+  project: string;
+  name: string;
+  published: Published | null;
+  kept: Draft | null;
+}) {
+  const { user } = useMe();
+  const [draft, setDraft] = useState(kept);
+  const [isUnkept, setUnkept] = useState(false);
+  const text = draft?.text ?? published?.text ?? '';
+  const parsed = useMemo(() => parse(text), [text]);
+  const forget = () => {
+    dropDraft(user, project, name);
+    setDraft(null);
+    setUnkept(false);
+  };
+  return {
+    text,
+    isChanged: text !== published?.text,
+    /** Another version was published since the changes were begun. */
+    isBehind: draft !== null && published !== null && draft.base !== published.digest,
+    /** The browser has no room for the changes. */
+    isUnkept,
+    /** Of the text; undefined while it is no JSON. */
+    index: parsed.index,
+    broken: parsed.broken,
+    /** Of the text as it was last valid. */
+    lastIndex: useLastKnown(parsed.index) ?? EMPTY,
+    forget,
+    edit: (next: string) => {
+      if (next === published?.text) {
+        forget();
+        return;
+      }
+      const base = draft ? draft.base : (published?.digest ?? null);
+      setDraft({ text: next, base });
+      setUnkept(!keepDraft(user, project, name, { text: next, base }));
+    },
+  };
+}
+
+export type EditedRecipe = ReturnType<typeof useRecipeDraft>;
+
+const EMPTY = jsonIndex('{}');
+
+function parse(text: string): { index?: JsonIndex; broken?: string } {
+  try {
+    return { index: jsonIndex(text) };
+  } catch (error) {
+    if (error instanceof BadJson) return { broken: error.message };
+    throw error;
+  }
+}
