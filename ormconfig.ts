@@ -31,6 +31,7 @@ import { StartlessCalls1766340000000 } from './src/platform/database/migrations/
 import { NewestRoots1766400000000 } from './src/platform/database/migrations/1766400000000-newest-roots.js';
 import { CheckpointFiles1766410000000 } from './src/platform/database/migrations/1766410000000-checkpoint-files.js';
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
+import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -131,6 +132,7 @@ export function dataSourceOptions(
       NewestRoots1766400000000,
       CheckpointFiles1766410000000,
       People1766420000000,
+      NarrowIndexes1766460000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,
