@@ -34,6 +34,7 @@ import { Gateway1766430000000 } from './src/platform/database/migrations/1766430
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
 import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
 import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
+import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -147,6 +148,7 @@ export function dataSourceOptions(
       Gateway1766430000000,
       Promotion1766440000000,
       SftJobs1766450000000,
+      NarrowIndexes1766460000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

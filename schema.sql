@@ -679,9 +679,9 @@ CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id) W
 
 CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (parent_id IS NULL);
 
-CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at) INCLUDE (id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
-CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at, id) WHERE (ended_at IS NULL);
+CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
 
 CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id);
 
@@ -1239,6 +1239,20 @@ AS $function$
 BEGIN
   RETURN (
     SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_traces(project text, calls text[], parents text[], new_traces text[])
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET enable_sort TO 'off'
+AS $function$
+BEGIN
+  RETURN ARRAY(SELECT CASE WHEN w.new_trace IS NOT NULL THEN coalesce(
+      (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.id AND c.id <= w.id ORDER BY c.id LIMIT 1),
+      (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.parent_id AND c.id <= w.parent_id ORDER BY c.id LIMIT 1)) END
+    FROM unnest(calls, parents, new_traces) w (id, parent_id, new_trace));
 END
 $function$;
 

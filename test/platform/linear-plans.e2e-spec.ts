@@ -194,7 +194,9 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
 
       it.each(BEFORE)('find the trace of a call by its id (made for %d calls)', async (before) => {
         const reads = await readsOf(before, (id) =>
-          client.query(`SELECT skein_trace('${PROJECT}', $1)`, [id]),
+          client.query(`SELECT skein_traces('${PROJECT}', ARRAY[$1], ARRAY[$1], ARRAY['new'])`, [
+            id,
+          ]),
         );
         expect(reads).toBe(100);
       });

@@ -7,6 +7,7 @@ import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { Changes, type ChangeKind, noteIn, type Noted } from './changes.js';
 import { Connections } from './connections.js';
+import { KeptPlans } from './kept-plans.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
@@ -39,6 +40,8 @@ interface StreamOptions {
   rows?: Rows<unknown>;
   maxBatch?: number;
   firstBatch?: number;
+  /** Connections keep its plan, which must suit all values: a statement whose text varies little. */
+  isPlanKept?: boolean;
 }
 
 /**
@@ -52,6 +55,7 @@ interface StreamOptions {
 export class Database {
   private readonly scopes = new AsyncLocalStorage<Scope>();
   private readonly slots: Slots;
+  private readonly keptPlans = new KeptPlans();
   readonly changes = new Changes((statement) =>
     this.connections.query(OURS(), statement.toQuery()),
   );
@@ -321,15 +325,17 @@ export class Database {
    */
   async stream(
     query: Sql,
-    { rows = new TextRows(), maxBatch, firstBatch }: StreamOptions = {},
+    { rows = new TextRows(), maxBatch, firstBatch, isPlanKept }: StreamOptions = {},
   ): Promise<RowStream> {
     const slot = await this.slots.take(this.key());
     try {
       const client = await this.connections.connect(slot.key);
-      const stream = new RowStream(client, query.toQuery(), rows, {
+      const asked = query.toQuery();
+      const stream = new RowStream(client, asked, rows, {
         slot,
         maxBatch,
         firstBatch,
+        keptAs: isPlanKept ? this.keptPlans.name(asked.text) : undefined,
         limits: this,
       });
       return stream.once('close', () => this.slots.free(slot));

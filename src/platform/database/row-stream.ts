@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
 import { Busy, TookTooLong } from '../refusals.js';
+import { KeptCursor } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
 import { RowTap } from './row-tap.js';
 import type { Slot } from './slots.js';
@@ -72,6 +73,8 @@ interface Streaming {
   slot: Slot;
   maxBatch: number | undefined;
   firstBatch: number | undefined;
+  /** The name under which connections keep the plan. */
+  keptAs: string | undefined;
   limits: { readMs: number; maxRowBytes: number };
 }
 
@@ -102,7 +105,7 @@ export class RowStream extends Readable {
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
     private readonly rows: Rows<unknown>,
-    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, limits }: Streaming,
+    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, keptAs, limits }: Streaming,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.maxBatch = maxBatch;
@@ -119,7 +122,9 @@ export class RowStream extends Readable {
       onRow: this.add,
       onTooLarge: (error) => this.destroy(error),
     });
-    this.cursor = client.query(new Cursor(text, values));
+    this.cursor = client.query(
+      keptAs ? new KeptCursor(text, values, keptAs) : new Cursor(text, values),
+    );
   }
 
   /** The cursor says nothing when the connection ends between its last row and the server's "ready". */

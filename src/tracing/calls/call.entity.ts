@@ -29,7 +29,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_failed_idx', ['projectId', 'startedAt', 'id'], {
   where: 'exception IS NOT NULL OR has_descendant_error',
 })
-@Index('calls_running_idx', ['projectId', 'startedAt', 'id'], { where: 'ended_at IS NULL' })
+@Index('calls_running_idx', ['projectId', 'startedAt'], { where: 'ended_at IS NULL' })
 @Index('calls_root_latency_idx', { synchronize: false })
 @Index('calls_roots_idx', { synchronize: false })
 @Index('calls_response_idx', ['projectId', 'responseId'], { where: 'response_id IS NOT NULL' })

@@ -46,7 +46,9 @@ export function startWrite(
       attributes: attributes ?? '{}',
       inputs: inputs ?? '{}',
       otel_dump: otelDump,
-      counts_gross: String(countsGross(memberText(start, 'attributes', attributes, 'weave'))),
+      counts_gross: countsGross(memberText(start, 'attributes', attributes, 'weave'))
+        ? 'true'
+        : null,
     },
     isOpaque: isOpaque(attributes, inputs, otelDump),
   };
@@ -70,7 +72,7 @@ export function endWrite(
       run_step_end: end[WIRE.runStepEnd]?.toString(),
       end_started_at: end.started_at,
       end_trace_id: end.trace_id,
-      has_descendant_error: String(hasDescendantError(end.summary)),
+      has_descendant_error: hasDescendantError(end.summary) ? 'true' : null,
       response_id: responseId && IS_RESPONSE_ID.test(responseId) ? responseId : null,
       summary,
       output,

@@ -2,6 +2,7 @@ import { jsonArray, textArray } from '../../../platform/query/binary-array.js';
 import {
   identifier,
   join,
+  Parameter,
   prepared,
   type Prepared,
   type Sql,
@@ -10,23 +11,22 @@ import {
 import type { CallWrite } from './calls.writer.js';
 import { withLogged } from '../messages/call-messages.query.js';
 
-/** The values of a start and an end, each as the text of its column's type. */
-const START_TEXTS = [
-  'op_name',
-  'started_at',
+/**
+ * The values of a start and an end, each as the text of its column's type, and their documents. A batch of which no write has a
+ * value of a group sends no arrays for it, since PostgreSQL makes a table of each array.
+ */
+const START_TEXTS = ['op_name', 'started_at', 'trace_id', 'user_id', 'counts_gross'] as const;
+const MORE_START_TEXTS = [
   'display_name',
-  'trace_id',
   'parent_id',
   'thread_id',
   'turn_id',
   'run_id',
   'run_step',
-  'user_id',
-  'new_trace',
-  'counts_gross',
 ] as const;
-const END_TEXTS = [
-  'ended_at',
+const NEW_TRACE = ['new_trace'] as const;
+const END_TEXTS = ['ended_at'] as const;
+const MORE_END_TEXTS = [
   'exception',
   'run_step_end',
   'end_started_at',
@@ -34,19 +34,38 @@ const END_TEXTS = [
   'has_descendant_error',
   'response_id',
 ] as const;
-const START_DOCUMENTS = ['attributes', 'inputs', 'otel_dump'] as const;
+const START_DOCUMENTS = ['attributes', 'inputs'] as const;
+const MORE_START_DOCUMENTS = ['otel_dump'] as const;
 const END_DOCUMENTS = ['summary', 'output', 'usage'] as const;
 
 type Columns<Names extends readonly string[]> = {
   [Name in Names[number]]: string | null | undefined;
 };
 /** `new_trace` is the trace of a start that names none and whose parent is not stored. */
-export type StartColumns = Columns<typeof START_TEXTS> & Columns<typeof START_DOCUMENTS>;
+export type StartColumns = Columns<typeof START_TEXTS> &
+  Columns<typeof MORE_START_TEXTS> &
+  Columns<typeof NEW_TRACE> &
+  Columns<typeof START_DOCUMENTS> &
+  Columns<typeof MORE_START_DOCUMENTS>;
 /** `end_started_at` and `end_trace_id` count until the start is stored. */
-export type EndColumns = Columns<typeof END_TEXTS> & Columns<typeof END_DOCUMENTS>;
+export type EndColumns = Columns<typeof END_TEXTS> &
+  Columns<typeof MORE_END_TEXTS> &
+  Columns<typeof END_DOCUMENTS>;
 
-const TEXTS = ['project_id', 'id', 'is_opaque', ...START_TEXTS, ...END_TEXTS] as const;
-const DOCUMENTS = [...START_DOCUMENTS, ...END_DOCUMENTS] as const;
+const DOCUMENTS = [...START_DOCUMENTS, ...MORE_START_DOCUMENTS, ...END_DOCUMENTS] as const;
+
+interface Group {
+  side: 'start' | 'end';
+  texts: readonly string[];
+  documents: readonly string[];
+}
+const GROUPS: readonly Group[] = [
+  { side: 'start', texts: START_TEXTS, documents: START_DOCUMENTS },
+  { side: 'start', texts: MORE_START_TEXTS, documents: MORE_START_DOCUMENTS },
+  { side: 'start', texts: NEW_TRACE, documents: [] },
+  { side: 'end', texts: END_TEXTS, documents: END_DOCUMENTS },
+  { side: 'end', texts: MORE_END_TEXTS, documents: [] },
+];
 
 const IS_START = sql`excluded.op_name IS NOT NULL`;
 const IS_END = sql`excluded.ended_at IS NOT NULL`;
@@ -83,20 +102,38 @@ interface Merged {
   trace_id: string;
 }
 
-const UPSERT = sql<Merged>`
+/** The statement for these groups. `upsertQuery` has the values in the order in which the parameters stand here. */
+function upsert(groups: readonly Group[]): Sql<Merged> {
+  const texts = ['id', 'is_opaque', ...groups.flatMap((group) => group.texts)];
+  const documents = groups.flatMap((group) => group.documents);
+  const absent = GROUPS.filter((group) => !groups.includes(group));
+  const isAnswering = groups.some((group) => group.texts === NEW_TRACE);
+  const project = new Parameter(null);
+  const arrays = new Map(texts.map((name) => [name, sql`${new Parameter(null)}::text[]`]));
+  const [ids, parents, newTraces] = ['id', 'parent_id', 'new_trace'].map((name) =>
+    arrays.get(name),
+  );
+  const columns = [...arrays.values(), ...documents.map(() => sql`${null}::json[]`)];
+  const names = [...texts, ...documents];
+  const others = absent.flatMap((group) => [
+    ...group.texts.map((name) => sql`NULL::text AS ${identifier(name)}`),
+    ...group.documents.map((name) => sql`NULL::json AS ${identifier(name)}`),
+  ]);
+  if (isAnswering) {
+    columns.push(sql`skein_traces(${project}, ${ids}, ${parents}, ${newTraces})`);
+    names.push('found_trace');
+  } else others.push(sql`NULL::text AS found_trace`);
+  return sql<Merged>`
   INSERT INTO calls AS c (
     project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
     run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
     ${list(DOCUMENTS)})
-  SELECT project_id, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
-    CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(
-      trace_id, skein_trace(project_id, id), skein_trace(project_id, parent_id), end_trace_id, new_trace) END,
+  SELECT ${project}::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+    CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
     parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
     coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, ${list(DOCUMENTS)}
-  FROM unnest(
-    ${join(TEXTS.map(() => sql`${null}::text[]`))},
-    ${join(DOCUMENTS.map(() => sql`${null}::json[]`))}) AS w (${list([...TEXTS, ...DOCUMENTS])})
-  ORDER BY project_id COLLATE "C", id COLLATE "C"
+  FROM (SELECT ${join([sql`w.*`, ...others])} FROM unnest(${join(columns)}) AS w (${list(names)})) w
+  ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
     op_name = coalesce(excluded.op_name, c.op_name),
     display_name = CASE WHEN ${IS_START} AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
@@ -105,16 +142,38 @@ const UPSERT = sql<Merged>`
     ${replacedWhen(IS_START, 'parent_id', 'thread_id', 'turn_id', 'run_id', 'run_step', 'user_id', 'attributes', 'otel_dump', 'counts_gross')},
     ${replacedWhen(IS_END, 'ended_at', 'exception', 'run_step_end', 'has_descendant_error', 'response_id', 'summary', 'usage')},
     ${loggedWhen(IS_START, 'inputs')}, ${loggedWhen(IS_END, 'output')},
-    is_opaque = c.is_opaque OR excluded.is_opaque`;
+    is_opaque = c.is_opaque OR excluded.is_opaque
+  ${isAnswering ? sql`RETURNING project_id, id, trace_id` : sql``}`;
+}
 
-const QUIET = prepared('calls.upsert', UPSERT);
-const ANSWERING = prepared(
-  'calls.upsert.traces',
-  sql<Merged>`${UPSERT} RETURNING project_id, id, trace_id`,
-);
+/** The statements by their groups, made when first asked for. There are 11 sets of groups. */
+const STATEMENTS = new Map<string, Omit<Prepared<Merged>, 'values'>>();
+
+function statement(groups: readonly Group[]) {
+  const name = `calls.upsert.${groups.map((group) => GROUPS.indexOf(group)).join('')}`;
+  let known = STATEMENTS.get(name);
+  if (!known) STATEMENTS.set(name, (known = prepared(name, upsert(groups))));
+  return known;
+}
+
+type Side = Record<string, string | null | undefined> | undefined;
+
+/** The groups of which a write has a value. Who looks for a trace names the parents too. */
+function groupsOf(writes: readonly CallWrite[]): Group[] {
+  const isBrought = ({ side, texts, documents }: Group) => {
+    const names = [...texts, ...documents];
+    return writes.some((write) => {
+      const values = write[side] as Side;
+      return values && names.some((name) => values[name] !== null && values[name] !== undefined);
+    });
+  };
+  const [start, moreStart, newTrace, end, moreEnd] = GROUPS.map(isBrought);
+  const isIn = [start, moreStart || newTrace, newTrace, end, moreEnd];
+  return GROUPS.filter((_, i) => isIn[i]);
+}
 
 /**
- * Merges starts and ends into `calls`, one statement for all of them, prepared once a connection; each column travels
+ * Merges starts and ends of one project into `calls`, one statement for all of them, prepared once a connection; each column travels
  * as one array (the figures: docs/adr/0004-write-path.md). Each call is there at most once. What a start or an end
  * brings replaces what an earlier one brought, side by side and in any order; neither touches the other's columns. A
  * `display_name` that a start leaves out stays, since `/call/update` may have set it, and so does one that came before the
@@ -123,19 +182,19 @@ const ANSWERING = prepared(
  * when a start leaves its own to be found.
  */
 export function upsertQuery(writes: readonly CallWrite[]): Prepared<Merged> {
-  const isKnown = writes.every(({ start, traceId }) => !start || traceId);
-  const texts = (value: (write: CallWrite) => string | null | undefined) =>
-    textArray(writes.map(value));
+  const groups = groupsOf(writes);
+  const column = (side: Group['side'], name: string) =>
+    writes.map((write) => (write[side] as Side)?.[name]);
   return {
-    ...(isKnown ? QUIET : ANSWERING),
+    ...statement(groups),
     values: [
-      texts(({ projectId }) => projectId),
-      texts(({ id }) => id),
-      texts(({ isOpaque }) => String(isOpaque)),
-      ...START_TEXTS.map((name) => texts(({ start }) => start?.[name])),
-      ...END_TEXTS.map((name) => texts(({ end }) => end?.[name])),
-      ...START_DOCUMENTS.map((name) => jsonArray(writes.map(({ start }) => start?.[name]))),
-      ...END_DOCUMENTS.map((name) => jsonArray(writes.map(({ end }) => end?.[name]))),
+      writes[0]!.projectId,
+      textArray(writes.map(({ id }) => id)),
+      textArray(writes.map(({ isOpaque }) => String(isOpaque))),
+      ...groups.flatMap(({ side, texts }) => texts.map((name) => textArray(column(side, name)))),
+      ...groups.flatMap(({ side, documents }) =>
+        documents.map((name) => jsonArray(column(side, name))),
+      ),
     ],
   };
 }

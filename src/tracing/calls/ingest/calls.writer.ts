@@ -77,8 +77,11 @@ export class CallsWriter implements OnApplicationShutdown {
   private async storeInTransaction(writes: CallWrite[]): Promise<Map<CallWrite, unknown>> {
     const refused = new Map<CallWrite, unknown>();
     const sorted = writes.toSorted((a, b) => byCodePoint(writeKey(a), writeKey(b)));
-    for (let i = 0; i < sorted.length; i += ROWS_AT_ONCE)
-      await this.storeOrHalve(sorted.slice(i, i + ROWS_AT_ONCE), refused);
+    for (let from = 0, to = 0; from < sorted.length; from = to) {
+      const { projectId } = sorted[from]!;
+      while (to < from + ROWS_AT_ONCE && sorted[to]?.projectId === projectId) to++;
+      await this.storeOrHalve(sorted.slice(from, to), refused);
+    }
     return refused;
   }
 

@@ -1,14 +1,25 @@
 -- A connection keeps the plans of functions, and the first are made while `calls` is small or empty. Then every index that
 -- begins with `project_id` seems to cost the same, and PostgreSQL may choose one with which each look-up reads the whole
--- project. These two look up a range in the order of one index, and may not sort: so no other will do. They are plpgsql, so that
+-- project. These look up a range in the order of one index, and may not sort: so no other will do. They are plpgsql, so that
 -- they are not folded into a statement that then joins shards.
 
--- The trace of a stored call.
+-- The trace of a stored call: for processes of the previous version.
 CREATE OR REPLACE FUNCTION skein_trace(project text, call text) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE STRICT SET enable_sort = off AS $$
 BEGIN
   RETURN (
     SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= call AND c.id <= call ORDER BY c.id LIMIT 1);
+END
+$$;
+
+-- The traces of stored calls, or of their parents, in the order of the calls: of those that get a new trace unless they are stored.
+CREATE OR REPLACE FUNCTION skein_traces(project text, calls text[], parents text[], new_traces text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET enable_sort = off AS $$
+BEGIN
+  RETURN ARRAY(SELECT CASE WHEN w.new_trace IS NOT NULL THEN coalesce(
+      (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.id AND c.id <= w.id ORDER BY c.id LIMIT 1),
+      (SELECT c.trace_id FROM calls c WHERE c.project_id = project AND c.id >= w.parent_id AND c.id <= w.parent_id ORDER BY c.id LIMIT 1)) END
+    FROM unnest(calls, parents, new_traces) w (id, parent_id, new_trace));
 END
 $$;
 

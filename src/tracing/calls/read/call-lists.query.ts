@@ -83,6 +83,13 @@ export function isOfManyByStart({ filter, sort_by }: CallsQueryDto): boolean {
   );
 }
 
+/** A page of all calls or of all roots: no value in it makes another plan better. */
+export const isPlainPage = ({ filter, query, limit, offset }: CallsQueryDto): boolean =>
+  typeof limit === 'number' &&
+  !offset &&
+  !query &&
+  Object.entries(filter ?? {}).every(([name, value]) => !value || name === 'trace_roots_only');
+
 /** The expression that `calls_root_latency_idx` is ordered by. */
 const isSlowestRoots = ({ filter, sort_by }: CallsQueryDto): boolean =>
   filter?.trace_roots_only === true &&

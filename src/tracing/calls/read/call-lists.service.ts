@@ -5,7 +5,7 @@ import { type JsonRows, JsonRowWriter } from '../../../platform/database/json-ro
 import { TookTooLong } from '../../../platform/refusals.js';
 import type { CallsQueryDto } from '../calls.dto.js';
 import { indexesQuery } from '../indexes/call-indexes.query.js';
-import { callRows } from './call-lists.query.js';
+import { callRows, isPlainPage } from './call-lists.query.js';
 import {
   documentSearch,
   FIRST_PART,
@@ -29,7 +29,10 @@ export class CallLists {
     const search = documentSearch(request);
     if (search && !(await this.isServed(request.project_id, search)))
       return Readable.from(this.search(request, search), { highWaterMark: 1 });
-    return this.database.stream(rows.query, { rows: new JsonRowWriter(rows.pieces) });
+    return this.database.stream(rows.query, {
+      rows: new JsonRowWriter(rows.pieces),
+      isPlanKept: isPlainPage(request),
+    });
   }
 
   private async isServed(projectId: string, { indexes }: Search): Promise<boolean> {
