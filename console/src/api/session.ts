@@ -36,6 +36,9 @@ export const sessionQuery = queryOptions({
 /** The one who is signed in; for pages, which nobody else sees. */
 export const useMe = (): Me => useSuspenseQuery(sessionQuery).data.me!;
 
+/** Who people sign in with; for pages, as `useMe`. */
+export const useProviders = (): Session['signIn'] => useSuspenseQuery(sessionQuery).data.signIn;
+
 const RANK: Record<Me['role'], number> = { trainer: 0, reader: 1, writer: 2, admin: 3 };
 
 /** Whether a button of the operation is shown, in a project or anywhere: nobody is offered what would be refused. */

@@ -1,7 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
-import { type Me, sessionQuery } from '../api/session.ts';
+import { type Me, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
@@ -23,6 +23,26 @@ const placeOf = (scope: string) => {
   return scope.endsWith('/*') ? `in all projects of ${scope.slice(0, -2)}` : `in ${scope}`;
 };
 
+const firstScope = (me: Me): string =>
+  me.grants.find(({ role }) => role === 'admin')?.scopes[0] ?? '';
+
+/** Who has a role there already, in whose place the new one comes. */
+const memberBefore = (
+  members: readonly Member[],
+  {
+    kind,
+    name,
+    scope,
+    issuer,
+  }: { kind: 'email' | 'group'; name: string; scope: string; issuer: string | undefined },
+) =>
+  members.find(
+    (member) =>
+      member[kind]?.toLowerCase() === name.toLowerCase() &&
+      member.scope === scope &&
+      member.issuer === issuer,
+  );
+
 /** Gives a role, and says before what it will mean. */
 export function AddMember({
   me,
@@ -37,13 +57,12 @@ export function AddMember({
 }) {
   const id = useId();
   const client = useQueryClient();
-  const own = me.grants.find(({ role }) => role === 'admin')?.scopes[0] ?? '';
   const [kind, setKind] = useState<'email' | 'group'>('email');
   const [who, setWho] = useState('');
-  const [scope, setScope] = useState(shown ?? own);
+  const [scope, setScope] = useState(shown ?? firstScope(me));
   const [role, setRole] = useState<Role>('reader');
-  const providers = useQuery(sessionQuery).data?.signIn ?? [];
-  const [issuer, setIssuer] = useState(me.person?.issuer ?? providers[0]?.issuer);
+  const [first] = useProviders();
+  const [issuer, setIssuer] = useState(me.person?.issuer ?? first?.issuer);
   const add = useMutation({
     mutationFn: (body: RequestBody<'/members/set'>) => post('/members/set', body),
     onSuccess: async () => {
@@ -52,12 +71,8 @@ export function AddMember({
     },
   });
   const name = who.trim();
-  const before = members.find(
-    (member) =>
-      member[kind]?.toLowerCase() === name.toLowerCase() &&
-      member.scope === scope &&
-      member.issuer === issuer,
-  );
+  const before = memberBefore(members, { kind, name, scope, issuer });
+  const isComplete = name !== '' && scope !== '';
   const submit = (event: FormEvent) => {
     event.preventDefault();
     add.mutate({ scope, role, [kind]: name, issuer: issuer ?? null });
@@ -84,25 +99,7 @@ export function AddMember({
           value={who}
           onChange={({ target }) => setWho(target.value)}
         />
-        {providers.length > 1 && (
-          <div className={controls['field']}>
-            <label className={controls['label']} htmlFor={`${id}-issuer`}>
-              Signs in with
-            </label>
-            <select
-              id={`${id}-issuer`}
-              className={inputClass}
-              value={issuer}
-              onChange={({ target }) => setIssuer(target.value)}
-            >
-              {providers.map((provider) => (
-                <option key={provider.issuer} value={provider.issuer}>
-                  {provider.name}
-                </option>
-              ))}
-            </select>
-          </div>
-        )}
+        <ChooseProvider value={issuer} onChange={setIssuer} />
         <Field label="In" value={scope} onChange={({ target }) => setScope(target.value.trim())} />
         <div className={controls['field']}>
           <label className={controls['label']} htmlFor={`${id}-role`}>
@@ -119,7 +116,7 @@ export function AddMember({
             ))}
           </select>
         </div>
-        {name !== '' && scope !== '' && (
+        {isComplete && (
           <Meaning
             isGroup={kind === 'group'}
             name={name}
@@ -131,16 +128,44 @@ export function AddMember({
         {add.error && <ErrorNote error={add.error} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            look="primary"
-            disabled={name === '' || scope === '' || add.isPending}
-          >
+          <Button type="submit" look="primary" disabled={!isComplete || add.isPending}>
             Give the role
           </Button>
         </DialogActions>
       </form>
     </Dialog>
+  );
+}
+
+/** Of several providers, two may know the same address or group. */
+function ChooseProvider({
+  value,
+  onChange,
+}: {
+  value: string | undefined;
+  onChange: (issuer: string) => void;
+}) {
+  const id = useId();
+  const providers = useProviders();
+  if (providers.length < 2) return null;
+  return (
+    <div className={controls['field']}>
+      <label className={controls['label']} htmlFor={id}>
+        Signs in with
+      </label>
+      <select
+        id={id}
+        className={inputClass}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      >
+        {providers.map(({ issuer, name }) => (
+          <option key={issuer} value={issuer}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post, type Schema } from '../api/client.ts';
-import { mayActAs, sessionQuery, useMe } from '../api/session.ts';
+import { mayActAs, useMe, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field } from '../ui/Field.tsx';
@@ -44,8 +44,6 @@ function People() {
     queryKey: ['users'],
     queryFn: ({ signal }) => post('/users/list', {}, { signal }),
   });
-  const isOperator = me.grants.some(({ role, scopes }) => role === 'admin' && scopes.includes('*'));
-  const hasProviders = (useQuery(sessionQuery).data?.signIn.length ?? 0) > 1;
   const close = () => open(undefined);
   return (
     <Page
@@ -69,24 +67,39 @@ function People() {
         />
       </div>
       {members.isPending && <Skeleton rows={6} />}
-      {members.data && <Members found={members.data} hasProviders={hasProviders} onRemove={open} />}
+      {members.data && <Members found={members.data} onRemove={open} />}
       <h2 className={styles['heading']}>Signed in before</h2>
-      {users.data && (
-        <Table
-          label="Signed in before"
-          rows={users.data.users}
-          rowKey={({ id }) => id}
-          columns={userColumns({ isOperator, hasProviders }, me.person?.id, open)}
-          sort="-last_seen"
-          onSort={() => {}}
-        />
-      )}
-      {users.data?.has_more && <p>There are more people than are shown.</p>}
+      {users.data && <Users found={users.data} onChange={open} />}
       {dialog === 'new' && (
         <AddMember me={me} scope={scope} members={members.data?.members ?? []} onClose={close} />
       )}
       <Change dialog={dialog} onClose={close} />
     </Page>
+  );
+}
+
+function Users({
+  found: { users, has_more },
+  onChange,
+}: {
+  found: Schema<'UsersDto'>;
+  onChange: (user: User) => void;
+}) {
+  const me = useMe();
+  const isOperator = me.grants.some(({ role, scopes }) => role === 'admin' && scopes.includes('*'));
+  const hasProviders = useProviders().length > 1;
+  return (
+    <>
+      <Table
+        label="Signed in before"
+        rows={users}
+        rowKey={({ id }) => id}
+        columns={userColumns({ isOperator, hasProviders }, me.person?.id, onChange)}
+        sort="-last_seen"
+        onSort={() => {}}
+      />
+      {has_more && <p>There are more people than are shown.</p>}
+    </>
   );
 }
 
@@ -104,14 +117,13 @@ function Change({
 
 function Members({
   found: { members, has_more },
-  hasProviders,
   onRemove,
 }: {
   found: Schema<'MembersDto'>;
-  hasProviders: boolean;
   onRemove: (member: Member) => void;
 }) {
   const [sort, setSort] = useState('scope');
+  const hasProviders = useProviders().length > 1;
   if (members.length === 0)
     return (
       <Empty title="Nobody has a role here yet">
