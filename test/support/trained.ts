@@ -33,7 +33,7 @@ export function trainingOf(app: TestApp, project: string) {
     const recipe_ref = await publish(app, recipe, { project, name: `recipe-${++names}` });
     const { build_id } = await post('/build/create', { recipe_ref, mode: 'all' });
     const { job_id } = await post('/build/submit', { build_id, model_id });
-    return { build_id, job_id } as { build_id: string; job_id: string };
+    return { build_id: build_id as string, job_id: job_id as string };
   }
 
   /** The next job of the project's models, claimed and started. */

@@ -11,12 +11,13 @@ let projects = 0;
 async function aModelWith(steps = 2) {
   const project = `acme/promotion-${++projects}`;
   const [entity, name] = project.split('/');
-  const { call, aJob, claim, start, complete } = previewOf(app);
+  const client = previewOf(app);
+  const { call, claim, start, complete } = client;
   const base_model = `base-${projects}`;
   const body = { entity, project: name, name: 'm', base_model };
   const model_id = (await call('POST', '/models', body)).body.id as string;
   for (let step = 1; step <= steps; step++) {
-    await aJob(model_id);
+    await client.aJob(model_id);
     const { job_id, lease_token } = (await claim({ base_models: [base_model] })).body;
     await start(job_id, lease_token);
     await complete(job_id, lease_token);

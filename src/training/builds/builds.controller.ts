@@ -33,8 +33,6 @@ import {
 } from './exports.dto.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
-import { RetrainDto, RetrainedDto } from './retrains.dto.js';
-import { RetrainsService } from './retrains.service.js';
 
 @Resource('builds', BasicAuth())
 export class BuildsController {
@@ -43,7 +41,6 @@ export class BuildsController {
     private readonly outputs: BuildOutputsService,
     private readonly erasing: BuildsErasing,
     private readonly lineage: LineageService,
-    private readonly retrains: RetrainsService,
   ) {}
 
   /** Says what a build would be: counts, rewards, lints, some groups and the digest. Stores nothing. */
@@ -104,16 +101,6 @@ export class BuildsController {
   @ApiOkResponse({ type: LineageAnswerDto })
   queryLineage(@Body() body: LineageQueryDto): Promise<LineageAnswerDto> {
     return this.lineage.query(body);
-  }
-
-  /**
-   * Queues jobs that do again what led to a checkpoint that was trained on purged calls, from its nearest clean ancestor on: by the
-   * recipes of its builds, with the units that are left.
-   */
-  @Operation('lineage/retrain', 'writer')
-  @ApiOkResponse({ type: RetrainedDto })
-  retrain(@Body() body: RetrainDto, @Ctx() context: Context): Promise<RetrainedDto> {
-    return this.retrains.retrain(body, context);
   }
 }
 

@@ -10,13 +10,14 @@ import { BuildsErasing } from './builds-erasing.service.js';
 import { BuildsService } from './builds.service.js';
 import { LineageService } from './lineage.service.js';
 import { RecipesService } from './recipes.service.js';
+import { RetrainsController } from './retrains.controller.js';
 import { RetrainsService } from './retrains.service.js';
 import { UnitsService } from './units.service.js';
 
 /** Recorded calls become training data: recipes, builds, exports, and where a checkpoint came from. */
 @Module({
   imports: [CallsModule, ObjectsModule, PreviewModule, TaintedModule],
-  controllers: [BuildsController],
+  controllers: [BuildsController, RetrainsController],
   providers: [
     Builder,
     BuildOutputsService,

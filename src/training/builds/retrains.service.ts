@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
@@ -22,9 +22,10 @@ type Link = MakerRow & { build_id: string };
 /** Trains again without purged calls what was trained on them. */
 @Injectable()
 export class RetrainsService {
+  @Inject(Database) private readonly database!: Database;
+  @Inject(ModelsService) private readonly models!: ModelsService;
+
   constructor(
-    private readonly database: Database,
-    private readonly models: ModelsService,
     private readonly jobs: TrainingJobsService,
     private readonly builds: BuildsService,
     private readonly outputs: BuildOutputsService,

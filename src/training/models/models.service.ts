@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
@@ -45,12 +45,13 @@ const CHECKPOINTS_DELETE = auditAction('checkpoints.delete');
 /** Models, their checkpoints, and what is logged against them. */
 @Injectable()
 export class ModelsService {
+  @Inject(Aliases) private readonly aliases!: Aliases;
+
   constructor(
     private readonly database: Database,
     private readonly uploads: UploadsService,
     private readonly queue: QueueService,
     private readonly files: CheckpointFilesService,
-    private readonly aliases: Aliases,
   ) {}
 
   async create(body: ModelCreateDto, caller: Caller): Promise<ModelDto> {

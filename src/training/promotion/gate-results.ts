@@ -39,7 +39,7 @@ export async function judgeGate(
 /** The rows with scores of both, the worst first. */
 function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
   const others = new Map(against.map((row) => [row.digest, row]));
-  const rows: (GateRowDto & { digest: string })[] = [];
+  const paired: { digest: string; row: GateRowDto }[] = [];
   const counts = { rows_only_candidate: 0, rows_unscored: 0, calls_without_key: 0 };
   for (const { digest, key, calls, scored, mean: score } of candidate) {
     const other = others.get(digest);
@@ -47,22 +47,24 @@ function pairRows(candidate: readonly SideRow[], against: readonly SideRow[]) {
     else if (!other) counts.rows_only_candidate++;
     else if (score === null || other.mean === null) counts.rows_unscored++;
     else
-      rows.push({
+      paired.push({
         digest,
-        key: shownKey(digest, key),
-        candidate: score,
-        against: other.mean,
-        difference: score - other.mean,
-        n_candidate: scored,
-        n_against: other.scored,
+        row: {
+          key: shownKey(digest, key),
+          candidate: score,
+          against: other.mean,
+          difference: score - other.mean,
+          n_candidate: scored,
+          n_against: other.scored,
+        },
       });
     others.delete(digest);
   }
   counts.calls_without_key += against.find(({ digest }) => digest === null)?.calls ?? 0;
   others.delete(null);
-  rows.sort((a, b) => a.difference - b.difference || (a.digest < b.digest ? -1 : 1));
+  paired.sort((a, b) => a.row.difference - b.row.difference || (a.digest < b.digest ? -1 : 1));
   return {
-    rows: rows.map(({ digest: _, ...row }) => row),
+    rows: paired.map(({ row }) => row),
     ...counts,
     rows_only_against: others.size,
   };
