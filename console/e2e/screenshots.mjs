@@ -74,7 +74,7 @@ const PICTURES = [
       await page.getByRole('link', { name: 'support-agent' }).click();
       const checkpoints = page.getByRole('table', { name: 'Checkpoints' });
       await checkpoints.getByRole('link', { name: '1', exact: true }).click();
-      await page.getByRole('tab', { name: tab }).click();
+      await page.getByRole('tab', { name: tab, exact: true }).click();
     },
   })),
   ...['Checkpoints', 'Promotions', 'Trajectories'].map((tab) => ({

@@ -160,7 +160,7 @@ function Marks({ checkpoint: { step, serving, tainted_at } }: { checkpoint: Chec
         </span>
       ))}
       {serving.length === 0 && <span>not served now</span>}
-      {tainted_at !== null && (
+      {tainted_at && (
         <p className={styles['bad']}>
           Tainted: it, or a step before it, was trained on calls that were purged on{' '}
           <Time at={tainted_at} />. It should not be served any more.

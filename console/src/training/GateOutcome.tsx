@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react';
 import { visible } from '../json/visible.ts';
 import { count, number } from '../ui/format.ts';
 import { Table } from '../ui/Table.tsx';
@@ -5,13 +6,16 @@ import type { GateResult } from './promotion-data.ts';
 import styles from './training.module.css';
 
 /** What the comparison found: the verdict, the numbers it rests on, and the rows, the worst first. */
-export function GateOutcome({ result }: { result: GateResult }) {
+export function GateOutcome({ result, action }: { result: GateResult; action: ReactNode }) {
   const { passed, reason, step, against_step, rows, rows_paired } = result;
   return (
     <>
-      <p role="status" className={passed ? styles['good'] : styles['bad']}>
-        <strong>{passed ? 'Passed.' : 'Not passed.'}</strong> {visible(reason)}
-      </p>
+      <div className={styles['bar']}>
+        <p role="status" className={passed ? styles['good'] : styles['bad']}>
+          <strong>{passed ? 'Passed.' : 'Not passed.'}</strong> {visible(reason)}
+        </p>
+        {action}
+      </div>
       <dl className={styles['totals']} aria-label="Statistics">
         {statistics(result).map(([name, value, hint]) => (
           <div key={name} title={hint}>
@@ -22,15 +26,14 @@ export function GateOutcome({ result }: { result: GateResult }) {
       </dl>
       {result.statistics && (
         <p className={styles['soft']}>
-          {result.statistics.test}: {visible(result.statistics.source)} The interval:{' '}
-          {visible(result.statistics.interval_source)}
+          Test: {result.statistics.test}; {visible(result.statistics.source)}. Interval:{' '}
+          {visible(result.statistics.interval_source)}.
         </p>
       )}
       <p className={styles['soft']}>
         Rows of only one step: {count(result.rows_only_candidate)} of step {step},{' '}
         {count(result.rows_only_against)} of step {against_step}. Rows without a score:{' '}
-        {count(result.rows_unscored)}. Calls that no row could be told of:{' '}
-        {count(result.calls_without_key)}.
+        {count(result.rows_unscored)}. Calls without a row: {count(result.calls_without_key)}.
       </p>
       {rows.length > 0 && (
         <>

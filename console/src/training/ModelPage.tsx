@@ -73,7 +73,7 @@ function Parts({ models }: { models: readonly Model[] }) {
       new Set(
         data?.pages
           .flatMap((page) => page.data)
-          .filter(({ tainted_at }) => tainted_at !== null)
+          .filter(({ tainted_at }) => tainted_at)
           .map(({ step }) => step),
       ),
     [data],

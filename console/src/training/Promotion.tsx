@@ -84,19 +84,23 @@ function Comparison({
         }}
       />
       {compare.error && <ErrorNote error={compare.error} />}
-      {result && <GateOutcome result={result} />}
       {promote.error && <ErrorNote error={promote.error} />}
-      {result && gate && mayPromote && (
-        <div className={styles['bar']}>
-          <Button
-            look="primary"
-            disabled={!result.passed || promote.isPending}
-            title={result.passed ? undefined : 'The gate is not passed'}
-            onClick={() => promote.mutate(gate)}
-          >
-            Promote step {step}
-          </Button>
-        </div>
+      {result && gate && (
+        <GateOutcome
+          result={result}
+          action={
+            mayPromote && (
+              <Button
+                look="primary"
+                disabled={!result.passed || promote.isPending}
+                title={result.passed ? undefined : 'The gate is not passed'}
+                onClick={() => promote.mutate(gate)}
+              >
+                Promote step {step}
+              </Button>
+            )
+          }
+        />
       )}
     </section>
   );

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useMe } from '../api/session.ts';
-import { Button } from '../ui/Button.tsx';
+import { Button, buttonClass } from '../ui/Button.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { Field } from '../ui/Field.tsx';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
@@ -49,6 +49,13 @@ function Opened({ name }: { name: string }) {
             Nothing is published under this name in {`${entity}/${project}`}, and this browser keeps
             no draft of it. It may have been deleted.
           </p>
+          <Link
+            to="/p/$entity/$project/training/recipes"
+            params={{ entity, project }}
+            className={buttonClass('primary')}
+          >
+            Begin a recipe
+          </Link>
         </Empty>
       )}
     </Page>
