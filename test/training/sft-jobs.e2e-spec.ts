@@ -100,6 +100,7 @@ describe('/v1/preview/training-data', () => {
       400,
       'message of the assistant',
     ],
+    ['levels over levels', aRow('yes', `,"x":${'['.repeat(1001)}${']'.repeat(1001)}`), 400, '1000'],
     ['no rows', '', 400, 'no rows'],
     ['not UTF-8', Buffer.from([0xff, 0x0a]), 400, 'UTF-8'],
     ['too much', `${aRow()}\n`.repeat(40_000), 413, '3000000'],

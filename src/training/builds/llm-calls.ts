@@ -17,7 +17,7 @@ import { assembled } from './streams.js';
 export interface LlmCall {
   id: string;
   dialect: Dialect;
-  /** Names of the model: as it was asked for, and as it answered. */
+  /** Names of the model: as it was asked for, as it answered, and as its usage was counted where that is a checkpoint. */
   models: string[];
   messages: Turn[];
   /** JSON text of the tools; null for none. */
@@ -278,7 +278,7 @@ function common(recorded: Recorded, dialect: Dialect) {
   return {
     id: texts.id,
     dialect,
-    models: readModels(recorded),
+    models: [...new Set([...readModels(recorded), ...checkpointNames(texts.usage)])],
     promptTokens: unknown.has('prompt_tokens') ? null : inputTokens(tokens),
     completionTokens: unknown.has('completion_tokens') ? null : tokens.completion_tokens,
     sampling: {
@@ -287,6 +287,12 @@ function common(recorded: Recorded, dialect: Dialect) {
       topK: setting('top_k'),
     },
   };
+}
+
+/** Checkpoints that a call is counted under: the gateway knows them where the client asked for the newest one. */
+function checkpointNames(json: string | null): string[] {
+  const usage = parsed(json);
+  return isObject(usage) ? Object.keys(usage).filter((name) => /:step\d{1,9}$/.test(name)) : [];
 }
 
 /** Of one model: a call has one. */

@@ -1,5 +1,6 @@
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { Utf8Check } from '../../platform/http/utf8-check.js';
+import { skipValue } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { ByteBuffer } from '../byte-buffer.js';
 import { PayloadCutter } from '../trajectories/payload-cutter.js';
@@ -88,6 +89,7 @@ function assertConversation(text: string, place: string): void {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ApiError('invalid_json', `${place} is not valid JSON`);
   }
+  skipValue(text, 0); // refuses a text that is nested too deeply
   const violation = findViolation('SftRowDto', row, place);
   if (violation) throw invalidRequest([violation]);
   if ((row as Row).messages.some(({ role, weight }) => role === 'assistant' && weight !== 0))
