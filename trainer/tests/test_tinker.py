@@ -75,7 +75,7 @@ def test_two_steps_are_those_of_our_losses_and_a_state_goes_on(base: str, loss_f
 
     about = engine.save(tmp_path)
     assert about["uri"].startswith("tinker://")
-    assert "sampler_weights" in about["sampler"]
+    assert about["sampler"].startswith("tinker://")
     third = engine.step(given, config)
     for start in ((tmp_path, None), (None, about["uri"])):
         other = TinkerEngine(base, Lora())
