@@ -97,7 +97,10 @@ else
       expect(answer.model).toMatch(step === 0 ? BASE : `step${step}`);
       const said: string = answer.choices[0].message.content;
       const id = response.headers.get('x-skein-call-id')!;
-      return { id, score: [...said].filter((letter) => wanted.includes(letter)).length / LENGTH };
+      return {
+        id,
+        score: said.split('').filter((letter) => wanted.includes(letter)).length / LENGTH,
+      };
     }
 
     it('learns what is rewarded, with nothing done by hand', async () => {
