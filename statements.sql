@@ -43,20 +43,12 @@ DELETE FROM erasings WHERE ended_at < now() - interval '24 hours';
 
 DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
 
-DELETE FROM gateway_uses WHERE day < (now() AT TIME ZONE 'UTC')::date - 90;
-
 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
 
 DELETE FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
 
 DELETE FROM projects WHERE project_id = $1 AND row_count = 0 AND bytes = 0;
-
-DELETE FROM served_checkpoints
-  WHERE project_id = $1 AND model_id = $2::uuid AND expires_at < now() - interval '1 hour';
-
-DELETE FROM served_checkpoints
-  WHERE project_id = $1 AND model_id = $2::uuid AND step = $3 AND provider = $4;
 
 DELETE FROM threads WHERE project_id = $1 AND thread_id IN (SELECT unnest($2::text[]));
 
@@ -115,11 +107,6 @@ INSERT INTO builds (project_id, id, recipe_name, recipe_digest, recipe, mode, bu
 
 INSERT INTO call_indexes (project_id, name, field, kind) VALUES ($1, $2, $3, $4)
   ON CONFLICT (project_id, name) DO UPDATE SET error = NULL;
-
-INSERT INTO call_slot_marks (project_id, slot, call_count, made_at)
-  SELECT $1, slot, 0, made_at
-  FROM unnest($2::timestamptz[], $3::timestamptz[])
-  AS s (slot, made_at);
 
 INSERT INTO call_slots (project_id, slot, call_count, ended_count, error_count, instant_count,
   latency_sum, latency_min, latency_max, latencies, bytes)
@@ -260,15 +247,6 @@ INSERT INTO projects AS p (project_id, row_count, call_count, bytes, last_activi
   call_count = p.call_count + excluded.call_count, bytes = p.bytes + excluded.bytes,
   last_activity = greatest(p.last_activity, excluded.last_activity);
 
-INSERT INTO served_checkpoints (project_id, model_id, step, provider, upstream_model, expires_at)
-  SELECT k.project_id, k.model_id, k.step, $1, $2,
-  now() + make_interval(secs => $3)
-  FROM checkpoints k
-  WHERE k.project_id = $4 AND k.model_id = $5::uuid AND k.step = $6
-  ON CONFLICT (project_id, model_id, step, provider)
-  DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
-  RETURNING to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at;
-
 INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT $1, r.digest, r.is_opaque, r.val::json
   FROM unnest($2::text[], $3::boolean[],
@@ -346,10 +324,6 @@ SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXI
 SELECT 1 FROM models m
   WHERE m.project_id = $1 AND m.id = $2 AND m.deleted_at IS NULL FOR NO KEY UPDATE;
 
-SELECT 1 FROM served_checkpoints
-  WHERE project_id <> $1 AND provider = $2 AND upstream_model = $3
-  AND expires_at > now() LIMIT 1;
-
 SELECT 1 FROM training_data d WHERE d.project_id = $1 AND d.id = $2 FOR SHARE;
 
 SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
@@ -415,9 +389,6 @@ SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS key FR
 SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS key FROM "training_job_events" t WHERE t.project_id = $1
   ORDER BY t."job_id" DESC, t."seq" DESC LIMIT 1;
 
-SELECT ARRAY[t."model_id"::text, t."step"::text, t."provider"::text]::text[] AS key FROM "served_checkpoints" t WHERE t.project_id = $1
-  ORDER BY t."model_id" DESC, t."step" DESC, t."provider" DESC LIMIT 1;
-
 SELECT ARRAY[t."model_id"::text, t."step"::text]::text[] AS key FROM "checkpoints" t WHERE t.project_id = $1
   ORDER BY t."model_id" DESC, t."step" DESC LIMIT 1;
 
@@ -452,20 +423,6 @@ SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE (("Membership"."s
 SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlias"."project_id" = $1) AND ("ObjectAlias"."object_id" = $2));
 
 SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
-
-SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
-  FROM served_checkpoints s
-  JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
-  WHERE s.expires_at > now() AND TRUE
-  ORDER BY m.project_id, m.name, s.step DESC LIMIT $1;
-
-SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
-  FROM served_checkpoints s
-  JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
-  WHERE s.expires_at > now() AND s.project_id = $1
-  ORDER BY m.project_id, m.name, s.step DESC LIMIT $2;
 
 SELECT DISTINCT to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM costs p
   WHERE p.project_id = $1 AND p.effective_date > $2::timestamptz AND p.effective_date < $3::timestamptz
@@ -741,12 +698,8 @@ SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', 
 
 SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
-  'files', coalesce(files, '[]'), 'serving', coalesce((
-  SELECT json_agg(json_build_object('provider', s.provider, 'upstream_model', s.upstream_model,
-  'expires_at', to_char(s.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) ORDER BY s.provider)
-  FROM served_checkpoints s
-  WHERE s.project_id = $1 AND s.model_id = $2 AND s.step = $3 AND s.expires_at > now()), '[]'))::text AS json
-  FROM checkpoints WHERE project_id = $4 AND model_id = $5 AND step = $6;
+  'files', coalesce(files, '[]'))::text AS json
+  FROM checkpoints WHERE project_id = $1 AND model_id = $2 AND step = $3;
 
 SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
@@ -779,34 +732,6 @@ SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id,
   WHERE b.project_id = $1 AND b.model_id = $2
   ORDER BY t.id::text COLLATE "C" ASC NULLS LAST
   LIMIT $3::bigint OFFSET $4::bigint; -- a list
-
-SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
-  FROM models m LEFT JOIN (served_checkpoints s
-  JOIN checkpoints k ON k.project_id = $1 AND k.model_id = s.model_id AND k.step = s.step)
-  ON s.project_id = $2 AND s.model_id = m.id AND s.expires_at > now()
-  AND ($3::int IS NULL OR s.step = $4::int)
-  WHERE m.project_id = $5 AND m.name = $6 AND m.deleted_at IS NULL
-  ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100;
-
-SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
-  'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
-  'steps', coalesce((
-  SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
-  FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
-  ORDER BY c.step DESC LIMIT $1) k), '[]'))::text AS json
-  FROM models m
-  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($2::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($3::text[]))
-  ORDER BY m.id LIMIT $4;
-
-SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
-  'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
-  'steps', coalesce((
-  SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
-  FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
-  ORDER BY c.step DESC LIMIT $1) k), '[]'))::text AS json
-  FROM models m
-  WHERE m.deleted_at IS NULL AND TRUE
-  ORDER BY m.id LIMIT $2;
 
 SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
   CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
@@ -853,9 +778,6 @@ SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.proj
 SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
-
-SELECT name, wanted, set_config(name, wanted, false) AS given
-  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
