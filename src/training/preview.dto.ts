@@ -17,3 +17,7 @@ export class ProjectPageQueryDto extends PageQueryDto {
   @IsOptional() @IsProjectPart() entity?: string;
   @IsOptional() @IsProjectPart() project?: string;
 }
+
+export class TrainingJobCreatedDto {
+  id!: string;
+}

@@ -246,7 +246,7 @@ const aRow = (text: string) =>
   });
 
 async function aTrainingData({ project }: Pick<Planted, 'project'>, app: TestApp, text = fresh()) {
-  const query = new URLSearchParams(pathOf({ project }));
+  const query = new URLSearchParams(pathOf({ project })).toString();
   const response = await fetch(`${app.url}/v1/preview/training-data?${query}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${app.key}`, 'content-type': 'application/jsonl' },
@@ -747,7 +747,7 @@ export const OPERATIONS: Record<string, Operation> = {
   ),
   'POST /v1/preview/training-data': changes(
     (planted) => ({
-      query: `?${new URLSearchParams(pathOf(planted))}`,
+      query: `?${new URLSearchParams(pathOf(planted)).toString()}`,
       headers: { 'content-type': 'application/jsonl' },
       body: Buffer.from(aRow(fresh())),
     }),

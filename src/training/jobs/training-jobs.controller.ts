@@ -14,7 +14,6 @@ import { jsonLines } from '../../platform/http/json-rows.js';
 import { ApiPage } from '../pages.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import {
-  TrainingJobCreatedDto,
   TrainingJobDto,
   TrainingJobEventDto,
   TrainingJobsQueryDto,
@@ -22,7 +21,7 @@ import {
 } from './training-jobs.dto.js';
 import { TrainingJob } from './training-job.entity.js';
 import { TrainingJobsService } from './training-jobs.service.js';
-import { PageQueryDto } from '../preview.dto.js';
+import { PageQueryDto, TrainingJobCreatedDto } from '../preview.dto.js';
 import { refTo } from '../trajectory-rules.js';
 
 @NoProjectField('a model or a job belongs to one, which TrainingJobsService checks')

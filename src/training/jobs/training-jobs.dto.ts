@@ -14,10 +14,6 @@ export class TrainingJobsQueryDto extends ProjectPageQueryDto {
   @IsOptional() @IsIn(STATUSES) status?: Status;
 }
 
-export class TrainingJobCreatedDto {
-  id!: string;
-}
-
 /** A checkpoint as the trainer reported it. */
 export class JobCheckpointDto {
   step!: number;

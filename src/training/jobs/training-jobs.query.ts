@@ -12,11 +12,8 @@ import { allOf, sql, type Sql } from '../../platform/query/sql.js';
 import { type Item, PAGE_SIZE } from '../pages.js';
 import { IS_OPEN, type JobRow } from './queue.query.js';
 import type { Kind } from './training-job.entity.js';
-import type {
-  TrainingJobCreatedDto,
-  TrainingJobsQueryDto,
-  TrajectoriesQueryDto,
-} from './training-jobs.dto.js';
+import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
+import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { isAskedFor, isReached, type ModelKey } from '../preview.query.js';
 
 export interface NewJob {

@@ -11,11 +11,7 @@ import { groupsMissing, ModelsService } from '../models/models.service.js';
 import { checkedId, noSuch, page } from '../pages.js';
 import { notifyQueue } from './queue.query.js';
 import { QueueService } from './queue.service.js';
-import type {
-  TrainingJobCreatedDto,
-  TrainingJobsQueryDto,
-  TrajectoriesQueryDto,
-} from './training-jobs.dto.js';
+import type { TrainingJobsQueryDto, TrajectoriesQueryDto } from './training-jobs.dto.js';
 import {
   eventsPage,
   jobInsert,
@@ -30,7 +26,7 @@ import {
 } from './training-jobs.query.js';
 import { findViolation } from '../trajectory-rules.js';
 import { type BodyReader, type Upload, UploadsService } from '../trajectories/uploads.service.js';
-import { type PageQueryDto } from '../preview.dto.js';
+import type { PageQueryDto, TrainingJobCreatedDto } from '../preview.dto.js';
 import { latestStep, type ModelKey } from '../preview.query.js';
 import type { Model } from '../models/model.entity.js';
 import { TrainingJobEvent } from './training-job-event.entity.js';

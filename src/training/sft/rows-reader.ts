@@ -3,7 +3,7 @@ import { Utf8Check } from '../../platform/http/utf8-check.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
 import { parseLight } from '../../platform/json/json-weight.js';
 import { ByteBuffer } from '../byte-buffer.js';
-import { PayloadCutter } from '../trajectories/payload-cutter.js';
+import { PayloadCutter } from '../payload-cutter.js';
 import type { BodyReader } from '../trajectories/uploads.service.js';
 import { findViolation } from '../trajectory-rules.js';
 

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Idempotency, idempotencyKey } from '../../platform/auth/idempotency.js';
 import type { Context } from '../../platform/http/context.js';
@@ -8,7 +8,7 @@ import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { Slots } from '../../platform/database/slots.js';
 import { BuildOutputsService } from '../builds/build-outputs.service.js';
-import type { TrainingJobCreatedDto } from '../jobs/training-jobs.dto.js';
+import type { TrainingJobCreatedDto } from '../preview.dto.js';
 import { TrainingJobsService } from '../jobs/training-jobs.service.js';
 import type { Model } from '../models/model.entity.js';
 import { ModelsService } from '../models/models.service.js';
@@ -33,16 +33,16 @@ interface Source {
 @Injectable()
 export class SftJobsService {
   private readonly slots = new Slots(AT_ONCE);
+  @Inject(BuildOutputsService) private readonly builds!: BuildOutputsService;
+  @Inject(PayloadsService) private readonly payloads!: PayloadsService;
+  @Inject(UploadsService) private readonly uploads!: UploadsService;
+  @Inject(Idempotency) private readonly idempotency!: Idempotency;
 
   constructor(
     private readonly database: Database,
     private readonly models: ModelsService,
     private readonly data: TrainingDataService,
-    private readonly builds: BuildOutputsService,
-    private readonly payloads: PayloadsService,
-    private readonly uploads: UploadsService,
     private readonly jobs: TrainingJobsService,
-    private readonly idempotency: Idempotency,
   ) {}
 
   /** The same request again, while its job has not ended, answers the same job; with an idempotency key, that decides instead. */

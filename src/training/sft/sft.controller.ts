@@ -10,7 +10,7 @@ import {
 import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
-import { TrainingJobCreatedDto } from '../jobs/training-jobs.dto.js';
+import { TrainingJobCreatedDto } from '../preview.dto.js';
 import { ApiPage } from '../pages.js';
 import { SftJobsService } from './sft-jobs.service.js';
 import {

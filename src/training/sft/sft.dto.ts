@@ -8,7 +8,7 @@ import { IsProjectPart, ProjectPageQueryDto } from '../preview.dto.js';
 const MAX_RATES = 1_000_000;
 const MAX_URL = 4096;
 
-export const ASSISTANT_TURNS = ['all', 'last'] as const;
+const ASSISTANT_TURNS = ['all', 'last'] as const;
 const RATE = { type: 'number', minimum: 0 } as const;
 
 const isRate = (value: unknown) =>

@@ -8,7 +8,7 @@ import { DEFAULTS, type Group, type Trajectory, findViolation } from '../traject
 import { CapturedText } from './captured-text.js';
 import { DocumentOutline, type ContainerKind } from './document-outline.js';
 import { LogMetrics } from './log-metrics.js';
-import { PayloadCutter } from './payload-cutter.js';
+import { PayloadCutter } from '../payload-cutter.js';
 
 /** What is stored of a trajectory for queries. */
 export interface TrajectoryRow {

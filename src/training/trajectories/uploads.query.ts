@@ -1,6 +1,6 @@
 // SQL: bodies arrive and leave as streams.
 import { join, sql, type Sql } from '../../platform/query/sql.js';
-import type { PayloadChunk } from './payload-cutter.js';
+import type { PayloadChunk } from '../payload-cutter.js';
 import type { TrajectoryRow } from './trajectory-reader.js';
 
 export const chunkInsert = (

@@ -17,7 +17,7 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
-import type { PayloadChunk } from './payload-cutter.js';
+import type { PayloadChunk } from '../payload-cutter.js';
 import { TrajectoryReader } from './trajectory-reader.js';
 import {
   chunkInsert,

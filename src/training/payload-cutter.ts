@@ -1,4 +1,4 @@
-import { ByteBuffer } from '../byte-buffer.js';
+import { ByteBuffer } from './byte-buffer.js';
 
 /** A chunk is cut when its text reaches this size. */
 const CHUNK_BYTES = 1024 * 1024;
