@@ -694,12 +694,7 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
 
-<<<<<<< HEAD
 SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
-=======
-SELECT id, (CASE WHEN tainted_at IS NULL THEN json_build_object('id', id, 'step', step, 'metrics', metrics)
-  ELSE json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) END)::text AS json, found
->>>>>>> promote
   FROM (
   SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
   sum(octet_length(metrics::text)) OVER seen AS bytes
@@ -1329,13 +1324,7 @@ UPDATE training_jobs j
 UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = $1, lease_token_hash = $2,
   leased_at = now(), lease_expires_at = now() + make_interval(secs => $3),
-<<<<<<< HEAD
   parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $4 AND c.model_id = j.model_id)
-=======
-  parent_step = greatest(0, (SELECT max(c.step) FROM checkpoints c
-  WHERE c.project_id = $4 AND c.model_id = j.model_id AND c.tainted_at IS NULL)), state = (SELECT j.state WHERE j.parent_step = greatest(0, (SELECT max(c.step) FROM checkpoints c
-  WHERE c.project_id = $5 AND c.model_id = j.model_id AND c.tainted_at IS NULL))), tainted_at = NULL
->>>>>>> promote
   FROM models m, trajectory_batches b
   WHERE j.project_id = $5 AND j.status = 'queued'
   AND j.id = (SELECT q.id FROM training_jobs q
@@ -1352,18 +1341,9 @@ UPDATE training_jobs j
 
 UPDATE training_jobs j
   SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = $1::text,
-<<<<<<< HEAD
   step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id)
   WHERE j.project_id = $3 AND j.id = $4 AND j.lease_token_hash = $5 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
-=======
-  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id),
-  tainted_at = greatest(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
-  WHERE p.project_id = $3 AND p.model_id = j.model_id AND p.step = j.parent_step))
-  WHERE j.project_id = $4 AND j.id = $5 AND j.lease_token_hash = $6 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
-  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
->>>>>>> promote
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled' WHEN ($1::boolean AND j.attempt < $2 AND NOT j.cancel_requested_at IS NOT NULL) THEN 'queued' ELSE 'failed' END,
