@@ -97,7 +97,10 @@ else
       expect(answer.model).toMatch(step === 0 ? BASE : `step${step}`);
       const said: string = answer.choices[0].message.content;
       const id = response.headers.get('x-skein-call-id')!;
-      return { id, score: [...said].filter((letter) => wanted.includes(letter)).length / LENGTH };
+      return {
+        id,
+        score: said.split('').filter((letter) => wanted.includes(letter)).length / LENGTH,
+      };
     }
 
     it('learns what is rewarded, with nothing done by hand', async () => {
@@ -124,10 +127,11 @@ else
       const means: number[] = [];
       for (let round = 0; round <= ROUNDS; round++) {
         await until(isServed(model, round));
-        const scored: { id: string; score: number }[] = [];
-        for (const [prompt, wanted] of Object.entries(WANTED))
-          for (let i = 0; i < ANSWERS; i++)
-            scored.push(await rollout(prompt, wanted, round, round));
+        const scored = await Promise.all(
+          Object.entries(WANTED).flatMap(([prompt, wanted]) =>
+            Array.from({ length: ANSWERS }, () => rollout(prompt, wanted, round, round)),
+          ),
+        );
         means.push(scored.reduce((sum, { score }) => sum + score, 0) / scored.length);
         if (means.at(-1)! >= 0.95 || round === ROUNDS) break;
         const batch = scored.map((one) =>
@@ -152,7 +156,7 @@ else
       }
       expect(means[0]).toBeLessThan(0.4);
       expect(means.at(-1)).toBeGreaterThanOrEqual(0.9);
-    });
+    }, 3_600_000);
 
     it('names a step that it has unloaded as not served', async () => {
       const [model] = (await preview.call('GET', '/models?name=tiny')).body.data;
