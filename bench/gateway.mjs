@@ -34,7 +34,9 @@ function serveEngine() {
   };
   const server = createServer((asked, answer) => void handle(asked, answer));
   server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+  server.listen(0, '127.0.0.1', () =>
+    process.send(/** @type {import("node:net").AddressInfo} */ (server.address()).port),
+  );
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -159,11 +161,13 @@ async function main() {
           difference: i < 2 ? `+${(ms - engineMs).toFixed(2)} ms` : '',
         });
     }
-    for (const [name, atOnce, pauseMs] of [
+    /** @type {[string, number, number][]} */
+    const loads = [
       ['32 streams, a token every 10 ms', 32, 10],
       ['1 stream, as fast as it goes', 1, 0],
       ['16 streams, as fast as they go', 16, 0],
-    ]) {
+    ];
+    for (const [name, atOnce, pauseMs] of loads) {
       const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, tokens, pauseMs };
       const runs = { plain: [], ours: [] };
       for (let i = 0; i < 3; i++) {
