@@ -6,7 +6,7 @@ import { ANY_JSON, AnyJson, IsText } from '../../platform/http/dto.js';
 export const MAX_MODEL = 1024;
 
 class AskDto {
-  /** `<model>`, `<model>:step<N>`, `<model>:current`, `wandb-artifact:///…`, or a model of a provider. */
+  /** `<model>`, `<model>:step<N>`, `wandb-artifact:///…`, or a model of a provider. */
   @IsText(MAX_MODEL, { min: 1 }) model!: string;
   @IsOptional() @IsBoolean() stream?: boolean | null;
 }
