@@ -55,7 +55,8 @@ async function halfStream() {
   let said = '';
   /** Reads up to a word, or to the end. */
   const readTo = async (word?: string): Promise<string> => {
-    while (word === undefined || !said.includes(word)) {
+    for (;;) {
+      if (word !== undefined && said.includes(word)) break;
       const { done, value } = await reader.read();
       if (done) break;
       said += Buffer.from(value).toString();
