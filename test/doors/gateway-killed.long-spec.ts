@@ -1,10 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { newSecret } from '../../src/platform/auth/secret.js';
 import { openTestDatabase } from '../support/database.js';
 import { eventsOf, startEngine, type TestEngine } from '../support/engine.js';
 import { type Server, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const project_id = 'acme/demo';
+/** The first service makes it the key of the database. */
+const key = newSecret();
 
 let engine: TestEngine;
 let database: Awaited<ReturnType<typeof openTestDatabase>>;
@@ -21,6 +24,7 @@ afterAll(async () => {
 beforeEach(async () => {
   server = await startServer({
     DATABASE_URL: database.url,
+    BOOTSTRAP_API_KEY: key,
     GATEWAY_PROVIDERS: JSON.stringify([
       { name: 'engine', base_url: engine.url, models: ['m'], engine: 'vllm' },
     ]),
@@ -34,7 +38,7 @@ const newest = async (): Promise<any> => {
 };
 
 /** A stream of which the engine has sent the first half. */
-async function halfStream() {
+async function halfStream(as = key) {
   let half: { events: string[]; response: ServerResponse } | undefined;
   engine.next((asked, response) => {
     const events = eventsOf(asked);
@@ -46,7 +50,7 @@ async function halfStream() {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      authorization: `Bearer ${server.key}`,
+      authorization: `Bearer ${as}`,
       'x-skein-project': project_id,
     },
     body: JSON.stringify({ model: 'm', messages: [], stream: true }),
@@ -73,7 +77,7 @@ it('ends the streams under way before it stops, and records them', async () => {
   response.end(events.join(''));
   expect(await readTo()).toContain('[DONE]');
   expect(await stopped).toBe(0);
-  server = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: server.key });
+  server = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: key });
   expect(await newest()).toMatchObject({
     id,
     exception: null,
@@ -87,16 +91,13 @@ it('leaves the start of a stream when it is killed, and the client sees that it 
   await server.stop('SIGKILL');
   await expect(readTo()).rejects.toThrow();
   await hungUp;
-  server = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: server.key });
+  server = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: key });
   expect(await newest()).toMatchObject({ id, ended_at: null, inputs: { model: 'm' } });
 });
 
 it('hangs up where the key is revoked meanwhile', async () => {
-  const admin = server.key;
   const made = await server.post('/keys/create', { user: 'a', role: 'writer', scopes: ['*'] });
-  Object.assign(server, { key: made.body.secret });
-  const { readTo, response } = await halfStream();
-  Object.assign(server, { key: admin });
+  const { readTo, response } = await halfStream(made.body.secret);
   await server.post('/keys/revoke', { id: made.body.id });
   await expect(readTo()).rejects.toThrow();
   await until(() => response.destroyed);
