@@ -309,7 +309,7 @@ INSERT INTO served_checkpoints (project_id, model_id, step, provider, upstream_m
   WHERE k.project_id = $4 AND k.model_id = $5::uuid AND k.step = $6
   ON CONFLICT (project_id, model_id, step, provider)
   DO UPDATE SET upstream_model = excluded.upstream_model, expires_at = excluded.expires_at
-  RETURNING to_char(expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS expires_at;
+  RETURNING expires_at;
 
 INSERT INTO table_rows (project_id, digest, is_opaque, val)
   SELECT $1, r.digest, r.is_opaque, r.val::json
@@ -490,19 +490,17 @@ SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlia
 
 SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
 
-SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
+SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
   WHERE s.expires_at > now() AND TRUE
-  ORDER BY m.project_id, m.name, s.step DESC LIMIT $1;
+  ORDER BY m.project_id, m.name, created, s.step LIMIT $1;
 
-SELECT DISTINCT m.project_id, m.name, s.step, extract(epoch FROM k.created_at)::int AS created
+SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
-  JOIN checkpoints k ON k.project_id = s.project_id AND k.model_id = s.model_id AND k.step = s.step
   WHERE s.expires_at > now() AND s.project_id = $1
-  ORDER BY m.project_id, m.name, s.step DESC LIMIT $2;
+  ORDER BY m.project_id, m.name, created, s.step LIMIT $2;
 
 SELECT DISTINCT to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM costs p
   WHERE p.project_id = $1 AND p.effective_date > $2::timestamptz AND p.effective_date < $3::timestamptz
@@ -778,6 +776,12 @@ SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
   CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key
   FROM api_keys k WHERE k.secret_hash = ANY ($1::bytea[]);
 
+SELECT k.model_id, k.step, k.files FROM (
+  SELECT c.model_id, c.step, c.files IS NOT NULL AS files,
+  row_number() OVER (PARTITION BY c.model_id ORDER BY c.step DESC) AS place
+  FROM checkpoints c WHERE c.project_id = $1 AND c.model_id = ANY($2::uuid[])) k
+  WHERE k.place <= $3::bigint ORDER BY k.model_id, k.step DESC;
+
 SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
   AND (kind, id) > ($3, $4)
   ORDER BY kind, id LIMIT 5000;
@@ -801,26 +805,6 @@ SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   AND ($3::int IS NULL OR s.step = $4::int)
   WHERE m.project_id = $5 AND m.name = $6 AND m.deleted_at IS NULL
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100;
-
-SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
-  'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
-  'steps', coalesce((
-  SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
-  FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
-  ORDER BY c.step DESC LIMIT $1) k), '[]'))::text AS json
-  FROM models m
-  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($2::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($3::text[]))
-  ORDER BY m.id LIMIT $4;
-
-SELECT m.id, json_build_object('id', m.id, 'entity', split_part(m.project_id, '/', 1),
-  'project', split_part(m.project_id, '/', 2), 'name', m.name, 'base_model', m.base_model,
-  'steps', coalesce((
-  SELECT json_agg(json_build_object('step', k.step, 'files', k.files IS NOT NULL) ORDER BY k.step DESC)
-  FROM (SELECT c.step, c.files FROM checkpoints c WHERE c.project_id = m.project_id AND c.model_id = m.id
-  ORDER BY c.step DESC LIMIT $1) k), '[]'))::text AS json
-  FROM models m
-  WHERE m.deleted_at IS NULL AND TRUE
-  ORDER BY m.id LIMIT $2;
 
 SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
   CASE WHEN m.kind = 'group' THEN m.subject END AS "group", nullif(coalesce(u.issuer, m.issuer), '') AS issuer,
@@ -866,10 +850,15 @@ SELECT m.project_id FROM project_marks m WHERE m.project_id > $1 ORDER BY m.proj
 
 SELECT m.project_id FROM thread_marks m WHERE m.project_id > $1 ORDER BY m.project_id LIMIT 1;
 
-SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m
+  WHERE m.deleted_at IS NULL AND (m.project_id = ANY($1::text[]) OR split_part(m.project_id, '/', 1) || '/*' = ANY($2::text[]))
+  ORDER BY m.id LIMIT $3;
 
-SELECT name, wanted, set_config(name, wanted, false) AS given
-  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
+SELECT m.project_id, m.id, m.name, m.base_model FROM models m
+  WHERE m.deleted_at IS NULL AND TRUE
+  ORDER BY m.id LIMIT $1;
+
+SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);

@@ -13,6 +13,7 @@ import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-pos
 import { cpuMeter, dataFolder, started } from './support.mjs';
 
 const MODEL = 'bench';
+const PROJECT = 'acme/bench';
 
 /** The stand-in: as many events as asked for (`max_tokens`), each with a token, its logprob and its id. */
 function serveEngine() {
@@ -33,13 +34,15 @@ function serveEngine() {
   };
   const server = createServer((asked, answer) => void handle(asked, answer));
   server.keepAliveTimeout = 60_000;
-  server.listen(0, '127.0.0.1', () => process.send(server.address().port));
+  server.listen(0, '127.0.0.1', () =>
+    process.send(/** @type {import("node:net").AddressInfo} */ (server.address()).port),
+  );
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
 /** One stream: milliseconds up to its first byte and its end, and its bytes. */
-function stream(url, key, project, tokens, pauseMs = 0) {
+function stream(url, { key, record = 'required' }, tokens, pauseMs = 0) {
   const body = JSON.stringify({
     model: MODEL,
     messages: [{ role: 'user', content: 'Say something. '.repeat(40) }],
@@ -59,7 +62,8 @@ function stream(url, key, project, tokens, pauseMs = 0) {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
         authorization: `Bearer ${key}`,
-        'x-skein-project': project,
+        'x-skein-project': PROJECT,
+        'x-skein-record': record,
       },
     });
     asked.on('error', reject);
@@ -122,24 +126,48 @@ async function main() {
     ]),
   });
   child.stdout.resume();
-  const direct = (n, ms) => stream(engineUrl, key, 'acme/bench', n, ms);
-  const through = (n, ms) => stream(`${url}/v1`, key, 'acme/bench', n, ms);
+  const direct = (n, ms) => stream(engineUrl, { key }, n, ms);
+  const through = (n, ms) => stream(`${url}/v1`, { key }, n, ms);
+  const bestEffort = (n, ms) => stream(`${url}/v1`, { key, record: 'best_effort' }, n, ms);
+  /** The start of a call, which is one commit: what the machine takes for that now. */
+  const start = async () => {
+    const began = performance.now();
+    const body = {
+      start: { project_id: PROJECT, op_name: 'x', started_at: new Date().toISOString() },
+    };
+    const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
+    const headers = { 'content-type': 'application/json', authorization };
+    const answer = await fetch(`${url}/call/start`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    await answer.arrayBuffer();
+    return { first: performance.now() - began };
+  };
   try {
-    await firstBytes([direct, through], 100); // warm
-    const [plain, ours] = await firstBytes([direct, through], count);
+    const ways = [direct, through, bestEffort, start];
+    await firstBytes(ways, 100); // warm
+    const [plain, ours, easy, starts] = await firstBytes(ways, count);
     const rows = [];
-    for (const part of [0.5, 0.9, 0.99])
-      rows.push({
-        what: `first byte, p${part * 100}`,
-        engine: `${middle(plain, part).toFixed(2)} ms`,
-        gateway: `${middle(ours, part).toFixed(2)} ms`,
-        difference: `+${(middle(ours, part) - middle(plain, part)).toFixed(2)} ms`,
-      });
-    for (const [name, atOnce, pauseMs] of [
+    for (const part of [0.5, 0.9, 0.99]) {
+      const [engineMs, ...others] = [plain, ours, easy, starts].map((list) => middle(list, part));
+      const names = ['first byte', 'first byte, best_effort', '(the start of a call, beside it)'];
+      for (const [i, ms] of others.entries())
+        rows.push({
+          what: `${names[i]}, p${part * 100}`,
+          engine: i < 2 ? `${engineMs.toFixed(2)} ms` : '',
+          gateway: `${ms.toFixed(2)} ms`,
+          difference: i < 2 ? `+${(ms - engineMs).toFixed(2)} ms` : '',
+        });
+    }
+    /** @type {[string, number, number][]} */
+    const loads = [
       ['32 streams, a token every 10 ms', 32, 10],
       ['1 stream, as fast as it goes', 1, 0],
       ['16 streams, as fast as they go', 16, 0],
-    ]) {
+    ];
+    for (const [name, atOnce, pauseMs] of loads) {
       const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, tokens, pauseMs };
       const runs = { plain: [], ours: [] };
       for (let i = 0; i < 3; i++) {

@@ -7,6 +7,10 @@ import '../../src/app.module.js';
 import { MAX_USAGE_CALLS } from '../../src/tracing/calls/usage/call-usage.dto.js';
 import { MAX_USAGE_BYTES } from '../../src/tracing/calls/usage/call-usage.query.js';
 import { MAX_ENTRIES } from '../../src/tracing/calls/usage/call-usage.service.js';
+import { MAX_MODEL } from '../../src/doors/gateway/gateway.dto.js';
+import { MAX_ATTRIBUTES_BYTES } from '../../src/doors/gateway/placement.js';
+import { UNREAD_SECONDS } from '../../src/doors/gateway/relay.js';
+import { MAX_WAITING, WAIT_MS as ROOM_MS } from '../../src/doors/gateway/room.service.js';
 import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
 import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';
@@ -160,6 +164,11 @@ it('docs/limits.md gives the numbers of the code', () => {
     'memory of all bodies of a process': [config.bodyBudgetBytes, expect.anything()],
     'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
     'nodes of `query`, every item of `$in` is one': [MAX_NODES],
+    'requests at providers at once, of a process': [config.gatewayConcurrency, ROOM_MS / 1000],
+    'requests of a key that wait; of an entity': [MAX_WAITING],
+    'a client that reads nothing of an answer': [UNREAD_SECONDS],
+    'name of a model': [MAX_MODEL],
+    '`X-Skein-Attributes`': [MAX_ATTRIBUTES_BYTES],
     'a part of a file, in bytes': [MAX_PART_BYTES],
     'parts of all files of a job': [MAX_PARTS],
     'files of a manifest': [MAX_FILES],

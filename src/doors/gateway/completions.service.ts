@@ -9,6 +9,7 @@ import { elementSpans, memberTexts, objectText, valueAt } from '../../platform/j
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { type Json, recordedInputs, requestSpans } from './asked.js';
 import type { CompletionsCreateDto } from './completions.dto.js';
+import { MAX_MODEL } from './gateway.dto.js';
 import { GatewayService, type WholeAnswer } from './gateway.service.js';
 import type { Target } from './names.service.js';
 import { EventsPassage, LinesPassage } from './passages.js';
@@ -46,7 +47,7 @@ export class CompletionsService {
     requestSpans(sent);
     const inputs = body.inputs as Json;
     const { model } = inputs;
-    if (typeof model !== 'string' || model === '' || model.length > 1024)
+    if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
       throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
     const custom = await this.customTarget(model, body.project_id);
     const members = new Map([...memberTexts(sent)].filter(([name]) => !OWN.has(name)));

@@ -25,7 +25,7 @@ export interface Placement {
   attributes: string;
 }
 
-export const PROJECT_HEADER = 'x-skein-project';
+const PROJECT_HEADER = 'x-skein-project';
 /** An attribute takes its place in the head of the request, which has 16,384 bytes. */
 export const MAX_ATTRIBUTES_BYTES = 8192;
 

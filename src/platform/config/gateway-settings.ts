@@ -2,7 +2,7 @@ import { isSafeUrl } from './sign-in-settings.js';
 import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
 
 const MIB = 1024 * 1024;
-export const ENGINES = ['openai', 'vllm', 'sglang'] as const;
+const ENGINES = ['openai', 'vllm', 'sglang'] as const;
 export type Engine = (typeof ENGINES)[number];
 
 /** A service that answers like OpenAI's, which the gateway may ask. */

@@ -6,7 +6,7 @@ import { isReached } from '../preview.query.js';
 import type { ServableQueryDto, ServedDto, ServingDto } from './serving.dto.js';
 
 /** Checkpoints of a model that a server is told of. */
-export const NEWEST_STEPS = 20;
+const NEWEST_STEPS = 20;
 
 /** Notes that a checkpoint is served, or says it again. No row where there is no such checkpoint. */
 export const servingUpsert = (projectId: string, serving: ServingDto) => sql<{
