@@ -677,9 +677,9 @@ CREATE INDEX calls_parent_idx ON calls USING btree (project_id, parent_id) WHERE
 
 CREATE INDEX calls_response_idx ON calls USING btree (project_id, response_id) WHERE (response_id IS NOT NULL);
 
-CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE (parent_id IS NULL);
+CREATE INDEX calls_root_latency_idx ON calls USING btree (project_id, (((EXTRACT(epoch FROM (ended_at - started_at)) * (1000)::numeric))::double precision) DESC NULLS LAST, id) WHERE ((parent_id IS NULL) AND (ended_at IS NOT NULL));
 
-CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at) INCLUDE (id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX calls_roots_idx ON calls USING btree (project_id, started_at DESC, id) WHERE ((parent_id IS NULL) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX calls_running_idx ON calls USING btree (project_id, started_at) WHERE (ended_at IS NULL);
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { callRows } from '../../src/tracing/calls/read/call-lists.query.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
+import type { CallsQueryDto } from '../../src/tracing/calls/calls.dto.js';
 import type { ThreadsFilterDto } from '../../src/tracing/threads/threads.dto.js';
 import { ThreadsRefresher } from '../../src/tracing/threads/threads.refresher.js';
 import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
@@ -479,7 +480,7 @@ unlessCluster('plans are those of one node').describe('the plans of pages', () =
       callRows({ ...query, after: [3000, 'c3000'] }).query,
       / on calls c/,
     );
-    expect(reads).toEqual([
+    expect(reads.slice(0, 4)).toEqual([
       expect.stringMatching(
         /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=0\b/,
       ),
@@ -488,11 +489,26 @@ unlessCluster('plans are those of one node').describe('the plans of pages', () =
         /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/,
       ),
       expect.stringMatching(/Index Cond: .* < '3000'::double precision/),
-      expect.stringMatching(
-        /Index Scan using calls_root_latency_idx on calls c.*\(actual rows=20\b/,
-      ),
-      expect.stringMatching(/Index Cond: .* IS NULL/),
     ]);
+    expect(reads.slice(4).join('\n')).not.toContain('actual rows');
+
+    const roots = await app.query(
+      `SELECT id FROM calls WHERE project_id = $1 AND parent_id IS NULL ORDER BY ended_at - started_at DESC NULLS LAST, id`,
+      [project_id],
+    );
+    const ids = roots.map(({ id }) => id as string);
+    const running = ids.length - 10;
+    const found = async (more: Partial<CallsQueryDto>) => {
+      const { text, values } = callRows({ ...query, ...more }).query.toQuery();
+      return (await app.query(text, values)).map(({ id }) => id as string);
+    };
+    expect(await found({})).toEqual(ids.slice(0, 20));
+    expect(await found({ offset: 380, limit: 120 })).toEqual(ids.slice(380, 500));
+    expect(await found({ limit: null })).toEqual(ids);
+    expect(await found({ after: [null, ids[running]!] })).toEqual(ids.slice(running + 1));
+    expect(await found({ after: [1990, 'c1990'], limit: 500 })).toEqual(
+      ids.slice(ids.indexOf('c1990') + 1),
+    );
   });
 
   it('begin at the position: objects', async () => {

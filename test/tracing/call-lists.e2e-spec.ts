@@ -193,10 +193,7 @@ it.each([
       sort_by: [{ field: 'summary.svc.latency_ms', direction: 'desc' }],
     },
   ],
-  [
-    'Index Only Scan Backward using calls_roots_idx',
-    { filter: { trace_roots_only: true }, offset: 2000 },
-  ],
+  ['Index Only Scan using calls_roots_idx', { filter: { trace_roots_only: true }, offset: 2000 }],
 ] as [string, Partial<CallsQueryDto>][])('%s serves %j', async (index, question) => {
   const sort_by = [{ field: 'started_at', direction: 'desc' as const }];
   const { text, values } = callRows({

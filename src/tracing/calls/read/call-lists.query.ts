@@ -24,14 +24,16 @@ function foundCalls(request: CallsQueryDto, part?: Sql): Sql {
   const page = sql`${ordered} ${pageLimit(limit)}`;
   const match = isMatch(request);
   const calls = sql`SELECT c.* FROM calls c WHERE ${allOf(visibleIn(project_id), match)}`;
-  if (after && typeof limit === 'number' && isSlowestRoots(request)) {
-    const parts = partsAfter(after, { ...order, isIndexed: true });
-    const pages = parts.map((isBehind) => sql`(${calls} AND ${isBehind} ${page})`);
-    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${page}`;
-  }
   const isBehind = allOf(isAfter(after, order), part);
   const candidates = sql`calls c WHERE ${visibleIn(project_id)} AND ${isBehind}`;
   const list: List = { candidates, match, ordered, limit, offset };
+  if (isSlowestRoots(request)) {
+    const parts = partsAfter(after, { ...order, isIndexed: true });
+    return slowestRoots(
+      { ...list, candidates: sql`calls c WHERE ${visibleIn(project_id)}` },
+      parts,
+    );
+  }
   if (!part && isNearby(request) && lastRow(list) <= NEAR) return nearPage(list);
   if (!offset) return sql`${calls} AND ${isBehind} ${page}`;
   return laterPage(list, among);
@@ -55,6 +57,29 @@ function nearPage(list: List): Sql {
   const near = sql`SELECT c.* FROM (${next}) c WHERE ${match} ${upTo}`;
   const all = sql`SELECT c.* FROM ${candidates} AND ${match} ${upTo}`;
   return sql`${nearOrAll(near, all, lastRow(list))} ${pageBehind(list)}`;
+}
+
+/**
+ * `calls_root_latency_idx` holds the roots that have ended, since a start would pay for it too. Those that run come last: they are read
+ * only when the others do not fill the page. Of the parts the last one has those without a latency; the first page is one part.
+ */
+function slowestRoots(list: List, parts: Sql[]): Sql {
+  const { candidates, match, ordered, limit } = list;
+  const rows = limit === null || limit === undefined ? null : lastRow(list);
+  const upTo = sql`${ordered} ${pageLimit(rows)}`;
+  const rootsIn = (conditions: Sql[]) => {
+    const pages = conditions.map(
+      (condition) => sql`(SELECT c.* FROM ${candidates} AND ${match} AND ${condition} ${upTo})`,
+    );
+    return sql`SELECT c.* FROM (${join(pages, ' UNION ALL ')}) c ${upTo}`;
+  };
+  const isFirst = parts.length === 1;
+  const ended = parts
+    .slice(0, isFirst ? 1 : -1)
+    .map((part) => sql`${part} AND c.ended_at IS NOT NULL`);
+  const all = rootsIn([...ended, sql`${parts.at(-1)} AND c.ended_at IS NULL`]);
+  if (rows === null) return sql`SELECT c.* FROM (${all}) c ${pageBehind(list)}`;
+  return sql`${nearOrAll(rootsIn(ended), all, rows)} ${pageBehind(list)}`;
 }
 
 /** What is skipped is sorted without its documents, and newest roots come from `calls_roots_idx` alone. */
