@@ -97,6 +97,7 @@ CREATE TABLE builds (
   user_id text COLLATE "C" NOT NULL,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   erased_at timestamp with time zone,
+  tainted_at timestamp with time zone,
   CONSTRAINT builds_pkey PRIMARY KEY (project_id, id)
 );
 
@@ -219,6 +220,7 @@ CREATE TABLE checkpoints (
   job_id uuid,
   files json,
   config json,
+  tainted_at timestamp with time zone,
   CONSTRAINT checkpoints_pkey PRIMARY KEY (project_id, model_id, step)
 );
 
@@ -330,6 +332,30 @@ CREATE TABLE memberships (
   CONSTRAINT memberships_kind_check CHECK ((kind = ANY (ARRAY['user'::text, 'email'::text, 'group'::text]))),
   CONSTRAINT memberships_pkey PRIMARY KEY (id),
   CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['reader'::text, 'writer'::text, 'admin'::text])))
+);
+
+CREATE TABLE model_alias_moves (
+  project_id text COLLATE "C" NOT NULL,
+  model_id uuid NOT NULL,
+  alias text COLLATE "C" NOT NULL,
+  seq integer NOT NULL,
+  step integer,
+  previous_step integer,
+  moved_at timestamp with time zone NOT NULL DEFAULT now(),
+  moved_by text COLLATE "C" NOT NULL,
+  by_hand boolean NOT NULL,
+  gate json,
+  reason text COLLATE "C",
+  CONSTRAINT model_alias_moves_pkey PRIMARY KEY (project_id, model_id, alias, seq)
+);
+
+CREATE TABLE model_aliases (
+  project_id text COLLATE "C" NOT NULL,
+  model_id uuid NOT NULL,
+  alias text COLLATE "C" NOT NULL,
+  step integer NOT NULL,
+  seq integer NOT NULL,
+  CONSTRAINT model_aliases_pkey PRIMARY KEY (project_id, model_id, alias)
 );
 
 CREATE TABLE models (
@@ -499,6 +525,8 @@ CREATE TABLE training_jobs (
   experimental_config json,
   state json,
   no_step_reason text COLLATE "C",
+  tainted_at timestamp with time zone,
+  retrains_job_id uuid,
   kind text COLLATE "C" NOT NULL DEFAULT 'rl'::text,
   config json,
   training_data_url text COLLATE "C",
@@ -610,6 +638,10 @@ ALTER TABLE file_chunks ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE files ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE model_alias_moves ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE model_aliases ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE models ALTER COLUMN project_id SET STATISTICS 0;
 
@@ -758,6 +790,8 @@ CREATE INDEX training_jobs_id_idx ON training_jobs USING btree (id);
 CREATE INDEX training_jobs_model_idx ON training_jobs USING btree (project_id, model_id, id);
 
 CREATE UNIQUE INDEX training_jobs_one_running_idx ON training_jobs USING btree (project_id, model_id) WHERE (status = ANY (ARRAY['leased'::text, 'running'::text]));
+
+CREATE INDEX training_jobs_parent_idx ON training_jobs USING btree (project_id, model_id, parent_step);
 
 CREATE INDEX training_jobs_queue_idx ON training_jobs USING btree (created_at, id) WHERE (status = 'queued'::text);
 

@@ -14,13 +14,21 @@ DELETE FROM "file_chunks" WHERE project_id = $1 AND "upload_id" = $2;
 
 DELETE FROM "memberships" WHERE "id" = $1;
 
+DELETE FROM "model_alias_moves" WHERE ("project_id" = $1 AND "model_id" = $2);
+
+DELETE FROM "model_aliases" WHERE ("project_id" = $1 AND "model_id" = $2);
+
 DELETE FROM "object_aliases" WHERE ("project_id" = $1 AND "object_id" = $2 AND "alias" = ANY($3));
 
 DELETE FROM "object_tags" WHERE ("project_id" = $1 AND "object_id" = $2 AND "version_index" = $3 AND "tag" = ANY($4));
 
+DELETE FROM "training_data" WHERE ("project_id" = $1 AND "id" = $2);
+
 DELETE FROM "trajectories" WHERE project_id = $1 AND "batch_id" = $2;
 
 DELETE FROM body_chunks WHERE project_id = $1 AND batch_id = ANY($2::uuid[]);
+
+DELETE FROM build_chunks WHERE project_id = $1 AND build_id = ANY($2::uuid[]);
 
 DELETE FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) RETURNING 1;
 
@@ -29,6 +37,8 @@ DELETE FROM checkpoint_parts
 
 DELETE FROM checkpoints
   WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND step < (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
+  AND step NOT IN (SELECT j.parent_step FROM training_jobs j
+  WHERE j.project_id = $6 AND j.model_id = $7 AND j.status IN ('leased', 'running'))
   RETURNING step, job_id;
 
 DELETE FROM checkpoints WHERE project_id = $1 AND model_id = $2 RETURNING job_id;
@@ -44,6 +54,9 @@ DELETE FROM feedback f WHERE f.project_id = $1 AND (f.id = $2::text);
 DELETE FROM gateway_uses WHERE day < (now() AT TIME ZONE 'UTC')::date - 90;
 
 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours';
+
+DELETE FROM model_aliases
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) RETURNING alias, step;
 
 DELETE FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.version_index = ANY($3::int[]) RETURNING 1;
@@ -72,13 +85,15 @@ INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "ac
 
 INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9);
 
-INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "job_id", "uri", "sha256", "size_bytes", "files", "config", "created_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
+INSERT INTO "checkpoints"("project_id", "model_id", "step", "id", "metrics", "job_id", "uri", "sha256", "size_bytes", "files", "config", "created_at", "tainted_at") VALUES ($1, $2, $3, $4, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT, DEFAULT) RETURNING "metrics", "created_at";
 
 INSERT INTO "erasings"("project_id", "id", "kind", "request", "targets", "cursor", "counts", "key_id", "user_name", "created_at", "touched_at", "ended_at") VALUES ($1, $2, $3, $4, $5, DEFAULT, DEFAULT, $6, $7, DEFAULT, DEFAULT, DEFAULT) RETURNING "counts", "created_at", "touched_at";
 
 INSERT INTO "memberships"("id", "scope", "kind", "issuer", "subject", "role", "created_at") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT) RETURNING "created_at";
 
 INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days", "payload_days", "payload_cursor", "walk_started_at") VALUES ($1, $2, $3, DEFAULT, DEFAULT) ON CONFLICT ( "project_id" ) DO UPDATE SET "calls_days" = EXCLUDED."calls_days", "payload_days" = EXCLUDED."payload_days", "payload_cursor" = EXCLUDED."payload_cursor", "walk_started_at" = EXCLUDED."walk_started_at" RETURNING "walk_started_at";
+
+INSERT INTO "training_data"("project_id", "id", "num_rows", "size_bytes", "sha256", "user_id", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING "created_at";
 
 INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
 
@@ -214,7 +229,57 @@ INSERT INTO calls AS c (
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[], $21::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
   FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $13::json[]) AS w ("id", "is_opaque", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
   op_name = coalesce(excluded.op_name, c.op_name),
@@ -257,10 +322,10 @@ INSERT INTO checkpoint_parts (project_id, job_id, file, part, upload_id, size_by
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT DO NOTHING RETURNING 1;
 
-INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config)
+INSERT INTO checkpoints (project_id, model_id, step, id, metrics, uri, sha256, size_bytes, job_id, files, config, tainted_at)
   VALUES ($1, $2, $3, $4, $5::jsonb,
   $6, $7, $8, $9, $10::json,
-  $11::json);
+  $11::json, $12::timestamptz);
 
 INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_token_cost, completion_token_cost,
   cache_read_input_token_cost, cache_creation_input_token_cost, prompt_token_cost_unit, completion_token_cost_unit)
@@ -271,6 +336,16 @@ INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_t
   $8::numeric[], $9::numeric[],
   $10::text[], $11::text[])
   AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
+
+INSERT INTO model_alias_moves (project_id, model_id, alias, seq, step, previous_step, moved_at, moved_by, by_hand, gate, reason)
+  SELECT $1, $2::uuid, $3,
+  1 + coalesce((SELECT max(seq) FROM model_alias_moves WHERE project_id = $4 AND model_id = $5 AND alias = $6), 0),
+  $7::int, $8::int, statement_timestamp(), $9, $10::boolean, $11::json, $12
+  RETURNING seq;
+
+INSERT INTO model_aliases (project_id, model_id, alias, step, seq)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (project_id, model_id, alias) DO UPDATE SET step = excluded.step, seq = excluded.seq;
 
 INSERT INTO models (project_id, id, name, base_model, user_id)
   VALUES ($1, $2, $3, $4, $5)
@@ -341,8 +416,22 @@ INSERT INTO training_job_events (project_id, job_id, seq, id, type, data, attemp
   event_id, type, data, $5::int, trainer_seq
   FROM (VALUES ($6::int, $7::uuid, $8::text, $9::json, $10::bigint)) AS e (n, event_id, type, data, trainer_seq);
 
-INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, experimental_config)
-  VALUES ($1, $2, $3, $4, $5, $6::json);
+INSERT INTO training_jobs (project_id, id, model_id, batch_id, user_id, kind, training_data_url, config,
+  experimental_config, retrains_job_id)
+  VALUES ($1, $2, $3, $4, $5, $6, $7,
+  $8::json, $9::json, $10);
+
+INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
+  reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
+  $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json), ($11, $12::uuid, $13::uuid, $14::int, $15::int,
+  $16::int, $17::boolean, $18::float8, $19::timestamptz, $20::json), ($21, $22::uuid, $23::uuid, $24::int, $25::int,
+  $26::int, $27::boolean, $28::float8, $29::timestamptz, $30::json), ($31, $32::uuid, $33::uuid, $34::int, $35::int,
+  $36::int, $37::boolean, $38::float8, $39::timestamptz, $40::json);
+
+INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
+  reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
+  $6::int, $7::boolean, $8::float8, $9::timestamptz, $10::json), ($11, $12::uuid, $13::uuid, $14::int, $15::int,
+  $16::int, $17::boolean, $18::float8, $19::timestamptz, $20::json);
 
 INSERT INTO trajectories (project_id, id, batch_id, group_index, trajectory_index, num_tokens, is_opaque,
   reward, start_time, document) VALUES ($1, $2::uuid, $3::uuid, $4::int, $5::int,
@@ -352,7 +441,7 @@ INSERT INTO uploads (project_id, id) VALUES ($1, $2) RETURNING 1;
 
 SELECT "ApiKey"."id" AS "ApiKey_id", "ApiKey"."user_name" AS "ApiKey_user_name", "ApiKey"."role" AS "ApiKey_role", "ApiKey"."scopes" AS "ApiKey_scopes", "ApiKey"."secret_hash" AS "ApiKey_secret_hash", "ApiKey"."hint" AS "ApiKey_hint", "ApiKey"."created_at" AS "ApiKey_created_at", "ApiKey"."expires_at" AS "ApiKey_expires_at", "ApiKey"."revoked_at" AS "ApiKey_revoked_at", "ApiKey"."user_id" AS "ApiKey_user_id", "ApiKey"."created_by" AS "ApiKey_created_by" FROM "api_keys" "ApiKey" WHERE (("ApiKey"."id" = $1)) LIMIT 1;
 
-SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."job_id" AS "Checkpoint_job_id", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."files" AS "Checkpoint_files", "Checkpoint"."config" AS "Checkpoint_config", "Checkpoint"."created_at" AS "Checkpoint_created_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3)) LIMIT 1;
+SELECT "Checkpoint"."project_id" AS "Checkpoint_project_id", "Checkpoint"."model_id" AS "Checkpoint_model_id", "Checkpoint"."step" AS "Checkpoint_step", "Checkpoint"."id" AS "Checkpoint_id", "Checkpoint"."metrics" AS "Checkpoint_metrics", "Checkpoint"."job_id" AS "Checkpoint_job_id", "Checkpoint"."uri" AS "Checkpoint_uri", "Checkpoint"."sha256" AS "Checkpoint_sha256", "Checkpoint"."size_bytes" AS "Checkpoint_size_bytes", "Checkpoint"."files" AS "Checkpoint_files", "Checkpoint"."config" AS "Checkpoint_config", "Checkpoint"."created_at" AS "Checkpoint_created_at", "Checkpoint"."tainted_at" AS "Checkpoint_tainted_at" FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3)) LIMIT 1;
 
 SELECT "Erasing"."counts" AS "Erasing_counts", "Erasing"."ended_at" AS "Erasing_ended_at", "Erasing"."project_id" AS "Erasing_project_id", "Erasing"."id" AS "Erasing_id" FROM "erasings" "Erasing" WHERE (("Erasing"."project_id" = $1) AND ("Erasing"."id" = $2)) LIMIT 1;
 
@@ -362,9 +451,22 @@ SELECT "Membership"."id" AS "Membership_id", "Membership"."scope" AS "Membership
 
 SELECT "Model"."project_id" AS "Model_project_id", "Model"."id" AS "Model_id", "Model"."name" AS "Model_name", "Model"."base_model" AS "Model_base_model", "Model"."user_id" AS "Model_user_id", "Model"."created_at" AS "Model_created_at", "Model"."deleted_at" AS "Model_deleted_at" FROM "models" "Model" WHERE (("Model"."id" = $1) AND ("Model"."deleted_at" IS NULL)) LIMIT 1;
 
+SELECT "ModelAlias"."project_id" AS "ModelAlias_project_id", "ModelAlias"."model_id" AS "ModelAlias_model_id", "ModelAlias"."alias" AS "ModelAlias_alias", "ModelAlias"."step" AS "ModelAlias_step", "ModelAlias"."seq" AS "ModelAlias_seq" FROM "model_aliases" "ModelAlias" WHERE (("ModelAlias"."project_id" = $1) AND ("ModelAlias"."model_id" = $2) AND ("ModelAlias"."alias" = $3)) LIMIT 1;
+
 SELECT "RetentionPolicy"."project_id" AS "RetentionPolicy_project_id", "RetentionPolicy"."calls_days" AS "RetentionPolicy_calls_days", "RetentionPolicy"."payload_days" AS "RetentionPolicy_payload_days", "RetentionPolicy"."payload_cursor" AS "RetentionPolicy_payload_cursor", "RetentionPolicy"."walk_started_at" AS "RetentionPolicy_walk_started_at" FROM "retention_policies" "RetentionPolicy" WHERE (("RetentionPolicy"."project_id" = $1)) LIMIT 1;
 
+SELECT "TrainingData"."project_id" AS "TrainingData_project_id", "TrainingData"."id" AS "TrainingData_id", "TrainingData"."num_rows" AS "TrainingData_num_rows", "TrainingData"."size_bytes" AS "TrainingData_size_bytes", "TrainingData"."sha256" AS "TrainingData_sha256", "TrainingData"."user_id" AS "TrainingData_user_id", "TrainingData"."created_at" AS "TrainingData_created_at" FROM "training_data" "TrainingData" WHERE (("TrainingData"."id" = $1)) LIMIT 1;
+
 SELECT "TrainingJob"."state" AS "TrainingJob_state", "TrainingJob"."project_id" AS "TrainingJob_project_id", "TrainingJob"."id" AS "TrainingJob_id" FROM "training_jobs" "TrainingJob" WHERE (("TrainingJob"."project_id" = $1) AND ("TrainingJob"."id" = $2)) LIMIT 1;
+
+SELECT 'build ' || id AS node, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS tainted_at FROM builds
+  WHERE project_id = $1 AND id = ANY($2::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'job ' || id, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM training_jobs
+  WHERE project_id = $3 AND id = ANY($4::uuid[]) AND tainted_at IS NOT NULL
+  UNION ALL
+  SELECT 'checkpoint ' || model_id || ' ' || step, to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') FROM checkpoints
+  WHERE project_id = $5 AND model_id = ANY($6::uuid[]) AND tainted_at IS NOT NULL;
 
 SELECT (
   SELECT row_to_json(o)::text FROM (
@@ -379,6 +481,8 @@ SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "
   SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
   LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
 
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3))) LIMIT 1;
+
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "object_versions" "ObjectVersion" WHERE (("ObjectVersion"."project_id" = $1) AND ("ObjectVersion"."object_id" = $2) AND ("ObjectVersion"."is_latest" = $3))) LIMIT 1;
 
 SELECT 1 FROM models m
@@ -387,6 +491,8 @@ SELECT 1 FROM models m
 SELECT 1 FROM served_checkpoints
   WHERE project_id <> $1 AND provider = $2 AND upstream_model = $3
   AND expires_at > now() LIMIT 1;
+
+SELECT 1 FROM training_data d WHERE d.project_id = $1 AND d.id = $2 FOR SHARE;
 
 SELECT ARRAY[]::text[] AS key FROM "retention_policies" t WHERE t.project_id = $1
   LIMIT 1;
@@ -433,6 +539,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "feedback" t WHERE t.project_id =
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "models" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "training_data" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "training_jobs" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
@@ -447,6 +556,12 @@ SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS key FR
 
 SELECT ARRAY[t."job_id"::text, t."seq"::text]::text[] AS key FROM "training_job_events" t WHERE t.project_id = $1
   ORDER BY t."job_id" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS key FROM "model_alias_moves" t WHERE t.project_id = $1
+  ORDER BY t."model_id" DESC, t."alias" DESC, t."seq" DESC LIMIT 1;
+
+SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS key FROM "model_aliases" t WHERE t.project_id = $1
+  ORDER BY t."model_id" DESC, t."alias" DESC LIMIT 1;
 
 SELECT ARRAY[t."model_id"::text, t."step"::text, t."provider"::text]::text[] AS key FROM "served_checkpoints" t WHERE t.project_id = $1
   ORDER BY t."model_id" DESC, t."step" DESC, t."provider" DESC LIMIT 1;
@@ -490,6 +605,10 @@ SELECT COUNT(1) AS "cnt" FROM "object_aliases" "ObjectAlias" WHERE (("ObjectAlia
 
 SELECT COUNT(1) AS "cnt" FROM "object_tags" "ObjectTag" WHERE (("ObjectTag"."project_id" = $1) AND ("ObjectTag"."object_id" = $2) AND ("ObjectTag"."version_index" = $3));
 
+SELECT DISTINCT i.build_id AS id FROM build_inputs i
+  WHERE i.project_id = $1 AND i.kind = 'call' AND i.id = ANY($2::text[])
+  ORDER BY id LIMIT $3;
+
 SELECT DISTINCT m.project_id, m.name, extract(epoch FROM m.created_at)::int AS created, s.step
   FROM served_checkpoints s
   JOIN models m ON m.project_id = s.project_id AND m.id = s.model_id AND m.deleted_at IS NULL
@@ -511,6 +630,9 @@ SELECT DISTINCT v.digest FROM object_versions v
   AND NOT EXISTS (SELECT FROM object_versions o WHERE o.project_id = $4 AND o.object_id = $5
   AND o.digest = v.digest AND o.version_index <> ALL($6::int[]));
 
+SELECT alias, step FROM model_aliases
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) ORDER BY alias;
+
 SELECT bj.build_id, j.id AS job_id, j.model_id, m.name AS model, j.step, j.parent_step
   FROM training_jobs j
   LEFT JOIN build_jobs bj ON bj.project_id = $1 AND bj.job_id = j.id
@@ -523,6 +645,21 @@ SELECT bucket, count(*)::int AS count, ARRAY[(avg("n0"))::float8, (min("n0"))::f
   SELECT width_bucket(f.created_at, $1::timestamptz[]) - 1 AS bucket, (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $2::text[]) AS "t0"
   FROM feedback f WHERE f.project_id = $3 AND f.created_at >= $4::timestamptz AND f.created_at < $5::timestamptz OFFSET 0) "t" OFFSET 0) "v"
   GROUP BY GROUPING SETS ((bucket), ()) ORDER BY bucket;
+
+SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int AS scored,
+  round(avg(c.score), 20)::float8 AS mean
+  FROM (
+  SELECT CASE WHEN num_nonnulls(c.keys[$1::int]) > 0 THEN coalesce(skein_content_sha256(c.keys[$2::int]), '-') END AS digest, left(c.keys[$3::int], $4::int) AS key,
+  CASE WHEN abs(CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END) <= 1e100 THEN CASE c.score WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE skein_number(c.score) END END AS score
+  FROM (
+  SELECT ARRAY[(CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[])::text]::text[] AS keys, (SELECT (CASE WHEN f.is_opaque THEN skein_safe_json(f.payload) ELSE f.payload END #>> $6::text[]) FROM feedback f WHERE f.project_id = $7
+  AND f.ref = $8::text || c.project_id || '/call/' || c.id AND f.feedback_type = $9
+  ORDER BY f.created_at DESC, f.id DESC LIMIT 1)::text AS score FROM calls c
+  WHERE c.project_id = $10 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $11::text[]) IS NOT NULL THEN TRUE
+  ELSE coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $12::text[]) = $13, FALSE) END AND TRUE
+  ORDER BY c.started_at DESC, c.id LIMIT $14) c) c
+  GROUP BY c.digest;
 
 SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
   ORDER BY c.started_at, c.id LIMIT 1;
@@ -596,6 +733,11 @@ SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', '
   WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[]))
   ORDER BY c.started_at DESC, c.id DESC LIMIT $3::bigint;
 
+SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
+  FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id IS NULL AND (c.op_name = ANY($2::text[])) AND c.id IN (SELECT u.unit_id FROM build_units u WHERE u.project_id = $3 AND u.build_id = $4::uuid)
+  ORDER BY c.started_at DESC, c.id DESC LIMIT $5::bigint;
+
 SELECT c.project_id, array_agg(c.id) AS ids FROM (
   SELECT c.project_id, c.id FROM calls c WHERE c.op_name IS NULL AND c.logged_at < now() - interval '1 day' ORDER BY c.logged_at, c.project_id, c.id LIMIT $1::bigint) c
   GROUP BY c.project_id;
@@ -653,6 +795,20 @@ SELECT count(*)::int AS total_count FROM feedback f WHERE f.project_id = $1;
 SELECT d.digest FROM unnest($1::text[]) AS d(digest)
   WHERE NOT EXISTS (SELECT FROM table_rows r WHERE r.project_id = $2 AND r.digest = d.digest) LIMIT 1;
 
+SELECT d.id, json_build_object('id', d.id, 'entity', split_part(d.project_id, '/', 1),
+  'project', split_part(d.project_id, '/', 2), 'url', $1::text || d.id, 'num_rows', d.num_rows,
+  'size_bytes', d.size_bytes, 'sha256', d.sha256, 'created_at', to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_data d
+  WHERE (d.project_id = ANY($2::text[]) OR split_part(d.project_id, '/', 1) || '/*' = ANY($3::text[]))
+  ORDER BY d.id LIMIT $4;
+
+SELECT d.id, json_build_object('id', d.id, 'entity', split_part(d.project_id, '/', 1),
+  'project', split_part(d.project_id, '/', 2), 'url', $1::text || d.id, 'num_rows', d.num_rows,
+  'size_bytes', d.size_bytes, 'sha256', d.sha256, 'created_at', to_char(d.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_data d
+  WHERE TRUE
+  ORDER BY d.id LIMIT $2;
+
 SELECT e.id, json_build_object('id', e.id, 'type', e.type, 'data', e.data,
   'created_at', to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
   FROM training_job_events e
@@ -692,16 +848,17 @@ SELECT i.kind, i.id, i.build_id FROM build_inputs i
 
 SELECT id FROM calls WHERE project_id = $1 AND id IN (SELECT unnest($2::text[])) ORDER BY id FOR UPDATE;
 
-SELECT id, json_build_object('id', id, 'step', step, 'metrics', metrics)::text AS json, found
+SELECT id, (CASE WHEN tainted_at IS NULL THEN json_build_object('id', id, 'step', step, 'metrics', metrics)
+  ELSE json_build_object('id', id, 'step', step, 'metrics', metrics, 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) END)::text AS json, found
   FROM (
-  SELECT id, step, metrics, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
+  SELECT id, step, metrics, tainted_at, row_number() OVER seen AS place, (count(*) OVER ())::int AS found,
   sum(octet_length(metrics::text)) OVER seen AS bytes
-  FROM (SELECT id, step, metrics FROM checkpoints WHERE project_id = $1 AND model_id = $2
+  FROM (SELECT id, step, metrics, tainted_at FROM checkpoints WHERE project_id = $1 AND model_id = $2
   ORDER BY step ASC LIMIT $3) asked
   WINDOW seen AS (ORDER BY step ASC ROWS UNBOUNDED PRECEDING)) shown
   WHERE place = 1 OR bytes <= $4::bigint ORDER BY step ASC;
 
-SELECT id, recipe_name, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
+SELECT id, recipe_name, recipe_digest, recipe::text AS recipe, num_chunks, erased_at IS NOT NULL AS is_erased
   FROM builds WHERE project_id = $1 AND id = $2::uuid;
 
 SELECT j.id AS job_id, j.state AS files
@@ -709,21 +866,49 @@ SELECT j.id AS job_id, j.state AS files
   LEFT JOIN checkpoints c ON c.project_id = j.project_id AND c.model_id = j.model_id AND c.step = j.parent_step
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
+SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
+  (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = $1 AND bj.job_id = j.id
+  ORDER BY bj.created_at, bj.build_id LIMIT 1) AS build_id
+  FROM training_jobs j
+  WHERE j.project_id = $2 AND j.model_id = $3 AND j.step <= $4
+  ORDER BY j.step DESC;
+
+SELECT j.id FROM training_jobs j
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.retrains_job_id = $3
+  AND (j.status IN ('queued', 'leased', 'running') OR (j.status = 'succeeded' AND j.tainted_at IS NULL))
+  ORDER BY j.id LIMIT 1;
+
 SELECT j.id FROM training_jobs j
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running')
   AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $3 AND b.id = j.batch_id) = $4
   ORDER BY j.id LIMIT 1;
 
+SELECT j.id FROM training_jobs j
+  WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') AND j.training_data_url = $3
+  AND coalesce(j.config::text, '') = coalesce($4::text, '')
+  AND coalesce(j.experimental_config::text, '') = coalesce($5::text, '')
+  AND (SELECT b.body_sha256 FROM trajectory_batches b WHERE b.project_id = $6 AND b.id = j.batch_id) = $7
+  ORDER BY j.id LIMIT 1;
+
+SELECT j.id FROM training_jobs j WHERE j.project_id = $1 AND j.training_data_url = $2 ORDER BY j.id;
+
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, b.payload_bytes::float8 AS bytes FROM training_jobs j
   JOIN trajectory_batches b ON b.project_id = j.project_id AND b.id = j.batch_id
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[]));
 
 SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.id = $1 AND TRUE;
+
+SELECT j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.project_id = $1 AND j.id = $2;
 
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status = 'queued' AND j.queued_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
@@ -732,9 +917,21 @@ SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.leased_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
 SELECT json_build_array(ARRAY(
-  SELECT b.id FROM builds b WHERE b.project_id = $1 AND b.erased_at IS NULL AND b.id IN (
+  SELECT b.id FROM builds b
+  WHERE b.project_id = $1 AND b.tainted_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $2 AND i.kind = 'call' AND i.id IN (SELECT unnest($3::text[]))))) AS made;
+
+SELECT json_build_object('alias', a.alias, 'step', a.step, 'moved_at', to_char(m.moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'moved_by', m.moved_by, 'by_hand', m.by_hand)::text AS json
+  FROM model_aliases a
+  JOIN model_alias_moves m ON m.project_id = $1 AND m.model_id = a.model_id AND m.alias = a.alias AND m.seq = a.seq
+  WHERE a.project_id = $2 AND a.model_id = $3 ORDER BY a.alias;
+
+SELECT json_build_object('alias', alias, 'step', step, 'previous_step', previous_step,
+  'moved_at', to_char(moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'moved_by', moved_by, 'by_hand', by_hand, 'gate', gate, 'reason', reason)::text AS json
+  FROM model_alias_moves WHERE project_id = $1 AND model_id = $2
+  ORDER BY moved_at DESC, seq DESC, alias LIMIT $3;
 
 SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', b.recipe_name,
   'recipe_digest', b.recipe_digest, 'mode', b.mode, 'builder_version', b.builder_version,
@@ -751,7 +948,13 @@ SELECT json_build_object('id', b.id, 'project_id', b.project_id, 'recipe_name', 
   ORDER BY b.created_at ASC NULLS LAST, b.id::text COLLATE "C" ASC NULLS LAST
   LIMIT $5::bigint OFFSET $6::bigint; -- a list
 
-SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+SELECT json_build_object('id', b.id, 'recipe_name', b.recipe_name, 'erased_at', to_char(b.erased_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'tainted_at', to_char(b.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM builds b WHERE b.project_id = $1
+  AND b.id = ANY($2::uuid[])
+  ORDER BY b.id LIMIT $3;
+
+SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
   'files', coalesce(files, '[]'), 'serving', coalesce((
   SELECT json_agg(json_build_object('provider', s.provider, 'upstream_model', s.upstream_model,
@@ -760,9 +963,10 @@ SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at
   WHERE s.project_id = $1 AND s.model_id = $2 AND s.step = $3 AND s.expires_at > now()), '[]'))::text AS json
   FROM checkpoints WHERE project_id = $4 AND model_id = $5 AND step = $6;
 
-SELECT json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
+SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
-  FROM checkpoints c WHERE c.project_id = $1 AND c.model_id = $2 AND c.step = $3;
+  FROM (SELECT $1::int AS step) p
+  LEFT JOIN checkpoints c ON c.project_id = $2 AND c.model_id = $3 AND c.step = p.step;
 
 SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
   k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", CASE WHEN k.user_id IS NOT NULL THEN (
@@ -891,22 +1095,22 @@ SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name
   FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
 
 SELECT q.project_id, q.id FROM (
-  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
   WHERE j.status = 'queued' AND (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[]))
   ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE NOT EXISTS (SELECT FROM training_jobs o
-  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($3::text[])
-  ORDER BY q.created_at, q.id LIMIT $4;
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND q.kind = ANY($3::text[]) AND n.base_model = ANY($4::text[])
+  ORDER BY q.created_at, q.id LIMIT $5;
 
 SELECT q.project_id, q.id FROM (
-  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id FROM training_jobs j
+  SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
   WHERE j.status = 'queued' AND TRUE
   ORDER BY j.project_id, j.model_id, j.created_at, j.id) q
   JOIN models n ON n.project_id = q.project_id AND n.id = q.model_id
   WHERE NOT EXISTS (SELECT FROM training_jobs o
-  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND n.base_model = ANY($1::text[])
-  ORDER BY q.created_at, q.id LIMIT $2;
+  WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND q.kind = ANY($1::text[]) AND n.base_model = ANY($2::text[])
+  ORDER BY q.created_at, q.id LIMIT $3;
 
 SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[], $2::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.digest = r.word UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($4::text[], $5::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $6 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.version_index = substr(r.word, 2)::int UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($7::text[], $8::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $9 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.is_latest;
 
@@ -1150,11 +1354,13 @@ SELECT seq, text FROM body_chunks
 SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, notice)
   FROM unnest($2::text[]) AS n(notice);
 
+SELECT step FROM model_aliases WHERE project_id = $1 AND model_id = $2 AND alias = $3 FOR UPDATE;
+
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1163,10 +1369,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[])) ORDER BY j.id ASC LIMIT $3) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1175,10 +1381,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE TRUE ORDER BY j.id ASC LIMIT $1) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1187,10 +1393,10 @@ SELECT t.id, row_to_json(t)::text AS json FROM (
   WHERE j.id = $1 AND (j.project_id = ANY($2::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($3::text[])) ) t;
 
 SELECT t.id, row_to_json(t)::text AS json FROM (
-  SELECT j.id, j.model_id, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
+  SELECT j.id, j.model_id, j.kind, j.status, to_char(j.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at,
   to_char(j.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(j.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at, j.error_message,
   j.attempt, j.cancel_requested_at IS NOT NULL AS cancel_requested, b.num_groups, b.num_trajectories,
-  j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
+  j.training_data_url, j.config, j.experimental_config, CASE WHEN j.status = 'succeeded' THEN j.step IS NOT NULL END AS made_step, j.no_step_reason,
   CASE WHEN c.step IS NOT NULL THEN
   json_build_object('step', c.step, 'uri', c.uri, 'sha256', c.sha256, 'size_bytes', c.size_bytes) END AS checkpoint
   FROM training_jobs j
@@ -1203,6 +1409,9 @@ SELECT t.row_digests FROM tables t WHERE t.project_id = $1 AND t.digest = $2;
 SELECT t.trace_id, (SELECT count(*)::int FROM (SELECT FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL
   AND c.trace_id = t.trace_id LIMIT $2::bigint) c) AS calls
   FROM unnest($3::text[]) t (trace_id);
+
+SELECT tainted_at IS NOT NULL AS is_tainted FROM checkpoints
+  WHERE project_id = $1 AND model_id = $2 AND step = $3 FOR SHARE;
 
 SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS as_of;
 
@@ -1273,12 +1482,22 @@ UPDATE "users" SET "is_active" = $1 WHERE ("id" = $2 AND "is_active" = $3);
 
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
 
+UPDATE build_jobs bj SET erased_at = statement_timestamp()
+  WHERE bj.project_id = $1 AND bj.build_id = ANY($2::uuid[]) AND bj.erased_at IS NULL
+  RETURNING bj.job_id, bj.log_batch_id;
+
 UPDATE builds SET erased_at = statement_timestamp()
   WHERE project_id = $1 AND id = ANY($2::uuid[]) AND erased_at IS NULL RETURNING id;
+
+UPDATE builds SET tainted_at = statement_timestamp()
+  WHERE project_id = $1 AND id = ANY($2::uuid[]) AND tainted_at IS NULL;
 
 UPDATE checkpoints SET metrics = metrics || $1::jsonb
   WHERE project_id = $2 AND model_id = $3 AND step = (SELECT max(step) AS step FROM checkpoints WHERE project_id = $4 AND model_id = $5)
   RETURNING step, (SELECT count(*)::int FROM jsonb_object_keys(metrics)) AS names, octet_length(metrics::text) AS bytes;
+
+UPDATE checkpoints SET tainted_at = statement_timestamp()
+  WHERE project_id = $1 AND model_id = $2 AND step = ANY($3::int[]) AND tainted_at IS NULL;
 
 UPDATE console_sessions s SET checked_at = now() FROM users u
   WHERE u.id = s.user_id AND s.token_hash IN (
@@ -1308,31 +1527,37 @@ UPDATE training_jobs j
   SET status = 'cancelled', finished_at = now(), error_message = 'the model was deleted', lease_expires_at = NULL,
   state = NULL
   WHERE j.project_id = $1 AND j.model_id = $2 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = 'leased', attempt = j.attempt + 1, worker_id = $1, lease_token_hash = $2,
   leased_at = now(), lease_expires_at = now() + make_interval(secs => $3),
-  parent_step = (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $4 AND c.model_id = j.model_id)
+  parent_step = greatest(0, (SELECT max(c.step) FROM checkpoints c
+  WHERE c.project_id = $4 AND c.model_id = j.model_id AND c.tainted_at IS NULL)), state = (SELECT j.state WHERE j.parent_step = greatest(0, (SELECT max(c.step) FROM checkpoints c
+  WHERE c.project_id = $5 AND c.model_id = j.model_id AND c.tainted_at IS NULL))), tainted_at = NULL
   FROM models m, trajectory_batches b
-  WHERE j.project_id = $5 AND j.status = 'queued'
+  WHERE j.project_id = $6 AND j.status = 'queued'
   AND j.id = (SELECT q.id FROM training_jobs q
-  WHERE q.project_id = $6 AND q.id = $7 AND q.status = 'queued' AND NOT EXISTS (
-  SELECT FROM training_jobs o WHERE o.project_id = $8 AND o.model_id = q.model_id
+  WHERE q.project_id = $7 AND q.id = $8 AND q.status = 'queued' AND NOT EXISTS (
+  SELECT FROM training_jobs o WHERE o.project_id = $9 AND o.model_id = q.model_id
   AND (o.status IN ('leased', 'running') OR (o.status = 'queued' AND (o.created_at, o.id) < (q.created_at, q.id))))
   FOR UPDATE OF q SKIP LOCKED)
-  AND m.project_id = $9 AND m.id = j.model_id
-  AND b.project_id = $10 AND b.id = j.batch_id
-  RETURNING j.id AS job_id, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
-  j.experimental_config::text AS config, j.state::text AS state,
+  AND m.project_id = $10 AND m.id = j.model_id
+  AND b.project_id = $11 AND b.id = j.batch_id
+  RETURNING j.id AS job_id, j.kind, m.project_id, m.id AS model_id, m.name, m.base_model, j.parent_step, j.attempt,
+  j.config::text AS config, j.experimental_config::text AS experimental_config, j.state::text AS state,
   skein_wire_time(j.lease_expires_at) AS lease_expires_at,
   b.payload_bytes::float8 AS bytes, encode(b.payload_sha256, 'hex') AS sha256;
 
 UPDATE training_jobs j
   SET status = 'succeeded', finished_at = now(), lease_expires_at = NULL, state = NULL, no_step_reason = $1::text,
-  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id)
-  WHERE j.project_id = $3 AND j.id = $4 AND j.lease_token_hash = $5 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  step = 1 + (SELECT max(c.step) FROM checkpoints c WHERE c.project_id = $2 AND c.model_id = j.model_id),
+  tainted_at = greatest(j.tainted_at, (SELECT max(p.tainted_at) FROM training_jobs p
+  WHERE p.project_id = $3 AND p.model_id = j.model_id AND p.step = j.parent_step))
+  WHERE j.project_id = $4 AND j.id = $5 AND j.lease_token_hash = $6 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'running' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.cancel_requested_at IS NOT NULL THEN 'cancelled' WHEN ($1::boolean AND j.attempt < $2 AND NOT j.cancel_requested_at IS NOT NULL) THEN 'queued' ELSE 'failed' END,
@@ -1343,7 +1568,8 @@ UPDATE training_jobs j
   lease_token_hash = CASE WHEN ($15::boolean AND j.attempt < $16 AND NOT j.cancel_requested_at IS NOT NULL) THEN NULL ELSE j.lease_token_hash END,
   lease_expires_at = NULL
   WHERE j.project_id = $17 AND j.id = $18 AND j.lease_token_hash = $19 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j
   SET status = CASE WHEN j.status = 'queued' THEN 'cancelled' ELSE j.status END,
@@ -1352,14 +1578,17 @@ UPDATE training_jobs j
   error_message = CASE WHEN j.status = 'queued' THEN $2 END,
   cancel_requested_at = coalesce(j.cancel_requested_at, $3::timestamptz)
   WHERE j.project_id = $4 AND j.id = $5 AND j.status IN ('queued', 'leased', 'running') RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j SET lease_expires_at = now() + make_interval(secs => $1) WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 UPDATE training_jobs j SET status = 'running', started_at = coalesce(j.started_at, $1::timestamptz)
   WHERE j.project_id = $2 AND j.id = $3 AND j.lease_token_hash = $4 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now() AND j.status = 'leased' RETURNING j.project_id, j.id, j.model_id, j.batch_id, j.status, j.attempt, j.parent_step, j.step, j.error_message,
-  skein_wire_time(j.lease_expires_at) AS lease_expires_at, j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
+  skein_wire_time(j.lease_expires_at) AS lease_expires_at, skein_wire_time(j.tainted_at) AS tainted_at,
+  j.cancel_requested_at IS NOT NULL AS is_cancel_requested;
 
 WITH
   RECURSIVE family AS (
@@ -1383,7 +1612,8 @@ WITH
   WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
-  SELECT b.id FROM builds b WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
+  SELECT b.id FROM builds b
+  WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $7 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
@@ -1398,6 +1628,52 @@ WITH RECURSIVE found AS (
   UNION ALL
   SELECT (SELECT min(t."tag") AS name FROM "object_tags" t WHERE t.project_id = $2 AND t."tag" > f.name) FROM found f WHERE f.name IS NOT NULL)
   SELECT to_json(name)::text FROM found WHERE name IS NOT NULL; -- a list
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1  AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled')  OFFSET 0) "j")
+  SELECT json_build_object('id', j.id, 'model_id', j.model_id, 'status', j.status, 'parent_step', j.parent_step,
+  'step', j.step, 'tainted_at', to_char(j.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM training_jobs j WHERE j.project_id = $5
+  AND j.id IN (SELECT id FROM tainted)
+  ORDER BY j.id LIMIT $6;
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1  AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled')  OFFSET 0) "j")
+  SELECT json_build_object('model_id', c.model_id, 'model', m.name, 'step', c.step, 'aliases', ARRAY(
+  SELECT a.alias FROM model_aliases a
+  WHERE a.project_id = $5 AND a.model_id = c.model_id AND a.step = c.step ORDER BY a.alias),
+  'tainted_at', to_char(c.tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))::text AS json
+  FROM checkpoints c
+  LEFT JOIN models m ON m.project_id = $6 AND m.id = c.model_id
+  WHERE c.project_id = $7
+  AND (c.model_id, c.step) IN (SELECT model_id, step FROM tainted)
+  ORDER BY c.model_id, c.step LIMIT $8;
+
+WITH RECURSIVE tainted AS (
+  SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $1 AND j.tainted_at IS NULL AND j.id IN (SELECT bj.job_id FROM build_jobs bj
+  WHERE bj.project_id = $2 AND bj.build_id = ANY($3::uuid[]))
+  UNION
+  SELECT j.id, j.model_id, j.step FROM tainted t
+  CROSS JOIN LATERAL (SELECT j.id, j.model_id, j.step FROM training_jobs j
+  WHERE j.project_id = $4 AND j.model_id = t.model_id AND j.parent_step = t.step
+  AND j.status NOT IN ('failed', 'cancelled') AND j.tainted_at IS NULL OFFSET 0) "j")
+  UPDATE training_jobs j SET tainted_at = statement_timestamp()
+  WHERE j.project_id = $5 AND j.id IN (SELECT id FROM tainted) RETURNING j.model_id, j.step;
 
 WITH RECURSIVE up AS (
   SELECT c.id, c.parent_id, c.trace_id, c.started_at, (c.usage IS NOT NULL AND NOT (c.response_id IS NOT NULL AND EXISTS (
@@ -1873,6 +2149,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  AND (t."id") > ($3::"uuid")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "training_data" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "training_data" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."attributes"), 0) + coalesce(pg_column_size(t."inputs"), 0) + coalesce(pg_column_size(t."output"), 0) + coalesce(pg_column_size(t."summary"), 0) + coalesce(pg_column_size(t."otel_dump"), 0) + coalesce(pg_column_size(t."logged"), 0) + coalesce(pg_column_size(t."own_inputs"), 0) + coalesce(pg_column_size(t."own_output"), 0) + coalesce(pg_column_size(t."usage"), 0) AS erased_bytes
   FROM "calls" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
@@ -1978,7 +2289,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   AND (t."id") > ($3::"uuid")
@@ -1996,7 +2307,7 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
-  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) AS erased_bytes
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."lease_token_hash"), 0) + coalesce(pg_column_size(t."state"), 0) + coalesce(pg_column_size(t."experimental_config"), 0) + coalesce(pg_column_size(t."config"), 0) AS erased_bytes
   FROM "training_jobs" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
   ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
@@ -2148,6 +2459,76 @@ WITH next AS MATERIALIZED (
   WHERE before < $5::bigint
   ), gone AS (
   DELETE FROM "training_job_events" t USING doomed d WHERE t.project_id = $6 AND t."job_id" = d.erased_key[$7::int]::"uuid" AND t."seq" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."gate"), 0) AS erased_bytes
+  FROM "model_alias_moves" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias", t."seq") <= ($2::"uuid", $3::"text", $4::"int4")
+  AND (t."model_id", t."alias", t."seq") > ($5::"uuid", $6::"text", $7::"int4")
+  ORDER BY t."model_id", t."alias", t."seq" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "model_alias_moves" t USING doomed d WHERE t.project_id = $10 AND t."model_id" = d.erased_key[$11::int]::"uuid" AND t."alias" = d.erased_key[$12::int]::"text" AND t."seq" = d.erased_key[$13::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text, t."seq"::text]::text[] AS erased_key, coalesce(pg_column_size(t."gate"), 0) AS erased_bytes
+  FROM "model_alias_moves" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias", t."seq") <= ($2::"uuid", $3::"text", $4::"int4")
+  ORDER BY t."model_id", t."alias", t."seq" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "model_alias_moves" t USING doomed d WHERE t.project_id = $7 AND t."model_id" = d.erased_key[$8::int]::"uuid" AND t."alias" = d.erased_key[$9::int]::"text" AND t."seq" = d.erased_key[$10::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "model_aliases" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias") <= ($2::"uuid", $3::"text")
+  AND (t."model_id", t."alias") > ($4::"uuid", $5::"text")
+  ORDER BY t."model_id", t."alias" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "model_aliases" t USING doomed d WHERE t.project_id = $8 AND t."model_id" = d.erased_key[$9::int]::"uuid" AND t."alias" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."model_id"::text, t."alias"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "model_aliases" t
+  WHERE t.project_id = $1 AND (t."model_id", t."alias") <= ($2::"uuid", $3::"text")
+  ORDER BY t."model_id", t."alias" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "model_aliases" t USING doomed d WHERE t.project_id = $6 AND t."model_id" = d.erased_key[$7::int]::"uuid" AND t."alias" = d.erased_key[$8::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
