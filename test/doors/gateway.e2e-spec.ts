@@ -545,13 +545,14 @@ describe('checkpoints', () => {
       project: 'demo',
       name: 'agent',
       base_model: 'Qwen/Q',
-      steps: [2, 1, 0].map((step) => ({ step, files: false })),
+      steps: [2, 1, 0].map((step) => ({ step, files: false, aliases: [] })),
     });
   });
 
   it.each([
     [{ provider: 'nobody' }, 400, /provider/],
-    [{ provider: 'plain', upstream_model: 'o-open' }, 400, /every key/],
+    [{ provider: 'plain' }, 400, /vllm or sglang/],
+    [{ upstream_model: 'Qwen/Q' }, 400, /every key/],
     [{ step: 9 }, 404, /checkpoint/],
     [{ ttl_seconds: 29 }, 400, /ttl_seconds/],
   ])('are not served by %j', async (more, status, message) => {
@@ -562,6 +563,35 @@ describe('checkpoints', () => {
   it('of one project do not go by the names of another', async () => {
     const other = await previewOf(app).aModel({ project: 'other' });
     expect((await serve(0, 'lora-1', { model_id: other })).status).toBe(409);
+    expect((await serve(0, 'Qwen/Q', { model_id: other })).status).toBe(200);
+    expect((await serve(0, 'Qwen/Q')).status).toBe(200);
+  });
+
+  it('are found by the alias that they have', async () => {
+    await expect(asked('agent:current')).rejects.toThrow(/404 no provider serves/);
+    const promote = { project_id, model_id: model, step: 1, by_hand: true };
+    expect((await app.post('/models/promote', promote)).status).toBe(200);
+    expect(await asked('agent:current')).toBe('lora-1');
+    expect(await asked('wandb-artifact:///acme/demo/agent:current')).toBe('lora-1');
+    expect((await newest()).summary.usage).toHaveProperty(['agent:step1']);
+    const checkpoint = await previewOf(app).call('GET', `/models/${model}/checkpoints/1`);
+    expect(checkpoint.body.aliases).toEqual(['current']);
+    const { body } = await previewOf(app).call('GET', '/trainer/models?base_model=Qwen/Q');
+    const { steps } = body.data.find(({ id }: { id: string }) => id === model);
+    expect(steps).toContainEqual({ step: 1, files: false, aliases: ['current'] });
+  });
+
+  it('are not chosen, nor told to servers, when they were trained on purged calls', async () => {
+    const taint = (at: string) =>
+      app.query(`UPDATE checkpoints SET tainted_at = ${at} WHERE model_id = $1 AND step = 2`, [
+        model,
+      ]);
+    await taint('now()');
+    expect(await asked('agent')).toBe('lora-1');
+    const { body } = await previewOf(app).call('GET', '/trainer/models?base_model=Qwen/Q');
+    const { steps } = body.data.find(({ id }: { id: string }) => id === model);
+    expect(steps.map(({ step }: { step: number }) => step)).toEqual([1, 0]);
+    await taint('NULL');
   });
 
   it('end when their server says so, or says nothing more', async () => {

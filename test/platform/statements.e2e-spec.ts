@@ -160,7 +160,8 @@ const OF_ALL: Record<string, string> = {
   models:
     'are found by their ids, or listed by the scopes of the key, and then judged by their project',
   training_jobs: 'the same; trainers find them by their lease, or by what they can train',
-  training_data: 'is found by its id, or listed by the scopes of the key, and then judged by its project',
+  training_data:
+    'is found by its id, or listed by the scopes of the key, and then judged by its project',
   projects: 'are listed by the scopes of the key',
   audit_events: 'are listed by the scopes of the key',
   thread_marks: 'are looked for in all projects by the refresher',

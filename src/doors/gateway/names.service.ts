@@ -81,9 +81,8 @@ export class NamesService {
     projectId: string,
     { name, step, alias }: ModelName,
   ): Promise<Target | 'not served' | null> {
-    const rows = await this.serving.find(projectId, name, step);
+    const rows = await this.serving.find(projectId, name, { step, alias });
     if (!rows) return null;
-    if (alias !== null) return 'not served';
     const [newest] = rows;
     const targets = rows.flatMap((row) => {
       const provider = this.config.gatewayProviders.find((one) => one.name === row.provider);

@@ -76,6 +76,7 @@ export class CheckpointWithFilesDto extends ModelCheckpointDto {
   config!: object | null;
   /** Those that are here. */
   files!: ManifestFileDto[];
+  aliases!: string[];
   /** Who serves it now. */
   serving!: CheckpointServingDto[];
 }

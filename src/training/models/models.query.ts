@@ -84,7 +84,10 @@ export const checkpointJson = ({ projectId, id }: ModelKey, step: number) => sql
 }>`
   SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', ${wireTime(sql`created_at`)}, 'tainted_at', ${wireTime(sql`tainted_at`)},
     'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
-    'files', coalesce(files, '[]'), 'serving', coalesce((
+    'files', coalesce(files, '[]'),
+    'aliases', (SELECT coalesce(json_agg(a.alias ORDER BY a.alias), '[]') FROM model_aliases a
+      WHERE a.project_id = ${projectId} AND a.model_id = ${id} AND a.step = ${step}),
+    'serving', coalesce((
       SELECT json_agg(json_build_object('provider', s.provider, 'upstream_model', s.upstream_model,
         'expires_at', ${wireTime(sql`s.expires_at`)}) ORDER BY s.provider)
       FROM served_checkpoints s

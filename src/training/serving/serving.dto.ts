@@ -30,6 +30,7 @@ export class ServableStepDto {
   step!: number;
   /** Whether its files are here. */
   files!: boolean;
+  aliases!: string[];
 }
 
 export class ServableModelDto {
@@ -38,6 +39,6 @@ export class ServableModelDto {
   project!: string;
   name!: string;
   base_model!: string;
-  /** The newest ones first. */
+  /** The newest ones, those with an alias, and step 0; none that was trained on purged calls. The newest first. */
   steps!: ServableStepDto[];
 }

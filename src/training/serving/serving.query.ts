@@ -30,11 +30,14 @@ export const servingDelete = (projectId: string, { model_id, step, provider }: S
   DELETE FROM served_checkpoints
   WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}`;
 
-/** Whether another project has the name at the provider. */
-export const nameTakenQuery = (projectId: string, { provider, upstream_model }: ServingDto) => sql`
+/** Whether a checkpoint of another project has the name at the provider. Step 0 is the base model, which projects share. */
+export const nameTakenQuery = (
+  projectId: string,
+  { step, provider, upstream_model }: ServingDto,
+) => sql`
   SELECT 1 FROM served_checkpoints
   WHERE project_id <> ${projectId} AND provider = ${provider} AND upstream_model = ${upstream_model}
-    AND expires_at > now() LIMIT 1`;
+    AND (step > 0 OR ${step}::int > 0) AND expires_at > now() LIMIT 1`;
 
 /** A step of a model that is served; nulls for a model of which none is. */
 export interface Served {
@@ -44,13 +47,22 @@ export interface Served {
   upstream_model: string | null;
 }
 
-/** Who serves a model of a project: of one step, or of all of them, the newest first. No row where there is no such model. */
-export const servedQuery = (projectId: string, name: string, step: number | null) => sql<Served>`
+/** A step, the step that an alias names, or any step that was not trained on purged calls. */
+export interface Which {
+  step: number | null;
+  alias: string | null;
+}
+
+/** Who serves a model of a project, the newest step first. No row where there is no such model. */
+export const servedQuery = (projectId: string, name: string, { step, alias }: Which) => sql<Served>`
   SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
     JOIN checkpoints k ON k.project_id = ${projectId} AND k.model_id = s.model_id AND k.step = s.step)
     ON s.project_id = ${projectId} AND s.model_id = m.id AND s.expires_at > now()
-      AND (${step}::int IS NULL OR s.step = ${step}::int)
+      AND CASE WHEN ${step}::int IS NOT NULL THEN s.step = ${step}::int
+        WHEN ${alias}::text IS NULL THEN k.tainted_at IS NULL
+        ELSE s.step = (SELECT a.step FROM model_aliases a
+          WHERE a.project_id = ${projectId} AND a.model_id = m.id AND a.alias = ${alias}) END
   WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100`;
 
@@ -94,14 +106,18 @@ export const servablePage = (query: ServableQueryDto, caller: Caller) => sql<Ser
   )}
   ORDER BY m.id LIMIT ${(query.limit ?? PAGE_SIZE) + 1}`;
 
-/** The newest checkpoints of models of a project. */
+/** The checkpoints of models of a project that may be served: the newest, and those with an alias. */
 export const newestSteps = (projectId: string, models: string[]) => sql<{
   model_id: string;
   step: number;
   files: boolean;
+  aliases: string[];
 }>`
-  SELECT k.model_id, k.step, k.files FROM (
+  SELECT k.model_id, k.step, k.files, k.aliases FROM (
     SELECT c.model_id, c.step, c.files IS NOT NULL AS files,
+      ARRAY(SELECT a.alias FROM model_aliases a
+        WHERE a.project_id = ${projectId} AND a.model_id = c.model_id AND a.step = c.step ORDER BY a.alias) AS aliases,
       row_number() OVER (PARTITION BY c.model_id ORDER BY c.step DESC) AS place
-    FROM checkpoints c WHERE c.project_id = ${projectId} AND c.model_id = ANY(${models}::uuid[])) k
-  WHERE k.place <= ${NEWEST_STEPS}::bigint ORDER BY k.model_id, k.step DESC`;
+    FROM checkpoints c
+    WHERE c.project_id = ${projectId} AND c.model_id = ANY(${models}::uuid[]) AND c.tainted_at IS NULL) k
+  WHERE k.place <= ${NEWEST_STEPS}::bigint OR k.step = 0 OR k.aliases <> '{}' ORDER BY k.model_id, k.step DESC`;

@@ -25,6 +25,7 @@ import {
   servedQuery,
   servingDelete,
   servingUpsert,
+  type Which,
 } from './serving.query.js';
 
 /** Which provider serves which checkpoint, by the word of the servers. A word counts until it expires. */
@@ -40,7 +41,7 @@ export class ServingService {
   /** Notes that a checkpoint is served from now on. */
   async begin(serving: ServingDto, caller: Caller): Promise<ServingAnswerDto> {
     const { projectId } = await this.models.find(serving.model_id, caller);
-    this.assertOwnName(serving);
+    this.assertServes(serving);
     const [taken] = await this.database.query(nameTakenQuery(projectId, serving));
     if (taken)
       throw new ApiError(
@@ -67,7 +68,7 @@ export class ServingService {
     for (const [projectId, own] of groupedBy(models, ({ project_id }) => project_id)) {
       const ids = own.map(({ id }) => id);
       const rows = await this.database.query(newestSteps(projectId, ids));
-      for (const { model_id, step, files } of rows) steps.get(model_id)!.push({ step, files });
+      for (const { model_id, ...step } of rows) steps.get(model_id)!.push(step);
     }
     const items = models.map(({ project_id, id, name, base_model }) => {
       const [entity, project] = project_id.split('/') as [string, string];
@@ -77,9 +78,9 @@ export class ServingService {
     return page(items, query.limit);
   }
 
-  /** Who serves a model: a step, or all steps, the newest first. Null where the project has no such model. */
-  async find(projectId: string, name: string, step: number | null): Promise<Served[] | null> {
-    const rows = await this.database.query(servedQuery(projectId, name, step));
+  /** Who serves a model, the newest step first. Null where the project has no such model. */
+  async find(projectId: string, name: string, which: Which): Promise<Served[] | null> {
+    const rows = await this.database.query(servedQuery(projectId, name, which));
     return rows.length === 0 ? null : rows;
   }
 
@@ -88,18 +89,22 @@ export class ServingService {
     return this.database.query(listedQuery(caller, projectId, limit));
   }
 
-  /** The provider is the operator's, and its name for the checkpoint is none that every key may ask for. */
-  private assertOwnName({ provider: name, upstream_model: model }: ServingDto): void {
+  /** An engine of the operator's. Its name for a checkpoint is none that every key may ask for; step 0 is the base model. */
+  private assertServes({ step, provider: name, upstream_model: model }: ServingDto): void {
     const { gatewayProviders } = this.config;
     const provider = gatewayProviders.find((one) => one.name === name);
-    if (!provider)
+    if (!provider || provider.engine === 'openai')
       throw invalidRequest([
-        { path: 'provider', message: 'must be the name of a provider in GATEWAY_PROVIDERS' },
+        {
+          path: 'provider',
+          message:
+            'must be the name of a provider in GATEWAY_PROVIDERS whose engine is vllm or sglang',
+        },
       ]);
     const isOpen = provider.models.some((pattern) =>
       pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
     );
-    if (isOpen)
+    if (isOpen && step > 0)
       throw invalidRequest([
         {
           path: 'upstream_model',
