@@ -490,7 +490,7 @@ SELECT 1 FROM models m
 
 SELECT 1 FROM served_checkpoints
   WHERE project_id <> $1 AND provider = $2 AND upstream_model = $3
-  AND expires_at > now() LIMIT 1;
+  AND (step > 0 OR $4::int > 0) AND expires_at > now() LIMIT 1;
 
 SELECT 1 FROM training_data d WHERE d.project_id = $1 AND d.id = $2 FOR SHARE;
 
@@ -956,12 +956,15 @@ SELECT json_build_object('id', b.id, 'recipe_name', b.recipe_name, 'erased_at', 
 
 SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at', to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'tainted_at', to_char(tainted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'job_id', job_id, 'uri', uri, 'sha256', sha256, 'size_bytes', size_bytes, 'config', config,
-  'files', coalesce(files, '[]'), 'serving', coalesce((
+  'files', coalesce(files, '[]'),
+  'aliases', (SELECT coalesce(json_agg(a.alias ORDER BY a.alias), '[]') FROM model_aliases a
+  WHERE a.project_id = $1 AND a.model_id = $2 AND a.step = $3),
+  'serving', coalesce((
   SELECT json_agg(json_build_object('provider', s.provider, 'upstream_model', s.upstream_model,
   'expires_at', to_char(s.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) ORDER BY s.provider)
   FROM served_checkpoints s
-  WHERE s.project_id = $1 AND s.model_id = $2 AND s.step = $3 AND s.expires_at > now()), '[]'))::text AS json
-  FROM checkpoints WHERE project_id = $4 AND model_id = $5 AND step = $6;
+  WHERE s.project_id = $4 AND s.model_id = $5 AND s.step = $6 AND s.expires_at > now()), '[]'))::text AS json
+  FROM checkpoints WHERE project_id = $7 AND model_id = $8 AND step = $9;
 
 SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
@@ -980,11 +983,14 @@ SELECT k.id AS id, k.user_id AS "userId", k.secret_hash AS "secretHash",
   CASE WHEN k.id IS NOT NULL THEN json_build_object('userName', k.user_name, 'role', k.role, 'scopes', k.scopes) END AS key
   FROM api_keys k WHERE k.secret_hash = ANY ($1::bytea[]);
 
-SELECT k.model_id, k.step, k.files FROM (
+SELECT k.model_id, k.step, k.files, k.aliases FROM (
   SELECT c.model_id, c.step, c.files IS NOT NULL AS files,
+  ARRAY(SELECT a.alias FROM model_aliases a
+  WHERE a.project_id = $1 AND a.model_id = c.model_id AND a.step = c.step ORDER BY a.alias) AS aliases,
   row_number() OVER (PARTITION BY c.model_id ORDER BY c.step DESC) AS place
-  FROM checkpoints c WHERE c.project_id = $1 AND c.model_id = ANY($2::uuid[])) k
-  WHERE k.place <= $3::bigint ORDER BY k.model_id, k.step DESC;
+  FROM checkpoints c
+  WHERE c.project_id = $2 AND c.model_id = ANY($3::uuid[]) AND c.tainted_at IS NULL) k
+  WHERE k.place <= $4::bigint OR k.step = 0 OR k.aliases <> '{}' ORDER BY k.model_id, k.step DESC;
 
 SELECT kind, id, sha256 FROM build_inputs WHERE project_id = $1 AND build_id = $2
   AND (kind, id) > ($3, $4)
@@ -1006,8 +1012,11 @@ SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
   JOIN checkpoints k ON k.project_id = $1 AND k.model_id = s.model_id AND k.step = s.step)
   ON s.project_id = $2 AND s.model_id = m.id AND s.expires_at > now()
-  AND ($3::int IS NULL OR s.step = $4::int)
-  WHERE m.project_id = $5 AND m.name = $6 AND m.deleted_at IS NULL
+  AND CASE WHEN $3::int IS NOT NULL THEN s.step = $4::int
+  WHEN $5::text IS NULL THEN k.tainted_at IS NULL
+  ELSE s.step = (SELECT a.step FROM model_aliases a
+  WHERE a.project_id = $6 AND a.model_id = m.id AND a.alias = $7) END
+  WHERE m.project_id = $8 AND m.name = $9 AND m.deleted_at IS NULL
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100;
 
 SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,

@@ -26,6 +26,7 @@ beforeAll(async () => {
     ...provider.settings(),
     OIDC_ADMINS: 'root@example.com',
     PERSONAL_KEY_DAYS: '100',
+    TRUST_PROXY: '1',
     JWT_ISSUERS: JSON.stringify([
       { ...workloads, claims: { repo: 'acme/app' }, role: 'writer', scopes: ['acme/ci'] },
       {
@@ -298,8 +299,13 @@ function tablesRead(plan: any): string[] {
 describe('a token of a workload', () => {
   const now = () => Math.floor(Date.now() / 1000);
   const claims = { sub: 'repo:acme/app', repo: 'acme/app', aud: 'ci' };
-  const me = (token: string) =>
-    send(`${app.url}/me`, undefined, { authorization: `Bearer ${token}` }, 'GET');
+  let addresses = 0;
+  /** Each from an address of its own: those that fail are counted. */
+  const me = (token: string) => {
+    const address = `10.0.0.${++addresses}`;
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': address };
+    return send(`${app.url}/me`, undefined, headers, 'GET');
+  };
 
   it('has the roles of the entries whose claims it has', async () => {
     const answer = await me(await provider.sign(claims));

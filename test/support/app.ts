@@ -35,8 +35,9 @@ export async function startApp(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
   const engine = await startEngine();
   const provider = { name: 'engine', base_url: engine.url, models: ['echo'] };
+  const loras = { name: 'loras', base_url: engine.url, engine: 'vllm' };
   const { app, dataSource } = await openApp(database.url, {
-    GATEWAY_PROVIDERS: JSON.stringify([provider]),
+    GATEWAY_PROVIDERS: JSON.stringify([provider, loras]),
     ...env,
   });
   // people come back to PUBLIC_URL

@@ -286,10 +286,10 @@ const aCheckpointWithFile: Build = async (planted, app) => {
 /** A server that says something of step 0 of the planted model. */
 const servesModel =
   (more: object): Build =>
-  ({ model }) => ({ body: { model_id: model, step: 0, provider: 'engine', ...more } });
+  ({ model }) => ({ body: { model_id: model, step: 0, provider: 'loras', ...more } });
 
 async function plantServed({ model, marker }: Planted, app: TestApp): Promise<void> {
-  const body = { model_id: model, step: 0, provider: 'engine', upstream_model: marker };
+  const body = { model_id: model, step: 0, provider: 'loras', upstream_model: marker };
   await previewOf(app).call('POST', '/trainer/serving', { ...body, ttl_seconds: 600 });
   await app.query('INSERT INTO gateway_uses (key_id, day) VALUES ($1, now()) ON CONFLICT DO NOTHING', [marker]); // prettier-ignore
 }
@@ -757,9 +757,10 @@ export const OPERATIONS: Record<string, Operation> = {
     },
   ),
   'GET /v1/preview/training-data': previews(() => ({}), { elsewhere: 200, isForAll: true }),
-  'DELETE /v1/preview/training-data/:id': changes(async (planted, app) => ({
-    params: { id: (await aTrainingData(planted, app)).id },
-  })),
+  'DELETE /v1/preview/training-data/:id': changes(
+    async (planted, app) => ({ params: { id: (await aTrainingData(planted, app)).id } }),
+    { harmless: 'finds nothing the second time' },
+  ),
   'POST /v1/preview/trajectories/query': previews(({ model }) => ({ body: { model_id: model } })),
 
   'POST /v1/preview/trainer/claims': trains(

@@ -72,7 +72,7 @@ it('.env.example gives the defaults', () => {
   const given = [...lines].map(([, name, value]) => [name!, value!] as const);
   // examples: they have no default
   const examples =
-    /^(DATABASE_URL|POSTGRES_SETTINGS|PUBLIC_URL|JWT_ISSUERS|OIDC_(?!SCOPES|GROUPS))/;
+    /^(DATABASE_URL|POSTGRES_SETTINGS|GATEWAY_PROVIDERS|PUBLIC_URL|JWT_ISSUERS|OIDC_(?!SCOPES|GROUPS))/;
   const rest = Object.fromEntries(given.filter(([name]) => !examples.test(name)));
   const memory = 64 * 2 ** 30; // enough for the largest default that follows it
   const files = 2 ** 20;

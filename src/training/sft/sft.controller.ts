@@ -7,7 +7,7 @@ import {
   Operation,
   Resource,
 } from '../../platform/auth/access.js';
-import { Idempotent, IdempotentItself } from '../../platform/auth/idempotency.js';
+import { IdempotentItself } from '../../platform/auth/idempotency.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { QueryPipe } from '../../platform/http/query.pipe.js';
 import { TrainingJobCreatedDto } from '../preview.dto.js';
@@ -20,7 +20,6 @@ import {
   TrainingDataDto,
   TrainingDataQueryDto,
 } from './sft.dto.js';
-import { TrainingData } from './training-data.entity.js';
 import { JSONL, TrainingDataService } from './training-data.service.js';
 
 @NoProjectField('a model or data belongs to one, which the services check')
@@ -64,7 +63,6 @@ export class SftController {
   /** Deletes data and the copies that jobs have of it; jobs that have not ended are cancelled. */
   @Delete('training-data/:id')
   @Allow('writer')
-  @Idempotent({ of: TrainingData })
   delete(@Param('id') id: string, @Ctx() { caller }: Context): Promise<TrainingDataDeletedDto> {
     return this.data.delete(id, caller);
   }
