@@ -353,7 +353,12 @@ describe('erasing', () => {
         num_erased: { calls: 5, models: 1, files: 1, builds: 1 }, // one waits for its span
       });
       await refreshed();
-      expect(await tablesWith(marker)).toEqual(['api_keys', 'audit_events', 'users']);
+      expect(await tablesWith(marker)).toEqual([
+        'api_keys',
+        'audit_events',
+        'gateway_uses',
+        'users',
+      ]);
       expect(await tablesOf(project_id)).toEqual(['audit_events', 'erasings', 'idempotency_keys']);
       expect(await contentsOf(neighbour.project)).toEqual(before);
       expect(

@@ -56,6 +56,12 @@ describe('what is written', () => {
   });
 });
 
+it('no two DTOs have one name, which openapi.json would take for one class', async () => {
+  const names = (await classesOf(/[.]dto[.]ts$/)).map(([, { name }]) => name);
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
+});
+
 it('every table has an entity', async () => {
   const tables = await app.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class

@@ -109,6 +109,8 @@ const writes = rows('basic', 'writer', { elsewhere: 403 });
 const administers = rows('basic', 'admin', { elsewhere: 403 });
 /** Preview operations name a model or a job, whose id must not be probed. */
 const previews = rows('bearer', 'reader', { elsewhere: 404, isShowing: true });
+/** A list that shows nothing of what clients said. */
+const lists = rows('bearer', 'reader', { elsewhere: 200, isForAll: true });
 const changes = rows('bearer', 'writer', { elsewhere: 404 });
 const trains = rows('bearer', 'trainer', { elsewhere: 404 });
 const asks: Row = (build, rest) => ({
@@ -279,7 +281,8 @@ async function aJobWithFile({ project, marker }: Planted, app: TestApp) {
 const aCheckpointWithFile: Build = async (planted, app) => {
   const { model, job, file, lease } = await aJobWithFile(planted, app);
   const body = { metrics: {}, checkpoint: { files: [file], config: { of: planted.marker } } };
-  await previewOf(app).trainer(job, lease, 'complete', body);
+  const completed = await previewOf(app).trainer(job, lease, 'complete', body);
+  if (completed.status !== 200) throw new Error(completed.text + JSON.stringify(await app.query('SELECT j.*, now() FROM training_jobs j WHERE id = $1', [job])));
   return { params: { id: model.id, step: '1' } };
 };
 
@@ -660,7 +663,7 @@ export const OPERATIONS: Record<string, Operation> = {
 
   'POST /lineage/tainted': counts(withBody(({ ownCallId }) => ({ call_ids: [ownCallId] }))),
   'POST /lineage/retrain': writes(aTaintedStep, {
-    changes: ['jobs'],
+    changes: ['builds', 'jobs'],
     harmless: 'the job that was queued before is answered',
   }),
 
@@ -756,7 +759,7 @@ export const OPERATIONS: Record<string, Operation> = {
       plant: ({ project, marker }, app) => aTrainingData({ project }, app, marker),
     },
   ),
-  'GET /v1/preview/training-data': previews(() => ({}), { elsewhere: 200, isForAll: true }),
+  'GET /v1/preview/training-data': lists(() => ({})),
   'DELETE /v1/preview/training-data/:id': changes(
     async (planted, app) => ({ params: { id: (await aTrainingData(planted, app)).id } }),
     { harmless: 'finds nothing the second time' },

@@ -1,15 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Res } from '@nestjs/common';
+import { ApiOkResponse } from '@nestjs/swagger';
 import { BasicAuth, Operation, Resource } from '../../platform/auth/access.js';
 import { ApiError } from '../../platform/errors.js';
-import { ApiJsonLines, ApiJsonResponse } from '../../platform/http/api-answers.js';
+import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import { JSON_LINES } from '../../platform/http/json-rows.js';
-import {
-  CompletionLineDto,
-  CompletionsCreatedDto,
-  CompletionsCreateDto,
-} from './completions.dto.js';
+import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
 import { CALL_HEADER } from './gateway.service.js';
 import { ProviderRefusal } from './upstream.js';
@@ -37,7 +34,11 @@ export class CompletionsController {
 
   /** The same as JSON lines: first `_meta` with the call, then the chunks as they come, and `error` where it fails. */
   @Operation('completions/create_stream', 'writer')
-  @ApiJsonLines(CompletionLineDto)
+  @ApiOkResponse({
+    description:
+      'JSON lines: the first is `{_meta: {weave_call_id}}`, the others are chunks of the provider, or `{error}`.',
+    content: { [JSON_LINES]: { schema: { type: 'object', additionalProperties: true } } },
+  })
   async stream(
     @Body() body: CompletionsCreateDto,
     @Ctx() context: Context,

@@ -34,10 +34,3 @@ export class CompletionsCreatedDto {
   weave_call_id?: string;
   conversation_id?: string;
 }
-
-/** The first line of a stream says which call it is; the others are chunks of the provider, or `error`. */
-export class CompletionLineDto {
-  @ApiProperty({ type: 'object', properties: { weave_call_id: { type: 'string' } } })
-  _meta?: { weave_call_id: string };
-  error?: string;
-}

@@ -5,8 +5,8 @@ import { Idempotent } from '../../platform/auth/idempotency.js';
 import { ApiJsonResponse } from '../../platform/http/api-answers.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import {
-  AliasesAnswerDto,
-  AliasesQueryDto,
+  ModelAliasesAnswerDto,
+  ModelAliasesQueryDto,
   GateRequestDto,
   GateResultDto,
   PromoteDto,
@@ -38,8 +38,8 @@ export class PromotionController {
 
   /** Says where the aliases of a model stand, and how they came there. */
   @Operation('aliases/query', 'reader')
-  @ApiJsonResponse({ type: AliasesAnswerDto })
-  queryAliases(@Body() body: AliasesQueryDto, @Ctx() { caller }: Context): Promise<string> {
+  @ApiJsonResponse({ type: ModelAliasesAnswerDto })
+  queryAliases(@Body() body: ModelAliasesQueryDto, @Ctx() { caller }: Context): Promise<string> {
     return this.promotion.list(body, caller);
   }
 }

@@ -124,12 +124,12 @@ export class PromotedDto {
   gate!: GateResultDto | null;
 }
 
-export class AliasesQueryDto {
+export class ModelAliasesQueryDto {
   @IsProjectId() project_id!: string;
   @IsUUID() model_id!: string;
 }
 
-export class AliasDto {
+export class ModelAliasDto {
   alias!: string;
   step!: number;
   @ApiProperty({ type: 'string', format: 'date-time' }) moved_at!: string;
@@ -159,8 +159,8 @@ export class AliasMoveDto {
   reason!: string | null;
 }
 
-export class AliasesAnswerDto {
-  aliases!: AliasDto[];
+export class ModelAliasesAnswerDto {
+  aliases!: ModelAliasDto[];
   /** The newest moves first, up to 200. */
   history!: AliasMoveDto[];
 }

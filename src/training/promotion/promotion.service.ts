@@ -21,7 +21,7 @@ import {
   type SideRow,
 } from './gates.query.js';
 import type {
-  AliasesQueryDto,
+  ModelAliasesQueryDto,
   GateDto,
   GateRequestDto,
   GateResultDto,
@@ -84,7 +84,7 @@ export class PromotionService {
   }
 
   /** The aliases of a model and their history, as JSON text. */
-  async list({ project_id, model_id }: AliasesQueryDto, caller: Caller): Promise<string> {
+  async list({ project_id, model_id }: ModelAliasesQueryDto, caller: Caller): Promise<string> {
     const model = await this.findModel(project_id, model_id, caller);
     return this.aliases.list(project_id, model.id);
   }
