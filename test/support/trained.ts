@@ -23,7 +23,7 @@ export function trainingOf(app: TestApp, project: string) {
     if (answer.status !== 200) throw new Error(`${path}: ${answer.text}`);
     return answer.body;
   };
-  const base_model = `base ${++names}`;
+  const base_model = `trained base ${++names}`;
 
   /** A job of a build of the rollouts, which wait for a trainer. */
   async function submitted(model_id: string, rollouts: RolloutSpec[]) {
