@@ -15,7 +15,7 @@ describeConsole('promoting a checkpoint', () => {
   let page: Page;
 
   beforeAll(async () => {
-    const provider = { name: PROVIDER, base_url: 'http://127.0.0.1:9', models: ['m'] };
+    const provider = { name: PROVIDER, base_url: 'http://127.0.0.1:9', engine: 'vllm' };
     console = await openConsole({ GATEWAY_PROVIDERS: JSON.stringify([provider]) });
     preview = previewOf(console.app);
     model = await preview.aModel({ name: 'agent', base_model: BASE });
