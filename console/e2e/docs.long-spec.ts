@@ -1,3 +1,4 @@
+import { until } from '../../test/support/until.js';
 import { type Console, describeConsole, openConsole } from './support/console.js';
 
 describeConsole('the page of the API', () => {
@@ -12,6 +13,12 @@ describeConsole('the page of the API', () => {
       /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'$/,
     );
     const health = page.locator('.opblock', { hasText: '/health' }).first();
+    // the page draws the operations that are in sight
+    await page.mouse.move(500, 400);
+    await until(async () => {
+      await page.mouse.wheel(0, 200);
+      return health.isVisible();
+    });
     await health.locator('.opblock-summary-control').click();
     await health.getByRole('button', { name: 'Try it out' }).click();
     await health.getByRole('button', { name: 'Execute' }).click();
