@@ -92,9 +92,9 @@ def main():
     published = {"project_id": given.project, "object_id": name, "val": recipe}
     version, _ = skein.send("/obj/create", {"obj": published})
     ref = "svc:///%s/object/%s:%s" % (given.project, name, version["digest"])
-    steps, _ = skein.send("/v1/preview/models/%s/checkpoints?limit=1&order=desc" % model["id"])
-    step = steps["data"][0]["step"]
+    newest = "/v1/preview/models/%s/checkpoints?limit=1&order=desc" % model["id"]
     for _ in range(given.rounds):
+        step = skein.send(newest)[0]["data"][0]["step"]
         here = "/v1/preview/models/%s/checkpoints/%d" % (model["id"], step)
         wait("step %d to be served" % step, lambda: skein.send(here)[0]["serving"])
 
@@ -114,11 +114,14 @@ def main():
                 "svc_ref": "svc:///%s/call/%s" % (given.project, call),
                 "feedback_type": SCORE,
                 "payload": {"output": {"score": value}},
-                "runnable_ref": "svc:///%s/op/letters:v0" % given.project,
+                "runnable_ref": "svc:///%s/object/letters:v0" % given.project,
             }
             for call, value in scored
         ]
-        skein.send("/feedback/batch/create", {"batch": feedback})
+        told, _ = skein.send("/feedback/batch/create", {"batch": feedback})
+        refused = [one["error"] for one in told["res"] if "error" in one]
+        if refused:
+            raise SystemExit(json.dumps(refused[0]))
         print("step %3d: mean score %.2f" % (step, sum(value for _, value in scored) / len(scored)), flush=True)
         build, _ = skein.send("/build/create", {"project_id": given.project, "recipe_ref": ref, "mode": "new"})
         submit = {"project_id": given.project, "build_id": build["build_id"], "model_id": model["id"]}
@@ -128,7 +131,6 @@ def main():
         ended, _ = skein.send(path)
         if ended["status"] != "succeeded":
             raise SystemExit("the job %s: %s" % (ended["status"], ended.get("error_message")))
-        step = ended["step"] if ended.get("step") is not None else step
 
 
 if __name__ == "__main__":
