@@ -11,6 +11,12 @@ import { CompletionsService } from './completions.service.js';
 import { CALL_HEADER } from './gateway.service.js';
 import { ProviderRefusal } from './upstream.js';
 
+const LINE = {
+  type: 'object',
+  additionalProperties: true,
+  description: '`_meta` with the call, then chunks of the provider as they came, or `error`.',
+};
+
 @Resource('gateway', BasicAuth())
 export class CompletionsController {
   constructor(private readonly completions: CompletionsService) {}
@@ -35,9 +41,8 @@ export class CompletionsController {
   /** The same as JSON lines: first `_meta` with the call, then the chunks as they come, and `error` where it fails. */
   @Operation('completions/create_stream', 'writer')
   @ApiOkResponse({
-    description:
-      'JSON lines: the first is `{_meta: {weave_call_id}}`, the others are chunks of the provider, or `{error}`.',
-    content: { [JSON_LINES]: { schema: { type: 'object', additionalProperties: true } } },
+    description: 'JSON lines: the schema is that of one line.',
+    content: { [JSON_LINES]: { schema: LINE } },
   })
   async stream(
     @Body() body: CompletionsCreateDto,
