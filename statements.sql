@@ -867,7 +867,7 @@ SELECT j.id AS job_id, j.state AS files
   WHERE j.project_id = $1 AND j.id = $2 AND j.lease_token_hash = $3 AND j.status IN ('leased', 'running') AND j.lease_expires_at > now();
 
 SELECT j.id AS job_id, j.step, j.parent_step, j.tainted_at IS NOT NULL AS is_tainted,
-  (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = $1 AND bj.job_id = j.id
+  (SELECT bj.build_id FROM build_jobs bj WHERE bj.project_id = $1 AND bj.job_id = j.id AND j.kind = 'rl'
   ORDER BY bj.created_at, bj.build_id LIMIT 1) AS build_id
   FROM training_jobs j
   WHERE j.project_id = $2 AND j.model_id = $3 AND j.step <= $4

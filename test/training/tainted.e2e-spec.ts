@@ -318,6 +318,25 @@ describe('/lineage/retrain', () => {
     expect(jobs).toHaveLength(1);
   });
 
+  it('does not train again by groups what was trained on the conversations of a build', async () => {
+    const { model_id, trained, purge, retrain } = await aModel();
+    const rollouts = aPairOf('a');
+    const { build_id, job_id } = await trained(model_id, rollouts);
+    const preview = previewOf(app);
+    const training_data_url = `skein:///builds/${build_id}`;
+    const sft = await preview.call('POST', '/sft-training-jobs', { model_id, training_data_url });
+    expect([sft.status, sft.text]).toEqual([200, sft.text]);
+    const { body: job } = await preview.claim({ kinds: ['sft'] });
+    expect(job).toMatchObject({ job_id: sft.body.id, kind: 'sft' });
+    await preview.start(job.job_id, job.lease_token);
+    await preview.complete(job.job_id, job.lease_token);
+    await purge([rollouts[0]!.id]);
+    const { status, body } = await retrain(2);
+    expect([status, body.detail]).toEqual([409, expect.stringContaining(sft.body.id)]);
+    expect(body.detail).not.toContain(job_id);
+    expect((await retrain(1)).status).toBe(200);
+  });
+
   it('refuses a step that is not tainted, or whose groups came without a recipe', async () => {
     const { project, model_id, trained, purge, retrain, claimed } = await aModel();
     const rollouts = aPairOf('a');

@@ -78,7 +78,7 @@ export class RetrainsService {
       if (!build_id)
         throw new ApiError(
           'conflict',
-          `step ${row.step} was made by the job ${row.job_id}, which came with its groups and has no build, and so no recipe: send its groups again`,
+          `step ${row.step} was made by the job ${row.job_id}, which has no build of groups, and so no recipe: send what is left of its groups or conversations again`,
         );
       links.unshift({ ...row, build_id });
       fromStep = row.parent_step;
