@@ -35,6 +35,7 @@ import { People1766420000000 } from './src/platform/database/migrations/17664200
 import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
 import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
+import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -149,6 +150,7 @@ export function dataSourceOptions(
       Promotion1766440000000,
       SftJobs1766450000000,
       NarrowIndexes1766460000000,
+      TurnsOfANewProject1766470000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

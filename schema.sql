@@ -719,11 +719,11 @@ CREATE INDEX calls_started_idx ON calls USING btree (project_id, started_at, id)
 
 CREATE INDEX calls_startless_idx ON calls USING btree (logged_at, project_id, id) WHERE (op_name IS NULL);
 
-CREATE INDEX calls_thread_idx ON calls USING btree (project_id, ((thread_id || ''::text))) WHERE (thread_id IS NOT NULL);
+CREATE INDEX calls_thread_idx ON calls USING btree (project_id, ((thread_id || ''::text))) WHERE ((thread_id || ''::text) IS NOT NULL);
 
 CREATE INDEX calls_trace_idx ON calls USING btree (project_id, trace_id);
 
-CREATE INDEX calls_turn_idx ON calls USING btree (project_id, turn_id) WHERE (turn_id IS NOT NULL);
+CREATE INDEX calls_turn_idx ON calls USING btree (project_id, ((turn_id || ''::text))) WHERE ((turn_id || ''::text) IS NOT NULL);
 
 CREATE INDEX calls_turns_idx ON calls USING btree (project_id, thread_id, started_at, ended_at, id) WHERE ((id = turn_id) AND (thread_id <> ''::text) AND (op_name IS NOT NULL) AND (deleted_at IS NULL));
 

@@ -75,8 +75,10 @@ async function round({ child, address, servers }, { path, connections, body, mor
       },
     ],
   });
-  if (result.non2xx + result.errors > 0)
-    throw new Error(`${path}: ${result.non2xx} refused, ${result.errors} errors`);
+  if (result.non2xx + result.errors > 0 || result['2xx'] === 0)
+    throw new Error(
+      `${path}: ${result['2xx']} answered, ${result.non2xx} refused, ${result.errors} errors`,
+    );
   const postgres = databases.reduce((sum, used) => sum + used().postgres, 0);
   return {
     requests: result['2xx'],

@@ -7,6 +7,7 @@ import {
   turnRootsQuery,
 } from '../../src/tracing/calls/ingest/turn-roots.query.js';
 import { tracesQuery } from '../../src/tracing/calls/read/calls.query.js';
+import { threadsQuery } from '../../src/tracing/threads/threads.query.js';
 import { Caller } from '../../src/platform/auth/caller.js';
 import { objectsQuery } from '../../src/tracing/objects/objects.query.js';
 import { nextJobs } from '../../src/training/jobs/queue.query.js';
@@ -102,6 +103,20 @@ unlessCluster('the coordinator does not see the plans of its shards').describe(
       await storeCalls(CALLS, 'trace_id', `'t' || i`);
       const ids = Array.from({ length: 100 }, (_, i) => (i % 2 ? `c${i}` : `new${i}`));
       expect(await rowsPerItem(ids.length, tracesQuery(PROJECT, ids))).toBeLessThan(MOST);
+    });
+
+    it('finds the turns of threads that came after statistics of calls without any', async () => {
+      await client.query(
+        `INSERT INTO calls (project_id, id, trace_id, op_name, started_at)
+         SELECT 'acme/before', 'c' || i, 't' || i, 'op', now() FROM generate_series(1, 50000) i`,
+      );
+      await client.query('ANALYZE calls');
+      await storeCalls(
+        CALLS,
+        'trace_id, thread_id, turn_id',
+        `'t' || i, 'thread' || i % ${CALLS / 10}, 'c' || i`,
+      );
+      expect(await rowsPerItem(CALLS, threadsQuery({ project_id: PROJECT }))).toBeLessThan(MOST);
     });
 
     it('finds the first turns of many threads', async () => {

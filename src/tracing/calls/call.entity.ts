@@ -25,7 +25,7 @@ const IS_AWAITED = `op_name IS NULL AND ended_at IS NULL AND display_name IS NUL
 @Index('calls_op_idx', ['projectId', 'opName'])
 @Index('calls_user_idx', ['projectId', 'userId'])
 @Index('calls_thread_idx', { synchronize: false })
-@Index('calls_turn_idx', ['projectId', 'turnId'], { where: 'turn_id IS NOT NULL' })
+@Index('calls_turn_idx', { synchronize: false })
 @Index('calls_failed_idx', ['projectId', 'startedAt', 'id'], {
   where: 'exception IS NOT NULL OR has_descendant_error',
 })

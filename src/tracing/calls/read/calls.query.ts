@@ -93,7 +93,7 @@ const FIELDS: Columns = {
   trace_id: column.text(sql`c.trace_id`, { isNotNull: true }),
   parent_id: column.text(sql`c.parent_id`),
   thread_id: column.text(sql`c.thread_id`),
-  turn_id: column.text(sql`c.turn_id`),
+  turn_id: column.text(sql`(c.turn_id || '')`),
   started_at: column.time(sql`c.started_at`, { isNotNull: true }),
   ended_at: column.time(sql`c.ended_at`),
   exception: column.text(sql`c.exception`, {
@@ -241,8 +241,8 @@ function isFiltered(filter: CallsFilterDto): Sql {
     isOneOf(sql`c.parent_id`, filter.parent_ids),
     isOneOf(sql`c.trace_id`, filter.trace_ids),
     isOneOf(sql`c.id`, filter.call_ids),
-    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // as `calls_thread_idx` has it
-    isOneOfAny(sql`c.turn_id`, filter.turn_ids),
+    isOneOfAny(sql`(c.thread_id || '')`, filter.thread_ids), // these two as their indexes have them
+    isOneOfAny(sql`(c.turn_id || '')`, filter.turn_ids),
     filter.trace_roots_only && sql`c.parent_id IS NULL`,
     isOneOf(sql`c.user_id`, filter[WIRE.userIds]),
     isOneOf(sql`c.run_id`, filter[WIRE.runIds]),
