@@ -8,14 +8,15 @@ import { config } from '../../platform/config/process-config.js';
 import { backup } from '../../platform/backup/backup.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
+import { typed } from '../../platform/program.js';
 
-const USAGE = `npm run backup -- FILE
+const USAGE = `${typed('backup', 'FILE')}
 
 Writes one snapshot of the whole database into a new file. Works beside a running service.`;
 
 const MIB = 1024 * 1024;
 
-await command(async () => {
+await command(USAGE, async () => {
   const [file, ...others] = process.argv.slice(2);
   if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
   const interrupted = new AbortController();
