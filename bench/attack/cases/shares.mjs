@@ -145,8 +145,7 @@ export const cases = [
         }
         await pause(3000);
       };
-      const read = () =>
-        it.send('/call/read', { project_id: OTHERS, id: 'big' }, { as: 'victim' });
+      const read = () => it.send('/call/read', { project_id: OTHERS, id: 'big' }, { as: 'victim' });
       await mustNotDelay(it, 300, leaveUnread, read, 3000);
     },
     answers: [200, 503],
