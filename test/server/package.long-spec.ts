@@ -49,7 +49,7 @@ describe('the package', () => {
     expect(said(['version']).stdout).toMatch(/^\d+\.\d+\.\d+ \(.+\)\n$/);
   });
 
-  it.each([{}, { WORKERS: '2' }])(
+  it.each<Record<string, string>>([{}, { WORKERS: '2' }])(
     'starts, stores, shows the console, answers its commands and stops (%p)',
     async (more) => {
       const DATA_DIR = join(folder.path, `data${Object.keys(more).length}`);

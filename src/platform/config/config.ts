@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { integer, InvalidSetting, oneOf, type Setting, valueIn } from './setting.js';
+import { backupSettings } from './backup-settings.js';
 import { gatewaySettings } from './gateway-settings.js';
 import { signInSettings } from './sign-in-settings.js';
 
@@ -149,6 +150,7 @@ export function loadConfig(
       1,
       DAY_SECONDS,
     ]),
+    ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
