@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 
 from skein_trainer.client import Json
 from skein_trainer.data import Config, Example, Sequence, template_of, tokens_of
-from skein_trainer.local import Lora
+from skein_trainer.engine import Lora
 from skein_trainer.losses import Batch, clip_bounds, loss_of, means, needs_start, pack_of
 
 #: Losses that servers compute themselves. Of the others we compute the gradient on the log-probabilities.

@@ -16,7 +16,8 @@ from test_engine import examples, record
 from tiny import write_base
 
 from skein_trainer.data import Config
-from skein_trainer.local import LocalEngine, Lora
+from skein_trainer.engine import Lora
+from skein_trainer.local import LocalEngine
 from skein_trainer.ranks import Ranks
 
 has_skyrl = all(importlib.util.find_spec(name) for name in ("skyrl", "jax", "tinker", "fastapi"))
