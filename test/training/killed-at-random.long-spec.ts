@@ -20,7 +20,7 @@ const SEED = Number(process.env['SKEIN_KILL_SEED'] ?? 31);
 const PARTS = ['service', 'trainer', 'engine', 'serve'] as const;
 type Part = (typeof PARTS)[number];
 /** Rounds with kills, and moments of each: at every other one, two are killed together. */
-const [ROUNDS, MOMENTS] = [3, 3];
+const [ROUNDS, MOMENTS] = [2, 4];
 
 const WANTED = { 'a?': '0123456789', 'b?': 'klmnopqrst', 'c?': 'abcdefghij', 'd?': 'uvwxyz?: ' };
 const [ANSWERS, LENGTH, BATCH, EPOCHS] = [8, 3, 8, 6];
@@ -168,7 +168,7 @@ else
         group: { by: ['attributes.task_id'] },
         build: { token_exact: true },
         train: {
-          experimental_config: { learning_rate: 3, batch_size: BATCH, num_epochs: EPOCHS },
+          experimental_config: { learning_rate: 4, batch_size: BATCH, num_epochs: EPOCHS },
         },
       });
       const recipe_ref = await publish({ post }, recipe, { project: PROJECT });
