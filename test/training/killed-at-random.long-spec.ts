@@ -81,10 +81,12 @@ else
       };
       /** Starts it again whenever it ends, as whoever runs it does. */
       const keepAlive = async (part: Part) => {
-        while (!isOver) {
+        for (;;) {
           const run = await starts[part]();
           parts[part] = run;
+          if (isOver) run.process.kill('SIGKILL');
           await run.exit;
+          if (isOver) return;
         }
       };
       for (const part of PARTS) void keepAlive(part);
