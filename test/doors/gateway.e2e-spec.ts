@@ -634,7 +634,7 @@ describe('POST /completions/create', () => {
       text: answer,
       body,
     } = await create(
-      { model: 'gpt-4o-mini', messages, seed: 1, vertex_credentials: 'sk-mine', stream: true },
+      { model: 'gpt-4o-mini', messages, seed: 1, n: null, vertex_credentials: 'sk-mine', stream: true }, // prettier-ignore
       { conversation_id: 'talk', source: 'ui' },
     );
     expect([status, body.response.choices[0].message.content]).toEqual([200, 'Hello world']);

@@ -50,7 +50,9 @@ export class CompletionsService {
     if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
       throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
     const custom = await this.customTarget(model, body.project_id);
-    const members = new Map([...memberTexts(sent)].filter(([name]) => !OWN.has(name)));
+    // clients of Weave send all members that there are, and providers refuse some that are null
+    const isGiven = ([name, text]: [string, string]) => !OWN.has(name) && text !== 'null';
+    const members = new Map([...memberTexts(sent)].filter(isGiven));
     if (isStream) members.set('stream', 'true');
     members.set('messages', await this.messages(inputs, sent, context.caller));
     const text = objectText(members);
