@@ -683,6 +683,17 @@ describe('POST /completions/create', () => {
     ]);
   });
 
+  it('adds no more than a limit, however often a short text asks for a long value', async () => {
+    const before = engine.asked.length;
+    // filled, they would have 20 GB
+    const message = { role: 'user', content: '{a}'.repeat(1000) };
+    const template_vars = { a: 'x'.repeat(100_000) };
+    const inputs = { model: 'gpt-4o-mini', messages: Array(200).fill(message), template_vars };
+    const { status, body } = await create(inputs);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('over 1048576 characters')]);
+    expect(engine.asked).toHaveLength(before);
+  });
+
   it('answers 200 where a provider fails, and an error where the request does', async () => {
     engine.next((_, response) => response.writeHead(400).end('{"error":{"message":"too long"}}'));
     const { status, body } = await create({ model: 'gpt-4o-mini', messages });
