@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
+import { opens } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { parseRef } from '../../platform/http/refs.js';
@@ -113,24 +114,26 @@ export class CompletionsService {
 
   /**
    * `custom::<provider>::<model>` names objects of the project. The address that the first one has must be that of a provider
-   * of the operator: nobody else says whom the service asks.
+   * of the operator, and the model one that every key may ask for there: nobody else says whom the service asks, or for what.
    */
   private async customTarget(model: string, project_id: string): Promise<Target | undefined> {
-    const [, name, own] = /^custom::([^:]+)::(.+)$/.exec(model) ?? [];
+    const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
     if (name === undefined) return undefined;
     const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
     const { base_url: url } = asObject(valueAt(object, 'val'));
-    const provider = this.config.gatewayProviders.find(
-      ({ baseUrl }) => typeof url === 'string' && baseUrl === url.replace(/\/+$/, ''),
+    const providers = this.config.gatewayProviders.filter(
+      ({ baseUrl }) =>
+        typeof url === 'string' &&
+        url.startsWith(baseUrl) &&
+        /^\/*$/.test(url.slice(baseUrl.length)),
     );
+    const refuse = (message: string) => invalidRequest([{ path: 'inputs.model', message }]);
+    if (providers.length === 0)
+      throw refuse(`names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`);
+    const provider = providers.find((one) => opens(one, own));
     if (!provider)
-      throw invalidRequest([
-        {
-          path: 'inputs.model',
-          message: `names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`,
-        },
-      ]);
-    return { provider, model: own!, checkpoint: null };
+      throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
+    return { provider, model: own, checkpoint: null };
   }
 }
 

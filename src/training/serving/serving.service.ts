@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
+import { opens } from '../../platform/config/gateway-settings.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { groupedBy } from '../../platform/query/grouped-by.js';
@@ -101,10 +102,7 @@ export class ServingService {
             'must be the name of a provider in GATEWAY_PROVIDERS whose engine is vllm or sglang',
         },
       ]);
-    const isOpen = provider.models.some((pattern) =>
-      pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
-    );
-    if (isOpen && step > 0)
+    if (opens(provider, model) && step > 0)
       throw invalidRequest([
         {
           path: 'upstream_model',
