@@ -356,6 +356,46 @@ describe('a provider that fails', () => {
     });
   });
 
+  it('that sends the key back has it taken out, also of two pieces and of headers', async () => {
+    const events = eventsOf({ body, path: '/chat/completions' });
+    const told = JSON.stringify({ model: SECRET, choices: [{ message: { content: SECRET } }] });
+    engine.next((_, response) =>
+      response.writeHead(200, { 'content-type': `application/json; x=${SECRET}` }).end(told),
+    );
+    const whole = await post(body);
+    expect(await whole.text()).toBe(told.replaceAll(SECRET, '[key]'));
+    expect(JSON.stringify([...whole.headers])).not.toContain(SECRET);
+    expect(await text((await newest()).id)).not.toContain(SECRET);
+
+    const event = events[1]!.replace('Hel', SECRET);
+    engine.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const middle = event.indexOf('secret');
+      response.write(event.slice(0, middle));
+      setTimeout(() => response.end(event.slice(middle) + events.at(-1)), 50);
+    });
+    expect(await (await post({ ...body, stream: true })).text()).toContain('"content":"[key]"');
+    expect(await text((await newest()).id)).not.toContain(SECRET);
+
+    engine.next((_, response) =>
+      response
+        .writeHead(500, { 'retry-after': SECRET, 'content-type': `text/x; x=${SECRET}` })
+        .end(
+          JSON.stringify({ error: { message: SECRET } }).replace('secret', String.raw`\u0073ecret`),
+        ),
+    );
+    const refused = await post(body);
+    expect(JSON.stringify([...refused.headers])).not.toContain(SECRET);
+    expect((await newest()).exception).toBe('the provider plain answered 500: [key]');
+  });
+
+  it('that speaks another protocol is told at once', async () => {
+    engine.next((_, response) =>
+      response.socket!.write('HTTP/1.1 101 x\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    );
+    expect((await json(await post(body))).error.message).toMatch(/answered 101/);
+  });
+
   it('is told as an error of Skein where it does not take the key', async () => {
     engine.next((_, response) => response.writeHead(401).end('{"error":{"message":"bad key"}}'));
     expect((await post(body)).status).toBe(502);
@@ -690,11 +730,19 @@ describe('POST /completions/create', () => {
     const template_vars = { a: 'x'.repeat(100_000) };
     const inputs = { model: 'gpt-4o-mini', messages: Array(200).fill(message), template_vars };
     const { status, body } = await create(inputs);
-    expect([status, body.detail]).toEqual([400, expect.stringContaining('over 1048576 characters')]);
+    expect([status, body.detail]).toEqual([
+      400,
+      expect.stringContaining('over 1048576 characters'),
+    ]);
     expect(engine.asked).toHaveLength(before);
   });
 
   it('answers 200 where a provider fails, and an error where the request does', async () => {
+    engine.next((_, response) => response.writeHead(200).end('1,"weave_call_id":"of another"'));
+    expect((await create({ model: 'gpt-4o-mini', messages })).body).toEqual({
+      response: { error: 'the answer is no JSON' },
+      weave_call_id: (await newest()).id,
+    });
     engine.next((_, response) => response.writeHead(400).end('{"error":{"message":"too long"}}'));
     const { status, body } = await create({ model: 'gpt-4o-mini', messages });
     expect([status, body.response]).toEqual([
