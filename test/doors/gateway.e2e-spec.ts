@@ -110,6 +110,17 @@ describe('POST /v1/chat/completions', () => {
     });
   });
 
+  it.each(['lora_path', 'models', 'fallbacks', 'Model', '\u017ftream'])(
+    'refuses %s, by which a provider might take another model',
+    async (name) => {
+      const before = engine.asked.length;
+      const response = await post({ model: 'Qwen/S', messages, [name]: 'lora-of-another' });
+      expect([response.status, (await json(response)).error.param]).toEqual([400, name]);
+      expect((await app.post('/completions/create', { project_id, inputs: { model: 'Qwen/S', messages, [name]: 'x' } })).status).toBe(400); // prettier-ignore
+      expect(engine.asked).toHaveLength(before);
+    },
+  );
+
   it('passes a stream as it comes, and records the completion', async () => {
     const stream = await client().chat.completions.create({
       model: 'gpt-4o-mini',

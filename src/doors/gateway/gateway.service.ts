@@ -9,7 +9,14 @@ import { logger } from '../../platform/process/logger.js';
 import { showCounter } from '../../platform/process/metrics.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
 import type { Hold } from '../../platform/http/body-budget.js';
-import { addedMembers, type Api, type Json, recordedInputs, withMembers } from './asked.js';
+import {
+  addedMembers,
+  type Api,
+  assertOneModel,
+  type Json,
+  recordedInputs,
+  withMembers,
+} from './asked.js';
 import { Blot } from './blot.js';
 import { BudgetsService } from './budgets.service.js';
 import { NamesService, type Target } from './names.service.js';
@@ -101,6 +108,7 @@ export class GatewayService implements OnApplicationShutdown {
     const startedMs = performance.now();
     const { caller } = context;
     const { placement, record } = request;
+    assertOneModel(request.body);
     const target =
       request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
     return this.room.run(caller.owner, context.signal, async () => {
