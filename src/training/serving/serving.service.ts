@@ -19,6 +19,7 @@ import {
   expiredDelete,
   type Listed,
   listedQuery,
+  nameLock,
   nameTakenQuery,
   newestSteps,
   servablePage,
@@ -43,14 +44,18 @@ export class ServingService {
   async begin(serving: ServingDto, caller: Caller): Promise<ServingAnswerDto> {
     const { projectId } = await this.models.find(serving.model_id, caller);
     this.assertServes(serving);
-    const [taken] = await this.database.query(nameTakenQuery(projectId, serving));
-    if (taken)
-      throw new ApiError(
-        'conflict',
-        'the provider serves a checkpoint of another project under this upstream_model',
-      );
-    await this.database.write(expiredDelete(projectId, serving.model_id));
-    const [row] = await this.database.query(servingUpsert(projectId, serving));
+    const row = await this.database.transaction(async () => {
+      await this.database.query(nameLock(serving));
+      const [taken] = await this.database.query(nameTakenQuery(projectId, serving));
+      if (taken)
+        throw new ApiError(
+          'conflict',
+          'the provider serves a checkpoint of another project under this upstream_model',
+        );
+      await this.database.query(expiredDelete(projectId, serving.model_id));
+      const [stored] = await this.database.query(servingUpsert(projectId, serving));
+      return stored;
+    });
     if (!row) throw noSuch('checkpoint');
     this.database.note(projectId, MODELS);
     return { expires_at: row.expires_at.toISOString() };
