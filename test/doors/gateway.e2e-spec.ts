@@ -616,6 +616,14 @@ describe('checkpoints', () => {
     expect((await serve(0, 'lora-1', { model_id: other })).status).toBe(409);
     expect((await serve(0, 'Qwen/Q', { model_id: other })).status).toBe(200);
     expect((await serve(0, 'Qwen/Q')).status).toBe(200);
+    for (let i = 0; i < 8; i++) {
+      const answers = await Promise.all([
+        serve(0, `raced-${i}`, { model_id: other }),
+        serve(1, `raced-${i}`),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    }
+    await serve(1, 'lora-1');
   });
 
   it('are found by the alias that they have', async () => {
@@ -897,6 +905,14 @@ describe('budgets', () => {
         await poor.aKey('writer', [project_id]),
         await poor.aKey('writer', [project_id]),
       ];
+      const used = async (apiKey: string) => {
+        const [row] = await poor.query(
+          `SELECT u.cost::float8 FROM gateway_uses u JOIN api_keys k ON k.id::text = u.key_id
+          WHERE k.secret_hash = sha256(convert_to($1, 'UTF8'))`,
+          [apiKey],
+        );
+        return row ?? { cost: 0 };
+      };
       const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => ask(one)));
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
       await expect(ask(one)).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
@@ -906,6 +922,38 @@ describe('budgets', () => {
       });
       await ask(other, 'dear');
       await expect(ask(other)).rejects.toThrow(/0.5 US dollars/);
+
+      // what nobody records counts as well, and a price of the project makes no model cheaper than it is
+      const priced = { prompt_token_cost: 0, completion_token_cost: 0 };
+      await poor.post('/cost/create', { project_id, costs: { 'gpt-4o': priced } });
+      const usage = { prompt_tokens: 1e6, completion_tokens: 1e6 };
+      engine.next((_, response) =>
+        response.writeHead(200).end(JSON.stringify({ model: 'gpt-4o', choices: [], usage })),
+      );
+      const third = await poor.aKey('writer', [project_id]);
+      const inputs = { model: 'm', messages };
+      const silent = { project_id, inputs, track_llm_call: false };
+      expect((await poor.post('/completions/create', silent, { key: third })).status).toBe(200);
+      await until(async () => (await used(third)).cost > 10);
+      await expect(ask(third)).rejects.toThrow(/0.5 US dollars/);
+
+      // so does a stream whose client leaves before its usage is told, and one that ends on the next day
+      const fourth = await poor.aKey('writer', [project_id]);
+      engine.next(async (asked, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const event of eventsOf(asked).slice(0, 3)) response.write(event);
+        await poor.query('DELETE FROM gateway_uses');
+      });
+      const leaving = httpRequest(`${poor.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${fourth}` },
+      });
+      leaving.on('error', () => {});
+      leaving.end(JSON.stringify({ model: 'dear', messages, stream: true }));
+      const [begun] = await once(leaving, 'response');
+      await once(begun, 'data');
+      leaving.destroy();
+      await until(async () => (await used(fourth)).cost > 0.5);
     } finally {
       await poor.close();
     }

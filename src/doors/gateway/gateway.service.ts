@@ -23,7 +23,14 @@ import { NamesService, type Target } from './names.service.js';
 import type { Passage } from './passages.js';
 import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
-import { errorMessage, type Output, readStream, readWhole, Recording } from './recording.js';
+import {
+  errorMessage,
+  type Output,
+  readStream,
+  readWhole,
+  Recording,
+  spentUsage,
+} from './recording.js';
 import { cutUnread, relay, type Relayed } from './relay.js';
 import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
@@ -74,6 +81,13 @@ interface Trip {
   startedMs: number;
   /** The memory that it takes to read the answer. */
   reading: Hold;
+}
+
+interface Ended {
+  output: Output | null;
+  exception: string | null;
+  /** False where the provider has done nothing. */
+  isSpent?: boolean;
 }
 
 /** Passes requests for models to providers, and records each as a call. */
@@ -197,7 +211,8 @@ export class GatewayService implements OnApplicationShutdown {
         { request_id: trip.context.request.id, causes: listCauses(error) },
         'a provider failed',
       );
-    await this.end(trip, { output: null, exception: error.message });
+    const isSpent = trip.context.signal.aborted;
+    await this.end(trip, { output: null, exception: error.message, isSpent });
     return error;
   }
 
@@ -213,7 +228,7 @@ export class GatewayService implements OnApplicationShutdown {
     const output = await readWhole(body, trip.reading);
     const said = errorMessage(output.value);
     const exception = `the provider ${provider.name} answered ${status}${said === null ? '' : `: ${blot.text(said)}`}`;
-    await this.end(trip, { output, exception });
+    await this.end(trip, { output, exception, isSpent: false });
     const { headers } = answer;
     const passed = PASSED_HEADERS.flatMap((name) =>
       typeof headers[name] === 'string' ? [[name, blot.text(headers[name])] as const] : [],
@@ -251,7 +266,7 @@ export class GatewayService implements OnApplicationShutdown {
     response.flushHeaders();
     const relayed = await this.relayed(trip, answer, ways);
     const { fault, clientLeft } = relayed;
-    const outcome = await streamOutcome(trip, relayed);
+    const outcome = await this.streamOutcome(trip, relayed);
     const rest = passage.rest();
     cutUnread(response);
     if (!trip.isRequired && fault === null) response.write(rest);
@@ -266,6 +281,16 @@ export class GatewayService implements OnApplicationShutdown {
     else if (trip.isRequired) response.end(rest);
     else response.end();
     return null;
+  }
+
+  /** The completion that a stream was, as far as it came, and why it is not whole. */
+  private async streamOutcome(
+    { recording, request, reading }: Trip,
+    { bytes, fault }: Relayed,
+  ): Promise<Ended> {
+    const isRead = recording !== null || this.budgets.countCosts;
+    const output = isRead && bytes ? await readStream(bytes, OBJECTS[request.api], reading) : null;
+    return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
   }
 
   /** What is incomplete must not look complete. */
@@ -291,21 +316,23 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  /** Ends the call. Where the record is not required, what fails is told in the log. */
+  /** Ends the call, and charges the key for it. Where the record is not required, what fails is told in the log. */
   private async end(
     { recording, target, context, request, isRequired, startedMs }: Trip,
-    { output, exception }: { output: Output | null; exception: string | null },
+    { output, exception, isSpent = true }: Ended,
   ): Promise<void> {
-    if (!recording) return;
     const { caller } = context;
     const duration_ms = Math.round(performance.now() - startedMs);
     const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
-    const usageName = target.checkpoint;
-    const stored = recording
-      .end({ output, usageName, exception, gateway })
-      .then(() => this.budgets.addCost(caller, request.placement.projectId, recording.id));
-    if (isRequired) return stored;
-    const told = stored.catch((error: unknown) => {
+    const { checkpoint: usageName, model } = target;
+    const stored = Promise.resolve(recording?.end({ output, usageName, exception, gateway }));
+    const ended = stored.finally(async () => {
+      if (!isSpent) return;
+      const usage = spentUsage(output, { usageName, model, text: request.text });
+      await this.budgets.charge(caller, request.placement.projectId, usage);
+    });
+    if (isRequired) return ended;
+    const told = ended.catch((error: unknown) => {
       this.unrecorded.inc();
       logger.error(
         { request_id: context.request.id, err: error },
@@ -318,12 +345,6 @@ export class GatewayService implements OnApplicationShutdown {
 }
 
 const NOT_KEPT = 'there was no memory to record the answer';
-
-/** The completion that a stream was, as far as it came, and why it is not whole. */
-async function streamOutcome({ recording, request, reading }: Trip, { bytes, fault }: Relayed) {
-  const output = recording && bytes ? await readStream(bytes, OBJECTS[request.api], reading) : null;
-  return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
-}
 
 function questionHeaders(
   { request, headers }: Context,

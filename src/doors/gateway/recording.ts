@@ -19,8 +19,9 @@ export interface Output {
   value: unknown;
   /** What the provider said in place of the rest. */
   error: string | null;
-  /** Events that could not be read. */
+  /** Events that could not be read, and those that could. */
   unread: number;
+  chunks: number;
 }
 
 interface Begun {
@@ -127,14 +128,42 @@ function summaryText(output: Output | null, usageName: string | null, gateway: o
   return objectText(members);
 }
 
+/** Characters of a request that are about a token. */
+const TOKEN_LENGTH = 4;
+
+/**
+ * What an answer used, by the name of the model. Where it does not say, for instance because the client left before the end,
+ * the length of the request and the chunks are counted: otherwise leaving early would cost nothing.
+ */
+export function spentUsage(
+  output: Output | null,
+  { usageName, model, text }: { usageName: string | null; model: string; text: string },
+): object {
+  const value = isObject(output?.value) ? output.value : {};
+  const answered = typeof value['model'] === 'string' ? value['model'] : model;
+  const told = isObject(value['usage']) ? value['usage'] : {};
+  const isTold = Object.values(told).some((count) => typeof count === 'number' && count > 0);
+  const guessed = {
+    prompt_tokens: Math.ceil(text.length / TOKEN_LENGTH),
+    completion_tokens: output?.chunks ?? 0,
+  };
+  return { [usageName ?? answered]: isTold ? told : guessed };
+}
+
 /** An answer that came as a whole. What would take too much memory to read is kept as a text. */
 export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
   const text = bytes.toString('utf8').trim();
   try {
-    return { text, value: await valueIn(text, hold), error: null, unread: 0 };
+    return { text, value: await valueIn(text, hold), error: null, unread: 0, chunks: 0 };
   } catch (error) {
     const why = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read';
-    return { text: JSON.stringify(text), value: undefined, error: `the answer ${why}`, unread: 1 };
+    return {
+      text: JSON.stringify(text),
+      value: undefined,
+      error: `the answer ${why}`,
+      unread: 1,
+      chunks: 0,
+    };
   }
 }
 
@@ -155,12 +184,13 @@ export async function readStream(bytes: Buffer, object: string, hold: Hold): Pro
       error = errorMessage(chunk) ?? 'the provider answered an error';
     else if (!addTo(assembly, chunk, payload)) unread++;
   }
+  const { count: chunks } = assembly;
   const members = memberTexts(assembly.json());
   const text = objectText([['object', JSON.stringify(object)], ...members]);
   try {
-    return { text, value: await valueIn(text, hold), error, unread };
+    return { text, value: await valueIn(text, hold), error, unread, chunks };
   } catch {
-    return { text: 'null', value: undefined, error: 'the answer cannot be read', unread };
+    return { text: 'null', value: undefined, error: 'the answer cannot be read', unread, chunks };
   }
 }
 
