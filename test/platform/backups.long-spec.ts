@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
+import { newSecret } from '../../src/platform/auth/secret.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
 import { aFolder, run, startServer } from '../support/server.js';
@@ -15,7 +16,11 @@ describe('backups in BACKUP_URL', () => {
   let env: Record<string, string>;
   beforeAll(async () => {
     database = await openTestDatabase();
-    env = { DATABASE_URL: database.url, BACKUP_URL: pathToFileURL(target).href };
+    env = {
+      DATABASE_URL: database.url,
+      BACKUP_URL: pathToFileURL(target).href,
+      BOOTSTRAP_API_KEY: newSecret(),
+    };
   });
   afterAll(async () => {
     await database.drop();
