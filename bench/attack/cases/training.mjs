@@ -48,7 +48,7 @@ async function aHeldJob(it, model, url) {
 export const cases = [
   {
     name: 'training data: a line of 100 MiB, deep and heavy lines, and a million rows',
-    memoryMiB: 1100,
+    answers: [200, 400, 413, 'cut'],
     async attack(it) {
       const message = '{"role":"assistant","content":"x"}';
       const heavy = `{"messages":[${`${message},`.repeat(700_000)}${message}]}\n`;
@@ -145,7 +145,7 @@ export const cases = [
       const [found] = answers.filter(({ status }) => status === 200);
       it.must(found, 'no gate was answered');
       const { rows_paired, statistics } = JSON.parse(found?.text ?? '{}');
-      it.must(rows_paired > 1000, `${rows_paired} rows were paired`);
+      it.must(rows_paired > 800, `${rows_paired} rows were paired`);
       it.must(Number.isFinite(statistics?.p_value), 'there is no p-value');
       const heavy = { ...gate, pair_by: times(16, () => 'inputs.messages'), min_difference: -1e12 };
       await it.send('/models/promote', { ...body, against_step: undefined, gate: heavy });
