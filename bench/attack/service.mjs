@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { newSecret } from '../../dist/src/platform/auth/secret.js';
 import { dataFolder, started } from '../support.mjs';
+import { HostileModels } from './models.mjs';
 import { freePort, SignInProvider } from './provider.mjs';
 
 const STOP_MS = 10_000;
@@ -23,6 +24,8 @@ export class Service {
   url;
   /** People sign in with it. */
   provider = /** @type {SignInProvider | undefined} */ (undefined);
+  /** The gateway asks it. */
+  models = /** @type {HostileModels | undefined} */ (undefined);
   /** Its last lines. */
   log = /** @type {string[]} */ ([]);
 
@@ -39,8 +42,10 @@ export class Service {
     const port = await freePort();
     this.provider ??= await SignInProvider.open();
     this.provider.serve(`http://127.0.0.1:${port}`);
+    this.models ??= await new HostileModels().open();
     const { child, url } = await started('../dist/src/main.js', {
       ...this.provider.settings,
+      ...this.models.settings,
       PORT: String(port),
       DATA_DIR: this.dataDir,
       BOOTSTRAP_API_KEY: this.admin,
@@ -140,6 +145,7 @@ export class Service {
   async remove() {
     await this.stop();
     this.provider?.close();
+    this.models?.close();
     rmSync(this.dataDir, { recursive: true, force: true });
   }
 }

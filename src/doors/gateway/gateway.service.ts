@@ -316,21 +316,10 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  /** Ends the call, and charges the key for it. Where the record is not required, what fails is told in the log. */
-  private async end(
-    { recording, target, context, request, isRequired, startedMs }: Trip,
-    { output, exception, isSpent = true }: Ended,
-  ): Promise<void> {
-    const { caller } = context;
-    const duration_ms = Math.round(performance.now() - startedMs);
-    const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
-    const { checkpoint: usageName, model } = target;
-    const stored = Promise.resolve(recording?.end({ output, usageName, exception, gateway }));
-    const ended = stored.finally(async () => {
-      if (!isSpent) return;
-      const usage = spentUsage(output, { usageName, model, text: request.text });
-      await this.budgets.charge(caller, request.placement.projectId, usage);
-    });
+  /** Ends the call. Where the record is not required, what fails is told in the log. */
+  private async end(trip: Trip, how: Ended): Promise<void> {
+    const { isRequired, context } = trip;
+    const ended = this.record(trip, how);
     if (isRequired) return ended;
     const told = ended.catch((error: unknown) => {
       this.unrecorded.inc();
@@ -341,6 +330,23 @@ export class GatewayService implements OnApplicationShutdown {
     });
     this.pending.add(told);
     void told.finally(() => this.pending.delete(told));
+  }
+
+  /** Stores the end of the call, if it has one, and charges the key for what was used, whether that is stored or not. */
+  private async record(
+    { recording, target, context, request, startedMs }: Trip,
+    { output, exception, isSpent = true }: Ended,
+  ): Promise<void> {
+    const duration_ms = Math.round(performance.now() - startedMs);
+    const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
+    const { checkpoint: usageName, model } = target;
+    try {
+      await recording?.end({ output, usageName, exception, gateway });
+    } finally {
+      const usage = spentUsage(output, { usageName, model, text: request.text });
+      const { projectId } = request.placement;
+      if (isSpent) await this.budgets.charge(context.caller, projectId, usage);
+    }
   }
 }
 

@@ -180,8 +180,7 @@ export async function readStream(bytes: Buffer, object: string, hold: Hold): Pro
     if (payload === null || payload === '' || payload === '[DONE]') continue;
     if (unread === MAX_UNREAD) break;
     const chunk = parsed(payload);
-    if (isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null)
-      error = errorMessage(chunk) ?? 'the provider answered an error';
+    if (isFailure(chunk)) error = errorMessage(chunk) ?? 'the provider answered an error';
     else if (!addTo(assembly, chunk, payload)) unread++;
   }
   const { count: chunks } = assembly;
@@ -199,6 +198,9 @@ async function valueIn(text: string, hold: Hold): Promise<unknown> {
   await hold.add(parsedBytes(text));
   return JSON.parse(text);
 }
+
+const isFailure = (chunk: unknown) =>
+  isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null;
 
 function addTo(assembly: StreamAssembly, chunk: unknown, payload: string): boolean {
   try {
