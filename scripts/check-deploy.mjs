@@ -12,6 +12,8 @@ const MANIFESTS = 'deploy/kubernetes/skein.yaml';
 const MANIFESTS_HEAD = `# The chart in deploy/helm/skein with its values as they are: npm run check:deploy -- --write makes it. Change the namespace,
 # make the Secrets that docs/operate/kubernetes.md names, and kubectl apply -f skein.yaml. The first new pod migrates the database.
 `;
+/** Of the schema below; a helm that Go has built knows none. */
+const TEMPLATE = ['template', 'skein', CHART, '--namespace', 'skein', '--kube-version', '1.34.0'];
 const problems = [];
 const unchecked = [];
 
@@ -125,14 +127,14 @@ function checkChart() {
   if (!validate) unchecked.push('no schema of Kubernetes is here, so its objects were not compared with it');
   for (const file of valuesFiles()) {
     run('helm', 'lint', '--strict', '--quiet', CHART, '--values', file);
-    const made = documents(run('helm', 'template', 'skein', CHART, '--namespace', 'skein', '--values', file) ?? '', file);
+    const made = documents(run('helm', ...TEMPLATE, '--values', file) ?? '', file);
     if (made.length === 0) problems.push(`${file} makes nothing`);
     for (const object of made) {
       for (const problem of validate?.(object) ?? []) problems.push(`${file}: ${object.kind}: ${problem}`);
       for (const mistake of findMistakes(object, made)) problems.push(`${file}: ${mistake}`);
     }
   }
-  const made = MANIFESTS_HEAD + run('helm', 'template', 'skein', CHART, '--namespace', 'skein', '--no-hooks');
+  const made = MANIFESTS_HEAD + run('helm', ...TEMPLATE, '--no-hooks');
   if (process.argv.includes('--write')) {
     mkdirSync('deploy/kubernetes', { recursive: true });
     writeFileSync(MANIFESTS, made);
@@ -142,6 +144,9 @@ function checkChart() {
   if (!isSame) problems.push(`${MANIFESTS} is stale: npm run check:deploy -- --write makes it`);
 }
 
+const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'Chart.yaml')[0];
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+if (appVersion !== version) problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
 checkValues();
 for (const folder of ['deploy/kubernetes', 'deploy/prometheus'])
   for (const name of readdirSync(folder)) documents(readFileSync(join(folder, name), 'utf8'), name);

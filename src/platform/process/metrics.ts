@@ -3,6 +3,9 @@ import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from
 /** What `GET /metrics` shows of this process. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
+// A total of a gauge is none by the rules of Prometheus (`promtool check metrics`); it is the sum over the types.
+for (const what of ['handles', 'requests', 'resources'])
+  metrics.removeSingleMetric(`nodejs_active_${what}_total`);
 
 /** A metric replaces that of another app in this process. */
 function shown(name: string, help: string) {
