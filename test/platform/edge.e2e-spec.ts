@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { ERRORS } from '../../src/platform/errors.js';
 import { VERSION } from '../../src/platform/config/version.js';
-import { testServers } from '../support/database.js';
+import { refuseConnections } from '../support/database.js';
 import { basic, send, startApp, type TestApp, useApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { until } from '../support/until.js';
@@ -276,7 +276,7 @@ describe('the edge', () => {
       ([, name]) => name!,
     );
     expect(listed.toSorted()).toEqual(names.toSorted());
-    const rules = readFileSync('docs/operate/skein.rules.yml', 'utf8');
+    const rules = readFileSync('deploy/prometheus/alerts.yaml', 'utf8');
     for (const [name] of rules.matchAll(/\b(skein|nodejs)_\w+/g))
       expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
   });
@@ -309,7 +309,7 @@ describe('the edge', () => {
     const other = await startApp();
     const { body } = await other.post('/call/start', { start: aStart({ id: 'a' }) });
     expect(body.id).toBe('a');
-    await refuseConnections(other);
+    await refuseConnections(other.databaseUrl);
     const headers = { authorization: basic(other.key) };
     const answer = await send(`${other.url}/call/start`, { start: aStart() }, headers);
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
@@ -331,19 +331,6 @@ async function loseConnections(app: TestApp): Promise<void> {
   await client.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
-  await client.end();
-}
-
-/** From now on the database lets nobody in, and those inside are put out. */
-async function refuseConnections(app: TestApp): Promise<void> {
-  const name = new URL(app.databaseUrl.replace('@/', '@localhost/')).pathname.slice(1);
-  const { Client } = await import('pg');
-  const client = new Client(testServers()[0]);
-  await client.connect();
-  await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-  await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
-    name,
-  ]);
   await client.end();
 }
 

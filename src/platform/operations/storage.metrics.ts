@@ -1,55 +1,77 @@
+import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type Config } from '../config/config.js';
 import { Probe } from '../database/probe.js';
-import { showNumbers } from '../process/metrics.js';
+import { showNumber, showNumbers } from '../process/metrics.js';
 
 /** PostgreSQL looks at each file of the database to tell its size, so it is asked no more often. */
-const SIZE_EVERY_MS = 60_000;
+const ASK_EVERY_MS = 30_000;
 
-/** How much room there is on the disk of `DATA_DIR`, and how much the database takes. */
+interface Found {
+  /** Of the database. */
+  bytes: number;
+  /** Rows of the tables of marks, as PostgreSQL estimates them. */
+  marks: Record<string, number>;
+}
+
+const UNKNOWN: Found = { bytes: NaN, marks: {} };
+
+/** How much room there is on the disk of `DATA_DIR`, what the database takes, and how far its statistics are behind. */
 @Injectable()
 export class StorageMetrics {
-  private size: { askedMs: number; bytes: Record<string, number> } | undefined;
+  private askedMs = -Infinity;
+  private found = Promise.resolve(UNKNOWN);
 
   constructor(
     @Inject(CONFIG) { dataDir }: Config,
     private readonly probe: Probe,
   ) {
-    showNumbers(
-      'skein_disk_bytes',
-      'The disk of DATA_DIR: what is free for the service, and its size.',
-      { label: 'what', aggregator: 'max' },
-      () => diskBytes(dataDir),
+    const aggregator = 'max'; // workers tell of the same things
+    const show = (name: string, help: string, read: () => Promise<number>) =>
+      showNumber(name, help, read, aggregator);
+    show('skein_disk_free_bytes', 'Room for the service on the disk of DATA_DIR.', () =>
+      diskNumber(dataDir, ({ bavail, bsize }) => bavail * bsize),
     );
+    show('skein_disk_size_bytes', 'Size of the disk of DATA_DIR.', () =>
+      diskNumber(dataDir, ({ blocks, bsize }) => blocks * bsize),
+    );
+    show('skein_database_size_bytes', 'Size of the database.', async () => (await this.ask()).bytes);
     showNumbers(
-      'skein_database_bytes',
-      'The database, with its indexes: its size, as of the last minute.',
-      { label: 'what', aggregator: 'max' },
-      () => this.databaseBytes(),
+      'skein_marks',
+      'Changes that stored statistics do not have yet, about, by the table that tells of them.',
+      { label: 'table', aggregator },
+      async () => (await this.ask()).marks,
     );
   }
 
-  private async databaseBytes(): Promise<Record<string, number>> {
-    if (this.size && performance.now() - this.size.askedMs < SIZE_EVERY_MS) return this.size.bytes;
+  /** What is not known while the database is away is NaN: `skein_ready` tells of that. */
+  private ask(): Promise<Found> {
+    if (performance.now() - this.askedMs < ASK_EVERY_MS) return this.found;
+    this.askedMs = performance.now();
+    return (this.found = this.find());
+  }
+
+  private async find(): Promise<Found> {
     try {
-      const [row] = await this.probe.query<{ bytes: string }[]>(
-        'SELECT pg_database_size(current_database()) AS bytes',
+      const [row] = await this.probe.query<{ bytes: string; marks: Found['marks'] | null }[]>(
+        `SELECT pg_database_size(current_database()) AS bytes,
+           (SELECT json_object_agg(relname, n_live_tup) FROM pg_stat_user_tables
+            WHERE schemaname = current_schema() AND relname LIKE '%\\_marks') AS marks`,
       );
-      this.size = { askedMs: performance.now(), bytes: { size: Number(row!.bytes) } };
-      return this.size.bytes;
+      return { bytes: Number(row!.bytes), marks: row!.marks ?? {} };
     } catch {
-      return {}; // skein_ready tells that the database is away
+      this.askedMs = -Infinity; // asked again with the next look
+      return UNKNOWN;
     }
   }
 }
 
-/** Nothing where the folder is not there: an external database needs none. */
-async function diskBytes(folder: string): Promise<Record<string, number>> {
+/** With an external database the folder need not be there. */
+async function diskNumber(folder: string, number: (disk: StatsFs) => number): Promise<number> {
   try {
-    const { blocks, bavail, bsize } = await statfs(folder);
-    return { free: bavail * bsize, size: blocks * bsize };
+    return number(await statfs(folder));
   } catch {
-    return {};
+    return NaN;
   }
 }

@@ -19,16 +19,22 @@ export const showCounter = <Label extends string>(
   labelNames: Label[],
 ) => new Counter({ ...shown(name, help), labelNames });
 
-/** A number that is read whenever the metrics are asked for. */
-export const showNumber = (name: string, help: string, read: () => number) =>
+/** A number that is read whenever the metrics are asked for. `aggregator` says what several workers answer together. */
+export const showNumber = (
+  name: string,
+  help: string,
+  read: () => number | Promise<number>,
+  aggregator: Aggregator = 'sum',
+) =>
   new Gauge({
     ...shown(name, help),
-    collect() {
-      this.set(read());
+    aggregator,
+    async collect() {
+      this.set(await read());
     },
   });
 
-/** The same for several numbers, by the value of a label. `aggregator` says what several workers answer together. */
+/** The same for several numbers, by the value of a label. */
 export const showNumbers = (
   name: string,
   help: string,
