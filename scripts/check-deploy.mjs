@@ -1,11 +1,12 @@
 // npm run check:deploy: whether what lies in deploy/ is right, as far as the tools that are here can tell; a line says what could not be
 // checked. `--write` makes deploy/kubernetes anew. CONTRIBUTING.md says where helm, the schema of Kubernetes and promtool come from.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Ajv } from 'ajv';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 
 const CHART = 'deploy/helm/skein';
 const MANIFESTS = 'deploy/kubernetes/skein.yaml';
@@ -147,6 +148,13 @@ function checkChart() {
 const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'Chart.yaml')[0];
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 if (appVersion !== version) problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
+/** Each query of the dashboard as a rule, with numbers for what Grafana fills in. */
+function dashboardRules() {
+  const { panels } = JSON.parse(readFileSync('deploy/grafana/skein.json', 'utf8'));
+  const queries = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
+  return stringify({ groups: [{ name: 'dashboard', rules: queries.map((expr, i) => ({ record: `query_${i}`, expr })) }] });
+}
+
 checkValues();
 for (const folder of ['deploy/kubernetes', 'deploy/prometheus'])
   for (const name of readdirSync(folder)) documents(readFileSync(join(folder, name), 'utf8'), name);
@@ -157,6 +165,10 @@ else unchecked.push('helm is not here, so no template was run');
 if (has('promtool', '--version')) {
   run('promtool', 'check', 'rules', 'deploy/prometheus/alerts.yaml');
   run('promtool', 'test', 'rules', 'deploy/prometheus/alerts.test.yaml');
+  const folder = mkdtempSync(join(tmpdir(), 'skein-dashboard-'));
+  writeFileSync(join(folder, 'rules.yaml'), dashboardRules());
+  run('promtool', 'check', 'rules', join(folder, 'rules.yaml'));
+  rmSync(folder, { recursive: true });
   run('promtool', 'check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yaml');
 } else unchecked.push('promtool is not here, so no alert was tested');
 

@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { ERRORS } from '../../src/platform/errors.js';
 import { VERSION } from '../../src/platform/config/version.js';
@@ -269,16 +272,41 @@ describe('the edge', () => {
     );
   });
 
-  it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
+  it('docs/operate.md says of every metric what it means, and alerts and dashboard are about metrics that there are', async () => {
     const names = metrics.getMetricsAsArray().map(({ name }) => name);
     const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
     const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(
       ([, name]) => name!,
     );
     expect(listed.toSorted()).toEqual(names.toSorted());
-    const rules = readFileSync('deploy/prometheus/alerts.yaml', 'utf8');
-    for (const [name] of rules.matchAll(/\b(skein|nodejs)_\w+/g))
-      expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
+    for (const file of ['prometheus/alerts.yaml', 'grafana/skein.json'])
+      for (const [name] of readFileSync(`deploy/${file}`, 'utf8').matchAll(
+        /\b(skein|nodejs|process)_\w+/g,
+      ))
+        expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
+  });
+
+  const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+  (hasPromtool ? it : it.skip)('has metrics that promtool has nothing against', async () => {
+    const input = await (await fetch(`${app.url}/metrics`)).text();
+    const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input });
+    expect(stdout.toString() + stderr.toString()).toBe('');
+  });
+
+  it('tells the room on the disk, the size of the database, and changes that statistics lack', async () => {
+    const page = await (await fetch(`${app.url}/metrics`)).text();
+    const valueOf = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(page)?.[1]);
+    const [{ bytes }] = await app.query('SELECT pg_database_size(current_database()) AS bytes');
+    expect(valueOf('skein_database_size_bytes')).toBeGreaterThan(Number(bytes) / 2);
+    expect(page).toMatch(/^skein_marks\{table="thread_marks"\} \d+$/m);
+    const folder = mkdtempSync(join(tmpdir(), 'skein-disk-'));
+    const other = await startApp({ DATA_DIR: folder });
+    const { blocks, bsize } = statfsSync(folder);
+    const shown = await (await fetch(`${other.url}/metrics`)).text();
+    expect(shown).toContain(`skein_disk_size_bytes ${blocks * bsize}\n`);
+    expect(shown).toMatch(/^skein_disk_free_bytes \d+$/m);
+    await other.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('lives through lost connections: of transactions, of statements, of streams nobody reads', async () => {
