@@ -1,7 +1,15 @@
 // npm run check:deploy: whether what lies in deploy/ is right, as far as the tools that are here can tell; a line says what could not be
 // checked. `--write` makes deploy/kubernetes anew. CONTRIBUTING.md says where helm, the schema of Kubernetes and promtool come from.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -23,7 +31,10 @@ const describe = ({ instancePath, keyword, message, params }) =>
 
 /** Runs a program; what it says goes to the problems unless it ends well. */
 function run(program, ...args) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
   if (status !== 0)
     problems.push(`${program} ${args.join(' ')}\n${error?.message ?? stdout + stderr}`);
   return stdout;
@@ -52,7 +63,12 @@ function laidOver(below, above) {
 function checkValues() {
   const read = (file) => documents(readFileSync(file, 'utf8'), file)[0];
   const schema = JSON.parse(readFileSync(`${CHART}/values.schema.json`, 'utf8'));
-  const validate = new Ajv({ allErrors: true, strictTypes: false, strictRequired: false, allowUnionTypes: true }).compile(schema);
+  const validate = new Ajv({
+    allErrors: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+  }).compile(schema);
   const defaults = read(`${CHART}/values.yaml`);
   for (const file of valuesFiles())
     if (!validate(laidOver(defaults, read(file))))
@@ -75,26 +91,46 @@ const valuesFiles = () =>
 function kubernetesSchema() {
   const modules = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim();
   const folder = modules && join(modules, 'k8s.io');
-  const newest = folder && existsSync(folder) && readdirSync(folder).filter((name) => name.startsWith('kubernetes@v')).toSorted().at(-1);
-  const file = process.env.KUBERNETES_OPENAPI ?? (newest && join(folder, newest, 'api/openapi-spec/swagger.json'));
+  const newest =
+    folder &&
+    existsSync(folder) &&
+    readdirSync(folder)
+      .filter((name) => name.startsWith('kubernetes@v'))
+      .toSorted()
+      .at(-1);
+  const file =
+    process.env.KUBERNETES_OPENAPI ??
+    (newest && join(folder, newest, 'api/openapi-spec/swagger.json'));
   if (!file) return null;
   const { definitions } = JSON.parse(readFileSync(file, 'utf8'));
   for (const definition of Object.values(definitions)) {
     // Kubernetes drops a field that it does not know, so a misspelt one would do nothing.
     if (definition.properties) definition.additionalProperties ??= false;
     for (const [name, property] of Object.entries(definition.properties ?? {}))
-      if (property.format === 'int-or-string') definition.properties[name] = { type: ['integer', 'string'] };
+      if (property.format === 'int-or-string')
+        definition.properties[name] = { type: ['integer', 'string'] };
   }
-  Object.assign(definitions['io.k8s.apimachinery.pkg.util.intstr.IntOrString'], { type: ['integer', 'string'] });
-  Object.assign(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity'], { type: ['integer', 'string'] });
+  Object.assign(definitions['io.k8s.apimachinery.pkg.util.intstr.IntOrString'], {
+    type: ['integer', 'string'],
+  });
+  Object.assign(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity'], {
+    type: ['integer', 'string'],
+  });
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema({ $id: 'kubernetes', definitions });
   return (object) => {
-    const [group, version] = object.apiVersion.includes('/') ? object.apiVersion.split('/') : ['', object.apiVersion];
+    const [group, version] = object.apiVersion.includes('/')
+      ? object.apiVersion.split('/')
+      : ['', object.apiVersion];
     const name = Object.keys(definitions).find((key) =>
-      definitions[key]['x-kubernetes-group-version-kind']?.some((it) => it.kind === object.kind && it.group === group && it.version === version),
+      definitions[key]['x-kubernetes-group-version-kind']?.some(
+        (it) => it.kind === object.kind && it.group === group && it.version === version,
+      ),
     );
-    if (!name) return group.endsWith('.coreos.com') ? [] : [`is of no kind that there is: ${object.apiVersion} ${object.kind}`];
+    if (!name)
+      return group.endsWith('.coreos.com')
+        ? []
+        : [`is of no kind that there is: ${object.apiVersion} ${object.kind}`];
     const validate = ajv.getSchema(`kubernetes#/definitions/${name}`);
     return validate(object) ? [] : validate.errors.map(describe);
   };
@@ -111,27 +147,38 @@ function findMistakes({ kind, metadata, spec }, others) {
     if (new Set(names).size < names.length) found.push('a setting is there twice');
     for (const { name } of volumeMounts) {
       const claims = (spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata.name);
-      if (![...pod.volumes.map((volume) => volume.name), ...claims].includes(name)) found.push(`there is no volume ${name}`);
+      if (![...pod.volumes.map((volume) => volume.name), ...claims].includes(name))
+        found.push(`there is no volume ${name}`);
     }
-    if (!securityContext.readOnlyRootFilesystem || !pod.securityContext.runAsNonRoot) found.push('it may write its root, or be root');
+    if (!securityContext.readOnlyRootFilesystem || !pod.securityContext.runAsNonRoot)
+      found.push('it may write its root, or be root');
     if (!/[:@]/.test(image)) found.push(`the image ${image} has no version`);
   }
-  const selected = kind === 'Service' ? spec.selector : (spec?.podSelector ?? spec?.selector)?.matchLabels;
-  const labels = others.map((other) => (kind === 'ServiceMonitor' ? other.metadata.labels : other.spec?.template?.metadata.labels) ?? {});
-  const isMatched = selected && labels.some((own) => Object.entries(selected).every(([name, value]) => own[name] === value));
+  const selected =
+    kind === 'Service' ? spec.selector : (spec?.podSelector ?? spec?.selector)?.matchLabels;
+  const labels = others.map(
+    (other) =>
+      (kind === 'ServiceMonitor' ? other.metadata.labels : other.spec?.template?.metadata.labels) ??
+      {},
+  );
+  const isMatched =
+    selected &&
+    labels.some((own) => Object.entries(selected).every(([name, value]) => own[name] === value));
   if (selected && !isMatched) found.push('it selects nothing');
   return found.map((what) => `${kind} ${metadata.name}: ${what}`);
 }
 
 function checkChart() {
   const validate = kubernetesSchema();
-  if (!validate) unchecked.push('no schema of Kubernetes is here, so its objects were not compared with it');
+  if (!validate)
+    unchecked.push('no schema of Kubernetes is here, so its objects were not compared with it');
   for (const file of valuesFiles()) {
     run('helm', 'lint', '--strict', '--quiet', CHART, '--values', file);
     const made = documents(run('helm', ...TEMPLATE, '--values', file) ?? '', file);
     if (made.length === 0) problems.push(`${file} makes nothing`);
     for (const object of made) {
-      for (const problem of validate?.(object) ?? []) problems.push(`${file}: ${object.kind}: ${problem}`);
+      for (const problem of validate?.(object) ?? [])
+        problems.push(`${file}: ${object.kind}: ${problem}`);
       for (const mistake of findMistakes(object, made)) problems.push(`${file}: ${mistake}`);
     }
   }
@@ -141,18 +188,30 @@ function checkChart() {
     writeFileSync(MANIFESTS, made);
   }
   // Versions of helm differ in blank lines.
-  const isSame = existsSync(MANIFESTS) && isDeepStrictEqual(documents(readFileSync(MANIFESTS, 'utf8'), MANIFESTS), documents(made, 'helm template'));
+  const isSame =
+    existsSync(MANIFESTS) &&
+    isDeepStrictEqual(
+      documents(readFileSync(MANIFESTS, 'utf8'), MANIFESTS),
+      documents(made, 'helm template'),
+    );
   if (!isSame) problems.push(`${MANIFESTS} is stale: npm run check:deploy -- --write makes it`);
 }
 
 const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'Chart.yaml')[0];
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-if (appVersion !== version) problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
+if (appVersion !== version)
+  problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
 /** Each query of the dashboard as a rule, with numbers for what Grafana fills in. */
 function dashboardRules() {
   const { panels } = JSON.parse(readFileSync('deploy/grafana/skein.json', 'utf8'));
-  const queries = panels.flatMap(({ targets }) => targets ?? []).map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
-  return stringify({ groups: [{ name: 'dashboard', rules: queries.map((expr, i) => ({ record: `query_${i}`, expr })) }] });
+  const queries = panels
+    .flatMap(({ targets }) => targets ?? [])
+    .map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
+  return stringify({
+    groups: [
+      { name: 'dashboard', rules: queries.map((expr, i) => ({ record: `query_${i}`, expr })) },
+    ],
+  });
 }
 
 checkValues();
@@ -174,12 +233,20 @@ if (has('promtool', '--version')) {
 
 // Programs that the unit names need not be here.
 if (has('systemd-analyze', '--version')) {
-  const { stderr } = spawnSync('systemd-analyze', ['verify', 'deploy/systemd/skein.service'], { encoding: 'utf8' });
-  const own = stderr.split('\n').filter((line) => line.includes('skein.service') && !/is not executable/.test(line));
+  const { stderr } = spawnSync('systemd-analyze', ['verify', 'deploy/systemd/skein.service'], {
+    encoding: 'utf8',
+  });
+  const own = stderr
+    .split('\n')
+    .filter((line) => line.includes('skein.service') && !/is not executable/.test(line));
   problems.push(...own);
 } else unchecked.push('systemd-analyze is not here, so the unit was not read');
 
 for (const line of unchecked) console.log(`not checked: ${line}`);
 for (const problem of problems) console.error(problem);
-console.log(problems.length === 0 ? 'deploy/ is right, as far as it was checked' : `${problems.length} problems`);
+console.log(
+  problems.length === 0
+    ? 'deploy/ is right, as far as it was checked'
+    : `${problems.length} problems`,
+);
 process.exitCode = problems.length === 0 ? 0 : 1;

@@ -69,7 +69,11 @@ it('tells of a request whose key, project and client it was, how many bytes it h
 });
 
 it('names the project of a request that no field of a body names', async () => {
-  const headers = { authorization: basic(server.key), project_id: 'acme/spans', 'x-request-id': 'spans' };
+  const headers = {
+    authorization: basic(server.key),
+    project_id: 'acme/spans',
+    'x-request-id': 'spans',
+  };
   await send(`${server.url}/otel/v1/traces`, { resourceSpans: [] }, headers);
   expect(await lineOf('spans')).toMatchObject({ project: 'acme/spans', status: 200 });
 });

@@ -37,7 +37,12 @@ export class ErrorFilter implements ExceptionFilter {
   private log({ code, message }: ApiError, cause: unknown, { id, path }: Request): void {
     if (code !== 'unavailable') return this.logger.error({ request_id: id, path, err: cause });
     const { message: why, code: state } = Object(cause) as { message?: string; code?: string };
-    warnSeldom(`a request was answered 503: ${message}`, { request_id: id, path, why, code: state });
+    warnSeldom(`a request was answered 503: ${message}`, {
+      request_id: id,
+      path,
+      why,
+      code: state,
+    });
   }
 
   protected send(error: ApiError, response: Response): void {

@@ -36,7 +36,11 @@ export class StorageMetrics {
     show('skein_disk_size_bytes', 'Size of the disk of DATA_DIR.', () =>
       diskNumber(dataDir, ({ blocks, bsize }) => blocks * bsize),
     );
-    show('skein_database_size_bytes', 'Size of the database.', async () => (await this.ask()).bytes);
+    show(
+      'skein_database_size_bytes',
+      'Size of the database.',
+      async () => (await this.ask()).bytes,
+    );
     showNumbers(
       'skein_marks',
       'Changes that stored statistics do not have yet, about, by the table that tells of them.',

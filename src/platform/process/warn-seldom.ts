@@ -20,6 +20,7 @@ export function warnSeldom(text: string, fields: object = {}): void {
   setTimeout(() => {
     const again = repeats.get(text)!;
     repeats.delete(text);
-    if (again > 0) logger.warn({ again }, `${text}: ${again} more in the last ${EVERY_MS / 1000} s`);
+    if (again > 0)
+      logger.warn({ again }, `${text}: ${again} more in the last ${EVERY_MS / 1000} s`);
   }, EVERY_MS).unref();
 }
