@@ -26,8 +26,11 @@ const TEMPLATE = ['template', 'skein', CHART, '--namespace', 'skein', '--kube-ve
 const problems = [];
 const unchecked = [];
 
+/** @param {import('ajv').ErrorObject} error */
 const describe = ({ instancePath, keyword, message, params }) =>
-  `${instancePath}${Object.values(params).map((value) => ` ${JSON.stringify(value)}`)} ${keyword}: ${message}`;
+  `${instancePath}${Object.values(params)
+    .map((value) => ` ${JSON.stringify(value)}`)
+    .join('')} ${keyword}: ${message}`;
 
 /** Runs a program; what it says goes to the problems unless it ends well. */
 function run(program, ...args) {

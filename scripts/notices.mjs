@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
 
 /** The packages of the console are for its build; what its sources import comes to browsers in a bundle. */
-const sources = readdirSync('console/src', { recursive: true })
+const sources = readdirSync('console/src', { recursive: true, encoding: 'utf8' })
   .filter((file) => /(?<![.]spec)[.]tsx?$/.test(file))
   .map((file) => readFileSync(join('console/src', file), 'utf8'));
 const bundled = Object.keys(packages.console.devDependencies).filter((name) =>

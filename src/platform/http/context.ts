@@ -33,7 +33,7 @@ export class Context {
   bodyText: string | undefined;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
-  /** The one that something else of the request names, once it was checked. */
+  /** The one that something else of the request names. */
   private namedProject: string | undefined;
   private ownHold: Hold | undefined;
   private closed: AbortController | undefined;

@@ -5,7 +5,7 @@ import { CONFIG, type Config } from '../config/config.js';
 import { Probe } from '../database/probe.js';
 import { showNumber, showNumbers } from '../process/metrics.js';
 
-/** PostgreSQL looks at each file of the database to tell its size, so it is asked no more often. */
+/** PostgreSQL looks at each file of the database to tell its size (1 TB has over 1,000), so it is asked no more often. */
 const ASK_EVERY_MS = 30_000;
 
 interface Found {
