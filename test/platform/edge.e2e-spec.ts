@@ -299,6 +299,11 @@ describe('the edge', () => {
     const [{ bytes }] = await app.query('SELECT pg_database_size(current_database()) AS bytes');
     expect(valueOf('skein_database_size_bytes')).toBeGreaterThan(Number(bytes) / 2);
     expect(page).toMatch(/^skein_marks\{table="thread_marks"\} \d+$/m);
+    const nowhere = await startApp({ DATA_DIR: '/nowhere' });
+    expect(await (await fetch(`${nowhere.url}/metrics`)).text()).not.toMatch(
+      /^skein_disk_free_bytes /m,
+    );
+    await nowhere.close();
     const folder = mkdtempSync(join(tmpdir(), 'skein-disk-'));
     const other = await startApp({ DATA_DIR: folder });
     const { blocks, bsize } = statfsSync(folder);

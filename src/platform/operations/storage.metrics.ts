@@ -10,12 +10,12 @@ const ASK_EVERY_MS = 30_000;
 
 interface Found {
   /** Of the database. */
-  bytes: number;
+  bytes: number | null;
   /** Rows of the tables of marks, as PostgreSQL estimates them. */
   marks: Record<string, number>;
 }
 
-const UNKNOWN: Found = { bytes: NaN, marks: {} };
+const UNKNOWN: Found = { bytes: null, marks: {} };
 
 /** How much room there is on the disk of `DATA_DIR`, what the database takes, and how far its statistics are behind. */
 @Injectable()
@@ -28,7 +28,7 @@ export class StorageMetrics {
     private readonly probe: Probe,
   ) {
     const aggregator = 'max'; // workers tell of the same things
-    const show = (name: string, help: string, read: () => Promise<number>) =>
+    const show = (name: string, help: string, read: () => Promise<number | null>) =>
       showNumber(name, help, read, aggregator);
     show('skein_disk_free_bytes', 'Room for the service on the disk of DATA_DIR.', () =>
       diskNumber(dataDir, ({ bavail, bsize }) => bavail * bsize),
@@ -49,7 +49,7 @@ export class StorageMetrics {
     );
   }
 
-  /** What is not known while the database is away is NaN: `skein_ready` tells of that. */
+  /** Nothing is known while the database is away: `skein_ready` tells of that. */
   private ask(): Promise<Found> {
     if (performance.now() - this.askedMs < ASK_EVERY_MS) return this.found;
     this.askedMs = performance.now();
@@ -72,10 +72,13 @@ export class StorageMetrics {
 }
 
 /** With an external database the folder need not be there. */
-async function diskNumber(folder: string, number: (disk: StatsFs) => number): Promise<number> {
+async function diskNumber(
+  folder: string,
+  number: (disk: StatsFs) => number,
+): Promise<number | null> {
   try {
     return number(await statfs(folder));
   } catch {
-    return NaN;
+    return null;
   }
 }

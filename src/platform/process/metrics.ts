@@ -19,18 +19,23 @@ export const showCounter = <Label extends string>(
   labelNames: Label[],
 ) => new Counter({ ...shown(name, help), labelNames });
 
-/** A number that is read whenever the metrics are asked for. `aggregator` says what several workers answer together. */
+/**
+ * A number that is read whenever the metrics are asked for; null leaves it out. `aggregator` says what several workers answer
+ * together.
+ */
 export const showNumber = (
   name: string,
   help: string,
-  read: () => number | Promise<number>,
+  read: () => number | null | Promise<number | null>,
   aggregator: Aggregator = 'sum',
 ) =>
   new Gauge({
     ...shown(name, help),
     aggregator,
     async collect() {
-      this.set(await read());
+      const number = await read();
+      if (number === null) this.remove();
+      else this.set(number);
     },
   });
 
