@@ -18,14 +18,14 @@ RUN apt-get update && apt-get install -y --no-install-recommends libnss-wrapper 
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data npm_config_update_notifier=false npm_config_logs_max=0
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE /app/NOTICES ./
-COPY --from=build /app/scripts/build-stamp.mjs ./scripts/
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+RUN chmod +x dist/src/server/commands/skein.js && ln -s /app/dist/src/server/commands/skein.js /usr/local/bin/skein
 # The home of the embedded PostgreSQL and of the first key; any user id of group 0 may use it. Mount a volume here.
 RUN mkdir /data && chown node:0 /data && chmod 770 /data
 USER 1000:0
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+(process.env.PORT||3000)+'/ready').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
-# No npm in between: SIGTERM must reach the service.
-CMD ["node", "--max-semi-space-size=32", "dist/src/main.js"]
+# No npm in between: SIGTERM must reach the service. `env -S` and `node` replace each other in one process.
+CMD ["skein", "start"]

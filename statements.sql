@@ -254,6 +254,31 @@ INSERT INTO calls AS c (
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[], $22::json[], $23::json[], $24::json[], $25::json[], $26::json[], $27::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "otel_dump", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
   FROM (SELECT w.*, NULL::text AS "op_name", NULL::text AS "started_at", NULL::text AS "trace_id", NULL::text AS "user_id", NULL::text AS "counts_gross", NULL::json AS "attributes", NULL::json AS "inputs", NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::json[], $6::json[], $7::json[]) AS w ("id", "is_opaque", "ended_at", "summary", "output", "usage")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
@@ -664,6 +689,14 @@ SELECT c.digest, min(c.key) AS key, count(*)::int AS calls, count(c.score)::int 
 SELECT c.id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = $2 AND c.parent_id IS NULL
   ORDER BY c.started_at, c.id LIMIT 1;
 
+SELECT c.id, (coalesce(pg_column_size(c."attributes")::bigint
+  * CASE pg_column_compression(c."attributes") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."inputs")::bigint
+  * CASE pg_column_compression(c."inputs") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."output")::bigint
+  * CASE pg_column_compression(c."output") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."summary")::bigint
+  * CASE pg_column_compression(c."summary") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0) + coalesce(pg_column_size(c."otel_dump")::bigint
+  * CASE pg_column_compression(c."otel_dump") WHEN 'pglz' THEN 91 WHEN 'lz4' THEN 255 ELSE 1 END, 0))::float8 AS bytes
+  FROM calls c WHERE c.project_id = $1 AND c.id = ANY($2::text[]) AND c.op_name IS NOT NULL;
+
 SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text) > 200
   THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
   WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
@@ -675,7 +708,13 @@ SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-
   + coalesce(octet_length(c.output::text), 0) AS bytes, (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $4::text[])::text AS usage_text
   FROM calls c WHERE c.project_id = $5 AND c.id IN (SELECT unnest($6::text[]))) c;
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.exception,
+  c.run_id AS "svc_run_id", c.run_step AS "svc_run_step", c.run_step_end AS "svc_run_step_end",
+  to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at,
+  c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
+  FROM calls c WHERE c.project_id = $1 AND c.id = ANY($2::text[]) AND c.op_name IS NOT NULL;
+
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
   CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
   AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
@@ -696,7 +735,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $9) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
   CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
   AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
@@ -1080,6 +1119,8 @@ SELECT part, upload_id, size_bytes FROM checkpoint_parts
   WHERE project_id = $1 AND job_id = $2 AND file = $3 ORDER BY part;
 
 SELECT pg_advisory_xact_lock($1::bigint);
+
+SELECT pg_advisory_xact_lock($1::int, hashtext($2));
 
 SELECT pg_advisory_xact_lock(hashtextextended($1, $2::bigint));
 

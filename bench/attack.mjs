@@ -90,6 +90,7 @@ process.on('exit', () => service.child.kill('SIGKILL'));
 const rows = [];
 try {
   for (const one of cases) {
+    const began = performance.now();
     const { health, start, quiet, peak, postgres, statuses, problems } = await outcome(
       service,
       one,
@@ -97,6 +98,7 @@ try {
     const answers = Object.entries(statuses).map(([status, count]) => `${status}×${count}`);
     rows.push({
       case: one.name,
+      seconds: Math.round((performance.now() - began) / 1000),
       '/health ms': Math.round(health.worst),
       '/call/start ms': Math.round(start.worst),
       'p99 ms': Math.round(start.p99),

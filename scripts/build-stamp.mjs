@@ -1,4 +1,4 @@
-// Answers 0 when dist/ was built from the sources as they are now, or there are none, as in the image; `--write` records
+// Builds dist/ unless it was built from the sources as they are now, or there are none, as in the image; `--write` records
 // that it was, and of which commit: SOURCE_COMMIT, else that of git, else `unknown`.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -28,8 +28,15 @@ const sha256 = hash.digest('hex');
 if (process.argv.includes('--write'))
   writeFileSync(STAMP, `${JSON.stringify({ sources: sha256, commit: commitOfSources() })}\n`);
 else if (!existsSync(STAMP) || JSON.parse(readFileSync(STAMP, 'utf8')).sources !== sha256) {
+  if (!existsSync('node_modules/@nestjs/cli')) {
+    console.error(
+      'Skein must be built from its sources, for which packages are missing: run npm ci, without --omit=dev',
+    );
+    process.exit(1);
+  }
   console.error('Skein is built from its sources first, which takes half a minute or so …');
-  process.exit(1);
+  const build = { stdio: 'inherit', shell: process.platform === 'win32' };
+  process.exit(spawnSync('npm', ['run', '--silent', 'build'], build).status ?? 1);
 }
 
 /** With `-dirty` behind it when a file of the commit was changed. */

@@ -3,6 +3,7 @@ import { APP_FILTER } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { AuthModule } from './platform/auth/auth.module.js';
 import { AuditModule } from './platform/audit/audit.module.js';
+import { BackupsModule } from './platform/backup/backups.module.js';
 import { BuildsModule } from './training/builds/builds.module.js';
 import { CallsModule } from './tracing/calls/calls.module.js';
 import { ErrorFilter } from './platform/http/error.filter.js';
@@ -43,6 +44,7 @@ export class AppModule {
         PeopleModule,
         ErasingModule,
         OperationsModule,
+        BackupsModule,
         CallsModule,
         ObjectsModule,
         CostsModule,

@@ -22,7 +22,8 @@ from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from skein_trainer.data import Config, Reader, Sequence
-from skein_trainer.local import LocalEngine, Lora, device_of
+from skein_trainer.engine import Lora
+from skein_trainer.local import LocalEngine, device_of
 from skein_trainer.ranks import Ranks
 
 SIZES = {

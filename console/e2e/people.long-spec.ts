@@ -1,5 +1,6 @@
 import { until } from '../../test/support/until.js';
-import { freePort, startProvider, type TestProvider } from '../../test/support/provider.js';
+import { startProvider, type TestProvider } from '../../test/support/provider.js';
+import { freePort } from '../../test/support/server.js';
 import { type Console, describeConsole, openConsole, violations } from './support/console.js';
 import type { Page } from 'playwright-core';
 

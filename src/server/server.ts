@@ -26,8 +26,9 @@ import {
 } from '../platform/database/start-checks.js';
 import { assertFree, Listener } from './listener.js';
 import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
-import { config } from '../platform/config/process-config.js';
+import { config, misspelt } from '../platform/config/process-config.js';
 import { openService, type Service } from './service.js';
+import { Starting } from './starting.js';
 import type { Stopped, StopRequest } from './stop-request.js';
 import { serveAsTold, Workers } from './workers.js';
 
@@ -102,6 +103,8 @@ export async function serve(request: StopRequest): Promise<void> {
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
   await assertFree(config).catch((error: unknown) => explainListening(error));
+  for (const { name, meant } of misspelt())
+    logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const postgres = await openPostgres(config, { signal: request.signal });
   try {
     const { service, listeners } = await request.during(start(postgres, request));
@@ -120,21 +123,20 @@ export async function serve(request: StopRequest): Promise<void> {
 }
 
 async function start(postgres: Postgres, request: StopRequest) {
-  const dataSource = await connect(postgres.url);
-  const settings = await serverSettings(driverPool(dataSource));
-  assertConnectionsSuffice(settings, config);
-  const warning = config.databaseUrl && durabilityWarning(settings);
-  if (warning) logger.warn(warning);
-  for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
-  const service =
-    config.workers > 1
-      ? await startWorkers(postgres, request)
-      : await openService(dataSource, config);
+  let service: Service | undefined;
+  const starting = new Starting();
+  const listener = new Listener((socket) => (service ?? starting).accept(socket));
+  const listeners = [listener];
+  const port = await listener
+    .listen(config.port, config.host)
+    .catch((error: unknown) => explainListening(error));
   try {
-    const listeners = [new Listener((socket) => service.accept(socket))];
-    const port = await listeners[0]!
-      .listen(config.port, config.host)
-      .catch((error: unknown) => explainListening(error));
+    const dataSource = await openSchema(postgres);
+    service =
+      config.workers > 1
+        ? await startWorkers(postgres, request)
+        : await openService(dataSource, config);
+    starting.close();
     if (config.operationsPort !== undefined)
       listeners.push(await listenForOperations(service, config.operationsPort));
     // The key is made once the address is ours: it is shown once, and must not be lost to a failed start.
@@ -144,10 +146,22 @@ async function start(postgres: Postgres, request: StopRequest) {
     else request.reload = () => logger.warn(NO_RELOAD);
     return { service, listeners };
   } catch (error) {
-    service.startDraining();
-    await service.close(); // else its background work fails, each part with an error, when PostgreSQL ends
+    await listener.close();
+    service?.startDraining();
+    await service?.close(); // else its background work fails, each part with an error, when PostgreSQL ends
     throw error;
   }
+}
+
+/** Connects to a database that can serve, and brings its schema up to date. */
+async function openSchema({ url }: Postgres): Promise<DataSource> {
+  const dataSource = await connect(url);
+  const settings = await serverSettings(driverPool(dataSource));
+  assertConnectionsSuffice(settings, config);
+  const warning = config.databaseUrl && durabilityWarning(settings);
+  if (warning) logger.warn(warning);
+  for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
+  return dataSource;
 }
 
 async function listenForOperations(service: Service, wanted: number): Promise<Listener> {

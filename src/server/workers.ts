@@ -192,7 +192,9 @@ export class Workers implements Service {
     const worker = cluster.fork({
       ...env,
       DATABASE_URL: this.databaseUrl,
+      DATABASE_URL_FILE: '',
       DATABASE_PASSWORD: '',
+      DATABASE_PASSWORD_FILE: '',
       BODY_BUDGET_BYTES: String(config.bodyBudgetBytes), // a worker does not know that PostgreSQL is embedded
       npm_lifecycle_event: '',
     });

@@ -23,8 +23,11 @@ interface Streamed {
   members: Map<string, string>;
 }
 
-/** A tool call of a higher index is not one that a model makes, nor is such a choice. */
-const MAX_INDEX = 1000;
+/** A choice of a higher index is not one that a model makes, nor is such a tool call: each takes memory. */
+const MAX_CHOICE = 1000;
+const MAX_TOOL_CALL = 127;
+const isIndex = (value: unknown, max: number): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max;
 const TEXTS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 /** Members of an answer that the first, or the last, chunk has. */
 const FIRST = ['id', 'created', 'model', 'system_fingerprint', 'service_tier', 'prompt_token_ids'];
@@ -109,7 +112,7 @@ export class StreamAssembly {
 
   private choiceAt(index: unknown): Streamed | undefined {
     const at = typeof index === 'number' ? index : 0;
-    if (!(at <= MAX_INDEX)) return undefined;
+    if (!isIndex(at, MAX_CHOICE)) return undefined;
     const found: Streamed = this.choices.get(at) ?? {
       message: new Map(),
       toolCalls: new Map(),
@@ -170,7 +173,7 @@ function addText({ message }: Streamed, name: (typeof TEXTS)[number], text: stri
 function addToolCall({ toolCalls }: Streamed, call: unknown, i: number): void {
   if (!isObject(call)) return;
   const index = typeof call['index'] === 'number' ? call['index'] : i;
-  if (index > MAX_INDEX) return;
+  if (!isIndex(index, MAX_TOOL_CALL)) return;
   const found = toolCalls.get(index) ?? { id: '', name: '', args: [] };
   toolCalls.set(index, found);
   const called = isObject(call['function']) ? call['function'] : {};

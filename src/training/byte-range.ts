@@ -23,9 +23,8 @@ export interface Ranged {
 export function readRange({ headers }: Context, bytes: number): ByteRange {
   const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '') ?? [];
   if (first === '' && last === '') return { start: 0, end: bytes };
-  if (first === '') return { start: Math.max(0, bytes - Number(last)), end: bytes };
-  const start = Number(first);
-  const end = last === '' ? bytes : Math.min(bytes, Number(last) + 1);
+  const start = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? bytes : Math.min(bytes, Number(last) + 1);
   if (start < end) return { start, end };
   throw invalidRequest([{ path: 'Range', message: `must begin within the ${bytes} bytes` }]);
 }

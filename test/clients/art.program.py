@@ -1,54 +1,102 @@
-"""What a user of openpipe-art writes: one step of training on the serverless backend."""
+"""What a user of openpipe-art writes: rollouts by the model's own name, steps of training, a log, and an end of old checkpoints."""
 
 import asyncio
 import json
 import os
-from datetime import datetime, timezone
 
 import art
+import httpx
 from art.serverless.backend import ServerlessBackend
-from openai.types.chat.chat_completion import Choice
+
+WANTED = {"a?": "0123456789", "b?": "klmnopqrst"}
+ANSWERS, LENGTH = 12, 3
 
 
-def choice(answer):
-    return {
-        "finish_reason": "stop",
-        "index": 0,
-        "message": {"role": "assistant", "content": answer},
-        "logprobs": {"content": [{"token": answer, "bytes": None, "logprob": -0.5, "top_logprobs": []}]},
-    }
+async def answer(client, name, prompt):
+    """Asks until the newest step is served."""
+    while True:
+        try:
+            return await client.chat.completions.create(
+                model=name, messages=[{"role": "user", "content": prompt}], max_tokens=LENGTH, logprobs=True
+            )
+        except Exception as error:
+            if "no provider serves" not in str(error):
+                raise
+            await asyncio.sleep(0.1)
 
 
-def trajectory(answer, reward):
-    return art.Trajectory(
-        messages_and_choices=[{"role": "user", "content": "yes or no?"}, Choice.model_validate(choice(answer))],
-        reward=reward,
-        metrics={"is_short": True},
+async def rollout(model, prompt, wanted, is_captured, step):
+    """One trajectory, as ART captures it or as its user puts it together. Without a step, that of the lease."""
+    client, name = model.openai_client(), model.get_inference_name(step)
+    if is_captured:
+        with art.Trajectory() as trajectory:
+            said = await answer(client, name, prompt)
+    else:
+        said = await answer(client, name, prompt)
+        trajectory = art.Trajectory(messages_and_choices=[{"role": "user", "content": prompt}, said.choices[0]])
+    tokens = said.choices[0].logprobs.content
+    trajectory.reward = sum(token.token in wanted for token in tokens) / LENGTH
+    trajectory.metrics["is_short"] = True
+    return trajectory
+
+
+async def gathered(model, is_captured, step=None):
+    return [
+        art.TrajectoryGroup([await rollout(model, prompt, wanted, is_captured, step) for _ in range(ANSWERS)])
+        for prompt, wanted in WANTED.items()
+    ]
+
+
+async def fine_tuned(client, model):
+    """The file goes to Skein, where ART sends it to artifacts of W&B; the rest are its client's own calls."""
+    rows = [[("user", "a?"), ("assistant", "012")], [("user", "b?"), ("assistant", "klm")]]
+    messages = [[{"role": role, "content": content} for role, content in row] for row in rows]
+    sent = httpx.post(
+        f"{os.environ['SKEIN_URL']}/v1/preview/training-data",
+        params={"entity": model.entity, "project": model.project},
+        content="\n".join(json.dumps({"messages": row}) for row in messages),
+        headers={"Authorization": f"Bearer {client.api_key}", "Content-Type": "application/jsonl"},
     )
+    job = await client.sft_training_jobs.create(
+        model_id=model.id, training_data_url=sent.json()["url"], config={"batch_size": 1, "learning_rate": [2.0, 1.0]}
+    )
+    seen = []
+    while not seen or seen[-1].type != "training_ended":
+        after = {"after": seen[-1].id} if seen else {}
+        seen += [event async for event in client.sft_training_jobs.events.list(training_job_id=job.id, **after)]
+        await asyncio.sleep(0.1)
+    return [[event.type, event.data.get("num_trained_tokens")] for event in seen]
 
 
-def captured(answer, reward):
-    """The form in which newer versions keep the requests that they capture."""
-    now = datetime.now(timezone.utc).isoformat()
-    response = {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice(answer)]}
-    request = {"model": "m", "messages": [{"role": "user", "content": "yes or no?"}]}
-    exchange = {"start_time": now, "end_time": now, "request": request, "response": response}
-    return art.Trajectory(exchanges={"chat_completions": [exchange, exchange]}, reward=reward)
+def mean_reward(groups):
+    rewards = [trajectory.reward for group in groups for trajectory in group]
+    return sum(rewards) / len(rewards)
 
 
 async def main():
-    backend = ServerlessBackend(
-        api_key=os.environ["SKEIN_API_KEY"], base_url=os.environ["SKEIN_URL"] + "/v1"
+    backend = ServerlessBackend(api_key=os.environ["SKEIN_API_KEY"], base_url=os.environ["SKEIN_URL"] + "/v1")
+    model = art.TrainableModel(
+        name="agent", run_name="agent-1", project="demo", base_model="letters", base_path=os.environ["HOME"]
     )
-    model = art.TrainableModel(name="agent", run_name="agent-1", project="demo", base_model="Qwen/Qwen2.5-14B-Instruct")
-    await backend.register(model)
-    groups = [art.TrajectoryGroup([trajectory("yes", 1.0), trajectory("no", 0.0)])]
-    if "exchanges" in art.Trajectory.model_fields:
-        groups.append(art.TrajectoryGroup([captured("yes", 1.0), captured("no", 0.0)]))
-    await backend._client.models.log(model_id=model.id, trajectory_groups=groups, split="val")
-    result = await backend.train(model, groups, learning_rate=1e-5)
-    seen = {"model": model.id, "entity": model.entity, "groups": len(groups)}
-    print(json.dumps({**seen, "step": result.step, "metrics": result.metrics}))
+    await model.register(backend)
+    seen = {"model": model.id, "entity": model.entity, "name": model.get_inference_name(), "train": []}
+    rewards = []
+    for step in range(2):
+        is_captured = step == 1 and "exchanges" in art.Trajectory.model_fields
+        assert await model.get_step() == step
+        async with backend.adapter_lease(model, step):
+            groups = await gathered(model, is_captured)
+        rewards.append(mean_reward(groups))
+        await backend._client.models.log(model_id=model.id, trajectory_groups=groups, split="val")
+        await model.log(groups, split="val")
+        result = await backend.train(model, groups, learning_rate=4.0)
+        seen["train"].append([result.step, result.artifact_name, result.metrics])
+    seen["sft"] = await fine_tuned(backend._client, model)
+    seen["best"] = rewards.index(max(rewards))
+    await model.delete_checkpoints()
+    seen["kept"] = [one.step async for one in backend._client.models.checkpoints.list(model_id=model.id)]
+    seen["rewards"] = [*rewards, mean_reward(await gathered(model, False, 3))]
+    print(json.dumps(seen))
 
 
 asyncio.run(main())

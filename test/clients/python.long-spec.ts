@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { callTree, runClient, startWeaveServer, type WeaveServer } from '../support/client.js';
 import { linesOf, send } from '../support/app.js';
 import { openTestDatabase } from '../support/database.js';
-import { aFolder, startServer, watched } from '../support/server.js';
+import { startEngine, type TestEngine } from '../support/engine.js';
+import { aFolder, freePort, startServer, watched } from '../support/server.js';
 
 /** `npm run test:clients` makes the environment and sets this; elsewhere these tests are skipped. */
 const folder = process.env['SKEIN_CLIENTS_VENV'];
@@ -15,14 +16,28 @@ const trainers = process.env['SKEIN_TRAINERS_VENV'];
 /** The name of a group is the package: `scripts/test-clients.mjs` makes the table of docs/clients/README.md of them. */
 const describeAll = folder ? describe : describe.skip;
 let server: WeaveServer;
+let provider: TestEngine;
+/** The port of an engine that a test starts. */
+let letters: number;
 const project_id = 'acme/demo';
 // the packages are slow to load, and look for servers of their makers first
 const PATIENCE_MS = 300_000;
 
 beforeAll(async () => {
-  if (folder || trainers) server = await startWeaveServer();
+  if (!folder && !trainers) return;
+  provider = await startEngine();
+  letters = await freePort();
+  server = await startWeaveServer({
+    GATEWAY_PROVIDERS: JSON.stringify([
+      { name: 'openai', base_url: provider.url, models: ['gpt-4o-mini'] },
+      { name: 'letters', base_url: `http://127.0.0.1:${letters}/v1`, engine: 'vllm' },
+    ]),
+  });
 });
-afterAll(() => server?.close());
+afterAll(async () => {
+  await server?.close();
+  await provider?.close();
+});
 
 const skein = () => ({ SKEIN_URL: server.url, SKEIN_API_KEY: server.key });
 const langfuse = (project: string) => ({
@@ -105,7 +120,7 @@ describeAll('PyPI weave', () => {
         'usage of trace': [12, 12, 24],
         sizes: true,
         feedback: { output_score: { avg: 0.5, min: 0.5, max: 0.5 } },
-        'not offered': expect.stringContaining('/completions/create is not offered'),
+        'not offered': expect.stringContaining('/image/create is not offered'),
         'sizes of calls': true,
         // the client's own member of that name, beside those of the service
         summary: { views: { report: expect.anything() }, status: 'success' },
@@ -114,6 +129,63 @@ describeAll('PyPI weave', () => {
       // weave.init exports the spans of the process by OpenTelemetry
       const names = (await server.callsOf('acme/objects')).map((call) => call.op_name);
       expect(names).toContain('own span');
+    },
+    PATIENCE_MS,
+  );
+
+  it(
+    'asks models through the service, and judges with them',
+    async () => {
+      const answers = ['Parce que.', 'Clouds.', '{"is_short": true}', null];
+      const from = provider.asked.length;
+      for (const content of answers)
+        provider.next((asked, response) => {
+          if (content === null)
+            return response.writeHead(429).end('{"error":{"message":"slow down"}}');
+          const message = { role: 'assistant', content };
+          const usage = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };
+          const choices = [{ index: 0, message, finish_reason: 'stop' }];
+          response.writeHead(200, { 'content-type': 'application/json' });
+          return response.end(JSON.stringify({ id: 'c', model: asked.body.model, choices, usage }));
+        });
+      const program = ['test/clients/weave-completions.program.py'];
+      const settings = { ...server.settings, WEAVE_USE_SERVER_CACHE: 'false' };
+      const seen = await runClient(python, program, settings);
+      expect(seen).toEqual({
+        written: 'Parce que.',
+        prompted: 'Clouds.',
+        scored: { is_short: true },
+        refused: [expect.stringMatching(/^LLM API returned an error: .*429/), 'None'],
+        unknown: [
+          'Failed to call LLM completions endpoint.',
+          expect.stringContaining('there is no model "nobody"'),
+        ],
+      });
+      // what the client left open is not sent: providers refuse some members that are null
+      const system = (content: string) => ({ role: 'system', content });
+      const user = (content: string) => ({ role: 'user', content });
+      const model = 'gpt-4o-mini';
+      const judged = user('Is this short: Parce que.?');
+      expect(provider.asked.slice(from).map(({ body }) => body)).toEqual([
+        { model, messages: [system('Answer in French.'), user('Why?')], response_format: { type: 'text' }, temperature: 0.5 }, // prettier-ignore
+        { model, messages: [system('Think about rain.'), user('Why?')], response_format: { type: 'text' } }, // prettier-ignore
+        { model, messages: [judged], response_format: { type: 'json_object' } },
+        { model, messages: [user('too much')] },
+      ]);
+
+      const calls = await server.callsOf('acme/judged');
+      const asked = calls.filter(({ op_name }) => op_name === 'weave.completions_create');
+      const choice = (content: string) => ({ choices: [{ message: { content } }] });
+      expect(asked).toMatchObject([
+        { output: choice('Parce que.'), summary: { usage: { [model]: { total_tokens: 7 } } } },
+        { output: choice('Clouds.'), exception: null },
+        { output: choice('{"is_short": true}') },
+        { output: { error: { message: 'slow down' } }, exception: expect.stringContaining('429') },
+      ]);
+      const { body: scores } = await server.post('/feedback/query', { project_id: 'acme/judged' });
+      expect(scores.result).toMatchObject([
+        { feedback_type: 'wandb.runnable.judge', payload: { output: { is_short: true } } },
+      ]);
     },
     PATIENCE_MS,
   );
@@ -199,31 +271,51 @@ describeAll('PyPI weave', () => {
 
 describeAll('PyPI openpipe-art', () => {
   it(
-    'registers a model, logs, and trains to the end with the example trainer, also by captured exchanges',
+    'registers, rolls out by its own names, trains, logs, tunes on rows, and deletes checkpoints',
     async () => {
-      const checkpoints = aFolder();
-      const once = ['--once', '--wait', '30', '--checkpoints', checkpoints.path];
-      const [seen] = await Promise.all([
-        runClient(python, ['test/clients/art.program.py'], skein()),
-        runClient('python3', ['examples/trainer/trainer.py', ...once], skein()),
-      ]);
-      checkpoints.remove();
+      const place = aFolder();
+      const env = { ...skein(), HOME: place.path, PYTHONPATH: 'trainer:trainer/tests' };
+      const module = (...args: string[]) => watched(python, ['-m', ...args], env);
+      const work = ['--work', place.path];
+      const programs = [
+        module('letters', '--port', String(letters)),
+        module('skein_trainer', '--engine', 'letters:LettersEngine', '--base', 'letters', ...work),
+        module(
+          ...['skein_trainer.serve', '--engine-url', `http://127.0.0.1:${letters}`, ...work],
+          ...['--provider', 'letters', '--base-model', 'letters', '--every', '0.2'],
+        ),
+      ];
+      const seen = await runClient(python, ['test/clients/art.program.py'], skein());
+      for (const { process: program } of programs) program.kill('SIGKILL');
+      await Promise.all(programs.map(({ exit }) => exit));
+      place.remove();
       // the user of the key, since its scopes name no entity
-      expect(seen).toMatchObject({ step: 1, entity: 'admin' });
+      const name = 'admin/demo/agent-1';
+      expect(seen).toMatchObject({ entity: 'admin', name: `wandb-artifact:///${name}` });
+      // two prompts, twelve answers each, three letters an answer; the trainer computes what the sampler did
+      const metrics = { num_trained_tokens: 72, ratio: expect.closeTo(1, 12) };
+      expect(seen.train).toEqual(
+        [1, 2].map((step) => [step, `${name}:step${step}`, expect.objectContaining(metrics)]),
+      );
+      expect(seen.sft).toEqual([
+        ['training_started', null],
+        ['gradient_step', 4],
+        ['gradient_step', 4],
+        ['training_ended', null],
+      ]);
+      expect(seen.rewards[2]).toBeGreaterThan(seen.rewards[0]);
+      expect(seen.kept).toEqual([seen.best, 3]);
+
       const asked = { model_id: seen.model };
       const answer = await send(`${server.url}/v1/preview/trajectories/query`, asked, {
         authorization: `Bearer ${server.key}`,
       });
-      const ofSplit = (split: string) =>
-        linesOf(answer)
-          .filter((one: any) => one.split === split)
-          .map((one: any) => one.num_tokens)
-          .toSorted();
-      const captured = seen.groups === 2 ? [2, 2] : [];
-      expect(ofSplit('val')).toEqual([1, 1, ...captured]);
-      // of each sequence a step: the mean of them
-      const sampled = seen.groups === 2 ? 1.5 : 1;
-      expect(seen.metrics).toMatchObject({ num_tokens: sampled });
+      const logged = linesOf(answer).filter(({ split }: any) => split === 'val');
+      expect(logged.map(({ num_tokens }: any) => num_tokens)).toEqual(Array(48).fill(3));
+      const calls = await server.callsOf('admin/demo');
+      expect(calls.map(({ op_name, exception }) => [op_name, exception])).toEqual(
+        Array(72).fill(['gateway.chat.completions', null]),
+      );
     },
     PATIENCE_MS,
   );

@@ -55,7 +55,7 @@ stats = client.server.feedback_stats(
 )
 seen["feedback"] = stats.window_stats
 try:
-    client.server.completions_create({"project_id": project_id, "inputs": {"model": "m", "messages": []}})
+    client.server.image_create({"project_id": project_id, "inputs": {"model": "m", "prompt": "a cat"}})
 except Exception as error:
     seen["not offered"] = str(error)
 

@@ -110,6 +110,17 @@ describe('POST /v1/chat/completions', () => {
     });
   });
 
+  it.each(['lora_path', 'models', 'fallbacks', 'Model', '\u017ftream'])(
+    'refuses %s, by which a provider might take another model',
+    async (name) => {
+      const before = engine.asked.length;
+      const response = await post({ model: 'Qwen/S', messages, [name]: 'lora-of-another' });
+      expect([response.status, (await json(response)).error.param]).toEqual([400, name]);
+      expect((await app.post('/completions/create', { project_id, inputs: { model: 'Qwen/S', messages, [name]: 'x' } })).status).toBe(400); // prettier-ignore
+      expect(engine.asked).toHaveLength(before);
+    },
+  );
+
   it('passes a stream as it comes, and records the completion', async () => {
     const stream = await client().chat.completions.create({
       model: 'gpt-4o-mini',
@@ -356,6 +367,46 @@ describe('a provider that fails', () => {
     });
   });
 
+  it('that sends the key back has it taken out, also of two pieces and of headers', async () => {
+    const events = eventsOf({ body, path: '/chat/completions' });
+    const told = JSON.stringify({ model: SECRET, choices: [{ message: { content: SECRET } }] });
+    engine.next((_, response) =>
+      response.writeHead(200, { 'content-type': `application/json; x=${SECRET}` }).end(told),
+    );
+    const whole = await post(body);
+    expect(await whole.text()).toBe(told.replaceAll(SECRET, '[key]'));
+    expect(JSON.stringify([...whole.headers])).not.toContain(SECRET);
+    expect(await text((await newest()).id)).not.toContain(SECRET);
+
+    const event = events[1]!.replace('Hel', SECRET);
+    engine.next((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const middle = event.indexOf('secret');
+      response.write(event.slice(0, middle));
+      setTimeout(() => response.end(event.slice(middle) + events.at(-1)), 50);
+    });
+    expect(await (await post({ ...body, stream: true })).text()).toContain('"content":"[key]"');
+    expect(await text((await newest()).id)).not.toContain(SECRET);
+
+    engine.next((_, response) =>
+      response
+        .writeHead(500, { 'retry-after': SECRET, 'content-type': `text/x; x=${SECRET}` })
+        .end(
+          JSON.stringify({ error: { message: SECRET } }).replace('secret', String.raw`\u0073ecret`),
+        ),
+    );
+    const refused = await post(body);
+    expect(JSON.stringify([...refused.headers])).not.toContain(SECRET);
+    expect((await newest()).exception).toBe('the provider plain answered 500: [key]');
+  });
+
+  it('that speaks another protocol is told at once', async () => {
+    engine.next((_, response) =>
+      response.socket!.write('HTTP/1.1 101 x\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    );
+    expect((await json(await post(body))).error.message).toMatch(/answered 101/);
+  });
+
   it('is told as an error of Skein where it does not take the key', async () => {
     engine.next((_, response) => response.writeHead(401).end('{"error":{"message":"bad key"}}'));
     expect((await post(body)).status).toBe(502);
@@ -565,6 +616,14 @@ describe('checkpoints', () => {
     expect((await serve(0, 'lora-1', { model_id: other })).status).toBe(409);
     expect((await serve(0, 'Qwen/Q', { model_id: other })).status).toBe(200);
     expect((await serve(0, 'Qwen/Q')).status).toBe(200);
+    for (let i = 0; i < 8; i++) {
+      const answers = await Promise.all([
+        serve(0, `raced-${i}`, { model_id: other }),
+        serve(1, `raced-${i}`),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    }
+    await serve(1, 'lora-1');
   });
 
   it('are found by the alias that they have', async () => {
@@ -634,7 +693,7 @@ describe('POST /completions/create', () => {
       text: answer,
       body,
     } = await create(
-      { model: 'gpt-4o-mini', messages, seed: 1, vertex_credentials: 'sk-mine', stream: true },
+      { model: 'gpt-4o-mini', messages, seed: 1, n: null, vertex_credentials: 'sk-mine', stream: true }, // prettier-ignore
       { conversation_id: 'talk', source: 'ui' },
     );
     expect([status, body.response.choices[0].message.content]).toEqual([200, 'Hello world']);
@@ -683,7 +742,26 @@ describe('POST /completions/create', () => {
     ]);
   });
 
+  it('adds no more than a limit, however often a short text asks for a long value', async () => {
+    const before = engine.asked.length;
+    // filled, they would have 20 GB
+    const message = { role: 'user', content: '{a}'.repeat(1000) };
+    const template_vars = { a: 'x'.repeat(100_000) };
+    const inputs = { model: 'gpt-4o-mini', messages: Array(200).fill(message), template_vars };
+    const { status, body } = await create(inputs);
+    expect([status, body.detail]).toEqual([
+      400,
+      expect.stringContaining('over 1048576 characters'),
+    ]);
+    expect(engine.asked).toHaveLength(before);
+  });
+
   it('answers 200 where a provider fails, and an error where the request does', async () => {
+    engine.next((_, response) => response.writeHead(200).end('1,"weave_call_id":"of another"'));
+    expect((await create({ model: 'gpt-4o-mini', messages })).body).toEqual({
+      response: { error: 'the answer is no JSON' },
+      weave_call_id: (await newest()).id,
+    });
     engine.next((_, response) => response.writeHead(400).end('{"error":{"message":"too long"}}'));
     const { status, body } = await create({ model: 'gpt-4o-mini', messages });
     expect([status, body.response]).toEqual([
@@ -708,15 +786,21 @@ describe('POST /completions/create', () => {
       });
     await provider('mine', `${engine.url}/`);
     await provider('inside', 'http://169.254.169.254/latest');
-    expect((await create({ model: 'custom::mine::any', messages })).status).toBe(200);
-    expect(engine.last.body.model).toBe('any');
+    await provider('slashes', `${'/'.repeat(300_000)}x`);
+    expect((await create({ model: 'custom::mine::o3', messages })).status).toBe(200);
+    expect(engine.last.body.model).toBe('o3');
     const before = engine.asked.length;
-    const refused = await create({ model: 'custom::inside::any', messages });
-    expect([refused.status, refused.body.detail, engine.asked.length]).toEqual([
-      400,
-      expect.stringContaining('GATEWAY_PROVIDERS'),
-      before,
-    ]);
+    for (const [model, message] of [
+      ['custom::inside::o3', /base_url is none/],
+      // what the operator does not open there, such as a checkpoint of another project
+      ['custom::mine::lora-of-another', /none of the models/],
+      // a pattern that begins anew at each slash would take minutes
+      ['custom::slashes::o3', /base_url is none/],
+    ] as const) {
+      const refused = await create({ model, messages });
+      expect([model, refused.status, refused.body.detail]).toEqual([model, 400, expect.stringMatching(message)]); // prettier-ignore
+    }
+    expect(engine.asked).toHaveLength(before);
   });
 
   it('streams lines: the call, the chunks as they come, and what fails', async () => {
@@ -821,6 +905,14 @@ describe('budgets', () => {
         await poor.aKey('writer', [project_id]),
         await poor.aKey('writer', [project_id]),
       ];
+      const used = async (apiKey: string) => {
+        const [row] = await poor.query(
+          `SELECT u.cost::float8 FROM gateway_uses u JOIN api_keys k ON k.id::text = u.key_id
+          WHERE k.secret_hash = sha256(convert_to($1, 'UTF8'))`,
+          [apiKey],
+        );
+        return row ?? { cost: 0 };
+      };
       const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => ask(one)));
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
       await expect(ask(one)).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
@@ -830,6 +922,38 @@ describe('budgets', () => {
       });
       await ask(other, 'dear');
       await expect(ask(other)).rejects.toThrow(/0.5 US dollars/);
+
+      // what nobody records counts as well, and a price of the project makes no model cheaper than it is
+      const priced = { prompt_token_cost: 0, completion_token_cost: 0 };
+      await poor.post('/cost/create', { project_id, costs: { 'gpt-4o': priced } });
+      const usage = { prompt_tokens: 1e6, completion_tokens: 1e6 };
+      engine.next((_, response) =>
+        response.writeHead(200).end(JSON.stringify({ model: 'gpt-4o', choices: [], usage })),
+      );
+      const third = await poor.aKey('writer', [project_id]);
+      const inputs = { model: 'm', messages };
+      const silent = { project_id, inputs, track_llm_call: false };
+      expect((await poor.post('/completions/create', silent, { key: third })).status).toBe(200);
+      await until(async () => (await used(third)).cost > 10);
+      await expect(ask(third)).rejects.toThrow(/0.5 US dollars/);
+
+      // so does a stream whose client leaves before its usage is told, and one that ends on the next day
+      const fourth = await poor.aKey('writer', [project_id]);
+      engine.next(async (asked, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const event of eventsOf(asked).slice(0, 3)) response.write(event);
+        await poor.query('DELETE FROM gateway_uses');
+      });
+      const leaving = httpRequest(`${poor.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${fourth}` },
+      });
+      leaving.on('error', () => {});
+      leaving.end(JSON.stringify({ model: 'dear', messages, stream: true }));
+      const [begun] = await once(leaving, 'response');
+      await once(begun, 'data');
+      leaving.destroy();
+      await until(async () => (await used(fourth)).cost > 0.5);
     } finally {
       await poor.close();
     }

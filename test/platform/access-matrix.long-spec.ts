@@ -13,7 +13,8 @@ import {
   sendTo,
   type Sent,
 } from '../support/operations.js';
-import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
+import { Browser, startProvider, type TestProvider } from '../support/provider.js';
+import { freePort } from '../support/server.js';
 import { contents, plant, type Planted } from '../support/planted.js';
 
 const OWN = 'acme/demo';

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { ACTIONS } from '../../src/platform/audit/add-event.js';
 import { join } from 'node:path';
 import { FailureLog } from '../../src/platform/auth/failure-log.js';
 import { newSecret } from '../../src/platform/auth/secret.js';
 import { send, startApp, useApp } from '../support/app.js';
+import { alone, buildsOf } from '../support/builds.js';
 import { aStart } from '../support/factories.js';
 import { aModelOf, aPrice, refOf } from '../support/planted.js';
 import { aFolder, run } from '../support/server.js';
@@ -255,6 +256,35 @@ describe('the audit', () => {
     const [backup] = await events({ filter: { actions: ['backup.create'] } });
     expect(backup).toMatchObject({ user: who, detail: { rows: expect.any(Number) } });
     expect(JSON.stringify(backup)).not.toContain(folder.path);
+  });
+
+  it('lets no backup and no export begin of which it cannot tell', async () => {
+    const { made } = buildsOf(() => app, 'untold');
+    const { project, build } = await made(alone([1]), 'art');
+    const folder = aFolder();
+    const file = join(folder.path, 'a.skein');
+    const backup = async (...args: string[]) => {
+      const env = { DATABASE_URL: app.databaseUrl };
+      const ran = run('server/commands/backup.cli.js', env, [...args, file]);
+      return [await ran.exit, ran.output()];
+    };
+    await app.query(
+      `ALTER TABLE audit_events ADD CONSTRAINT broken CHECK (action NOT IN ('backup.create', 'build.export')) NOT VALID`,
+    );
+    const body = { project_id: project, build_id: build.build_id, format: 'art' };
+    const refused = await app.post('/build/export', body);
+    expect(refused).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(refused.body.detail).toMatch(/^the audit takes no event now/);
+    expect(await backup()).toEqual([
+      1,
+      expect.stringMatching(/^the audit takes no event now.*broken.*--without-audit/),
+    ]);
+    expect(readdirSync(folder.path)).toEqual([]);
+    expect(await backup('--without-audit')).toEqual([0, expect.stringContaining('rows of')]);
+
+    await app.query(`ALTER TABLE audit_events DROP CONSTRAINT broken`);
+    expect((await app.post('/build/export', body)).status).toBe(200);
+    folder.remove();
   });
 
   it('tells of refused credentials once a minute, however many there were, and of none without any', async () => {

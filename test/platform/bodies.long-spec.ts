@@ -5,7 +5,8 @@ import { Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import zlib from 'node:zlib';
 import { basic, startApp, type TestApp } from '../support/app.js';
-import { aStart } from '../support/factories.js';
+import { anEnd, aStart } from '../support/factories.js';
+import { Database } from '../../src/platform/database/database.js';
 import { aTrajectory, groupsOf, type Preview, previewOf } from '../support/preview.js';
 import { until } from '../support/until.js';
 
@@ -147,6 +148,29 @@ describe('the budget of bodies', () => {
       headers: { 'retry-after': '1' },
       body: { code: 'unavailable', detail: 'the memory for bodies is in use' },
     });
+    for (const sent of requests) sent.destroy();
+    await nothingIsHeld();
+  });
+
+  it('reads no large call of a key that has no room for the answer, and that of another one', async () => {
+    const [greedy, modest] = [await app.aKey(), await app.aKey()];
+    const [project_id, id] = ['acme/demo', 'large'];
+    const large = { x: 'x'.repeat(0.9 * MIB) };
+    await app.post('/call/start', { start: aStart({ project_id, id, inputs: large }) });
+    await app.post('/call/end', { end: anEnd({ project_id, id, output: large }) });
+    const requests = Array.from({ length: 14 }, () =>
+      begun('/call/start', greedy, { 'content-length': MIB }),
+    );
+    await until(async () => (await held()) === 28 * MIB);
+    const streams = jest.spyOn(app.app.get(Database), 'stream');
+    const read = (key: string) => app.post('/call/read', { project_id, id }, { key });
+    expect(await read(greedy)).toMatchObject({
+      status: 503,
+      body: { detail: 'the memory for bodies is in use' },
+    });
+    expect(streams).not.toHaveBeenCalled();
+    expect((await read(modest)).body.call.output).toEqual(large);
+    expect(streams).toHaveBeenCalledTimes(1);
     for (const sent of requests) sent.destroy();
     await nothingIsHeld();
   });

@@ -1,8 +1,8 @@
 import { basic, send } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { aStart } from '../support/factories.js';
-import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
-import { type Server, startServer } from '../support/server.js';
+import { Browser, startProvider, type TestProvider } from '../support/provider.js';
+import { freePort, type Server, startServer } from '../support/server.js';
 
 const PROJECT = 'acme/doors';
 /** What is promised. */

@@ -15,6 +15,7 @@ import { MAX_EVENTS } from '../../src/doors/langfuse/langfuse.dto.js';
 import { MAX_SCORES } from '../../src/doors/langfuse/langfuse.service.js';
 import { MAX_TAGS } from '../../src/tracing/objects/labels.dto.js';
 import { MAX_BATCH } from '../../src/tracing/calls/calls.dto.js';
+import { LARGE_AT_ONCE, SMALL_BYTES } from '../../src/tracing/calls/calls.service.js';
 import { MAX_EXCEPTION } from '../../src/tracing/calls/ingest/mended-texts.js';
 import { MAX_THREAD_BYTES } from '../../src/platform/http/dto.js';
 import {
@@ -163,6 +164,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'time without data, and delay behind N bytes a second': [HELD_RATE, silence],
     'memory of all bodies of a process': [config.bodyBudgetBytes, expect.anything()],
     'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
+    'reads of one call of more than N bytes': [SMALL_BYTES, LARGE_AT_ONCE],
     'nodes of `query`, every item of `$in` is one': [MAX_NODES],
     'requests at providers at once, of a process': [config.gatewayConcurrency, ROOM_MS / 1000],
     'requests of a key that wait; of an entity': [MAX_WAITING],

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { signedInPerson } from '../support/people.js';
-import { freePort, startProvider, type TestProvider } from '../support/provider.js';
+import { startProvider, type TestProvider } from '../support/provider.js';
+import { freePort } from '../support/server.js';
 
 const verified = (name: string) => ({ email: `${name}@example.com`, email_verified: true, name });
 const ACCOUNTS = {

@@ -4,7 +4,8 @@ import { hashSecret } from '../../src/platform/auth/secret.js';
 import { basic, send, startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { type SignedIn, signedInPerson } from '../support/people.js';
-import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
+import { Browser, startProvider, type TestProvider } from '../support/provider.js';
+import { freePort } from '../support/server.js';
 
 const verified = (name: string) => ({ email: `${name}@example.com`, email_verified: true, name });
 const ACCOUNTS = {

@@ -1,6 +1,7 @@
 import { startApp, type TestApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
-import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
+import { Browser, startProvider, type TestProvider } from '../support/provider.js';
+import { freePort } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const ACCOUNTS = { ada: { email: 'ada@example.com', email_verified: true } };

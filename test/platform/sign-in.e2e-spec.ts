@@ -1,6 +1,7 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { startApp, type TestApp } from '../support/app.js';
-import { Browser, freePort, startProvider, type TestProvider } from '../support/provider.js';
+import { Browser, startProvider, type TestProvider } from '../support/provider.js';
+import { freePort } from '../support/server.js';
 
 const ACCOUNTS = {
   ada: { email: 'Ada@Example.com', email_verified: true, name: 'Ada', groups: ['ops'] },

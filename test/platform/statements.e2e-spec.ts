@@ -10,6 +10,7 @@ import { plant } from '../support/planted.js';
 import {
   lastKeysOf,
   listOf,
+  recordOwners,
   recordStatements,
   refusedByCitus,
   scansWithoutProject,
@@ -24,6 +25,10 @@ let app: TestApp;
 let statements: Map<string, Statement>;
 /** The statements that ran without a slot, by their text, with the values of one run. */
 const unslotted = new Map<string, unknown[]>();
+/** What each operation asked of the database in nobody's name, which no share counts. */
+const unowned = new Map<string, Set<string>>();
+/** The operations that asked in the name of a key. */
+const owned = new Set<string>();
 
 /** Does each operation for a key of all projects, and for one of this project; nothing runs beside them. */
 beforeAll(async () => {
@@ -38,22 +43,30 @@ beforeAll(async () => {
   statements = recordStatements(app);
   const database = app.app.get(Database);
   const query = database.query.bind(database);
-  jest.spyOn(database, 'query').mockImplementation((statement) => {
+  jest.spyOn(database, 'query').mockImplementation((statement, owner) => {
     const { text, values } = 'toQuery' in statement ? statement.toQuery() : statement;
     if (!database['scope']?.slot) unslotted.set(text, values);
-    return query(statement);
+    return query(statement, owner);
   });
   const secrets = [app.key, await app.aKey('admin', [OWN])];
+  let asking = '';
+  recordOwners(database, (owner, text) => {
+    if (owner !== '') owned.add(asking);
+    else unowned.set(asking, (unowned.get(asking) ?? new Set()).add(text.trim()));
+  });
   for (const [route, operation] of Object.entries(OPERATIONS))
     for (const secret of operation.isForAllScopes ? [app.key] : secrets) {
       const isBasic = operation.schemes[0] === 'basic';
       const authorization = isBasic ? basic(secret) : `Bearer ${secret}`;
+      asking = '';
       const sent = await operation.build(planted, app);
+      asking = route;
       const response = await sendTo(app.url, route, sent, { authorization });
       expect([route, response.status < 300]).toEqual([route, true]);
       if (route === 'GET /events') await response.body!.cancel();
       else await response.arrayBuffer();
     }
+  asking = '';
   for (const run of tasks) await run();
 });
 afterAll(() => app.close());
@@ -63,6 +76,26 @@ it('statements.sql lists what runs', () => {
   if (process.env['WRITE_STATEMENTS']) writeFileSync(FILE, list);
   const isStale = readFileSync(FILE, { encoding: 'utf8', flag: 'a+' }) !== list;
   expect(isStale && `${FILE} is stale: run \`npm run generate:statements\``).toBe(false);
+});
+
+/** What is asked in nobody's name while an operation runs, and why. */
+const OF_NOBODY: [RegExp, string][] = [
+  [/ FROM api_keys k\b/, 'finds whose key it is'],
+  [/^INSERT INTO "audit_events"/, 'tells of the first use of a key beside its request'],
+  [/\bpg_notify\(/, 'tells other processes what has changed, for all requests of a moment'],
+];
+/** Operations that ask the database for nothing but the key. */
+const ASK_NOTHING = `GET /me, GET /events, POST /otel/v1/metrics, POST /v1/metrics, GET /api/public/projects, POST /graphql`;
+
+it('what an operation asks of the database has an owner, in whose share it counts', () => {
+  const ownerless = [...unowned].flatMap(([route, texts]) =>
+    Array.from(texts)
+      .filter((text) => route && !OF_NOBODY.some(([known]) => known.test(text)))
+      .map((text) => `${route}: ${text}`),
+  );
+  expect(ownerless).toEqual([]);
+  const without = Object.keys(OPERATIONS).filter((route) => !owned.has(route));
+  expect(without.join(', ')).toBe(ASK_NOTHING);
 });
 
 /** What the planner expects of a statement: of one that counts a project as large as below 10,000, of other ones up to 2,500. */

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
+import { MIGRATIONS } from '../../src/platform/database/migrate.js';
 import { isSecret, newSecret } from '../../src/platform/auth/secret.js';
 import { basic, linesOf, send } from '../support/app.js';
 import { openTestDatabase, testServers } from '../support/database.js';
@@ -304,6 +305,40 @@ describe('settings', () => {
 });
 
 describe('the service on an external database', () => {
+  it('is alive and not ready while its schema waits, and takes calls afterwards', async () => {
+    const { url, drop } = await openTestDatabase({ isEmpty: true });
+    const migrating = new pg.Client(url);
+    await migrating.connect();
+    await migrating.query('SELECT pg_advisory_lock($1)', [MIGRATIONS.number]);
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const { port } = free.address() as AddressInfo;
+    free.close();
+    const address = `http://127.0.0.1:${port}`;
+    const key = newSecret();
+    const server = run('main.js', {
+      DATABASE_URL: url,
+      PORT: String(port),
+      BOOTSTRAP_API_KEY: key,
+    });
+    await until(() => isAlive(address));
+    const ready = await fetch(`${address}/ready`);
+    expect(ready.status).toBe(503);
+    expect(ready.headers.get('retry-after')).toBe('1');
+    expect(await ready.json()).toMatchObject({
+      code: 'unavailable',
+      detail: 'the service is starting',
+    });
+    await migrating.end();
+    await until(async () => (await fetch(`${address}/ready`)).ok);
+    const start = { start: aStart() };
+    const stored = await send(`${address}/call/start`, start, { authorization: basic(key) });
+    expect(stored.status).toBe(200);
+    server.process.kill('SIGTERM');
+    expect(await server.exit).toBe(0);
+    await drop();
+  });
+
   it('two processes that start on the same empty one both come up, with one key between them', async () => {
     const { url, drop } = await openTestDatabase({ isEmpty: true });
     const folders = [aFolder(), aFolder()];

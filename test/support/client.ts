@@ -40,10 +40,10 @@ function lastJson(printed: string): unknown {
   }
 }
 
-/** The real service in the dialect of weave, on a database of its own. */
-export async function startWeaveServer() {
+/** The real service in the dialect of weave, on a database of its own, with the settings of `env`. */
+export async function startWeaveServer(env: Record<string, string> = {}) {
   const database = await openTestDatabase();
-  const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave' });
+  const server = await startServer({ DATABASE_URL: database.url, WIRE_DIALECT: 'weave', ...env });
   return {
     ...server,
     databaseUrl: database.url,

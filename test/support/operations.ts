@@ -143,6 +143,14 @@ const aFeedback = ({ project, callId }: Planted) => ({
   payload: { says: fresh() },
 });
 
+/** An event of Langfuse. */
+const ingested = (type: string, body: object) => ({
+  type,
+  id: fresh(),
+  timestamp: '2026-01-31T12:00:00.000Z',
+  body,
+});
+
 /** A gate between the two steps of a new model. */
 async function twoSteps({ project, marker }: Planted, app: TestApp): Promise<Sent> {
   const model = await aModelOf(app, project, marker);
@@ -617,11 +625,17 @@ export const OPERATIONS: Record<string, Operation> = {
     ]),
   ),
   'POST /api/public/ingestion': writes(
-    ({ project }) => ({
+    ({ project, callId }) => ({
       headers: { project_id: project },
-      body: { batch: [] },
+      body: {
+        batch: [
+          ingested('trace-create', { id: fresh(), name: 'said' }),
+          ingested('span-update', { id: callId, level: 'DEFAULT' }),
+          ingested('score-create', { traceId: callId, name: 'good', value: 1 }),
+        ],
+      },
     }),
-    { harmless: 'is an upsert by the ids that the events name' },
+    { changes: ['calls', 'feedback'], harmless: 'is an upsert by the ids that the events name' },
   ),
   'POST /api/public/scores': writes(
     ({ project, callId }) => ({

@@ -1,4 +1,5 @@
-import { Client } from 'pg';
+import { Client, type PoolClient } from 'pg';
+import type { Database } from '../../src/platform/database/database.js';
 import type { TestApp } from './app.js';
 
 /** A statement that the service ran, with the values of one run. */
@@ -28,6 +29,33 @@ export function recordStatements({ dataSource }: TestApp): Map<string, Statement
     return original.apply(this, sent);
   });
   return statements;
+}
+
+/** Tells from now on of each statement of the service in whose name its connection was lent. */
+export function recordOwners(
+  database: Database,
+  note: (owner: string, text: string) => void,
+): void {
+  const lender = database['connections'];
+  const query = lender.query.bind(lender);
+  jest.spyOn(lender, 'query').mockImplementation((owner, statement) => {
+    note(owner, statement.text);
+    return query(owner, statement);
+  });
+  const connect = lender.connect.bind(lender);
+  jest.spyOn(lender, 'connect').mockImplementation(async (owner) => {
+    const client = await connect(owner);
+    const [ask, release] = [client.query.bind(client) as Function, client.release];
+    const asked = (...sent: any[]) => {
+      note(owner, sent[0].text ?? sent[0]);
+      return ask(...sent);
+    };
+    const released = (error?: Error | boolean) => {
+      delete (client as Partial<PoolClient>).query; // the prototype has it
+      release(error);
+    };
+    return Object.assign(client, { query: asked, release: released });
+  });
 }
 
 /** Statements one behind the other, each as it is written, in the order of their texts. */

@@ -129,6 +129,19 @@ describe('files of checkpoints', () => {
       expect(Object.keys(item)).toEqual(['id', 'step', 'metrics']);
   });
 
+  it('keep the config byte for byte, for the next trainer and those who read it', async () => {
+    const { model, job, token } = await running();
+    const config =
+      '{"seed": 12345678901234567890, "scale":10.0,"__proto__":{"b":1,"a":"\\u0000\\ud800"}}';
+    const body = `{"metrics":{},"checkpoint":{"config":{"a":1},"uri":"file:///c","config": ${config} }}`;
+    const { headers } = preview.lease(token);
+    await preview.call('POST', `/trainer/jobs/${job}/complete`, body, { headers });
+    const shown = await preview.call('GET', `/models/${model}/checkpoints/1`);
+    expect(shown.text).toContain(config);
+    await preview.aJob(model);
+    expect((await preview.claim()).text).toContain(`"config" : ${config},`);
+  });
+
   it.each([
     ['bytes=0-0', 0, 1],
     ['bytes=1048575-1048577', MIB - 1, MIB + 2],
@@ -153,9 +166,11 @@ describe('files of checkpoints', () => {
     const bytes = Buffer.from('abc');
     await preview.part(job, token, bytes);
     await preview.trainer(job, token, 'state', { files: [manifestFile('s', bytes)] });
-    const behind = await readOf(job, token, 'state s', 'bytes=3-');
-    expect(behind.status).toBe(400);
-    expect(behind.bytes.toString()).toContain('3 bytes');
+    for (const range of ['bytes=3-', 'bytes=-0']) {
+      const behind = await readOf(job, token, 'state s', range);
+      expect(behind.status).toBe(400);
+      expect(behind.bytes.toString()).toContain('3 bytes');
+    }
     for (const range of ['bytes=0-1,2-2', 'lines=0-1'])
       expect(await readOf(job, token, 'state s', range)).toMatchObject({ status: 200, bytes });
   });

@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { send, startApp, type TestApp } from '../support/app.js';
 import { type Preview, previewOf } from '../support/preview.js';
 import { aRecipe, feedbackOf, publish } from '../support/rollouts.js';
-import { aFolder, type Run, watched } from '../support/server.js';
+import { aFolder, freePort, type Run, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
 /** SKEIN_TRAINER_PYTHON names a Python with torch, transformers and peft; else the `python3` of the path is looked at. */
@@ -173,11 +171,3 @@ else
       ]);
     });
   });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}

@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { startApp, type TestApp } from '../support/app.js';
-import { groupsOf, aTrajectory, type Preview, previewOf } from '../support/preview.js';
+import { send, startApp, type TestApp } from '../support/app.js';
+import { aTrajectory, groupsOf, type Preview, previewOf, sha256Of } from '../support/preview.js';
+import { aRecipe, assistant, publish, record, user } from '../support/rollouts.js';
 import { aFolder, watched } from '../support/server.js';
 import { until } from '../support/until.js';
 
@@ -95,8 +96,8 @@ else
       ).body.id as string;
     const statusOf = async (job: string) => (await preview.job(job)).status;
     const hasEnded = async (job: string) => ['succeeded', 'failed'].includes(await statusOf(job));
-    const checkpointOf = async (model: string) =>
-      (await preview.call('GET', `/models/${model}/checkpoints/1`)).body;
+    const checkpointOf = async (model: string, step = 1) =>
+      (await preview.call('GET', `/models/${model}/checkpoints/${step}`)).body;
     const digestsOf = ({ files }: any) =>
       Object.fromEntries(files.map(({ name, sha256 }: any) => [name, sha256]));
 
@@ -170,6 +171,78 @@ else
         [job],
       );
       expect(files).toBe(new Set(Object.values(a)).size);
+    });
+
+    it('trains on conversations: those of a build, then those of a file on top', async () => {
+      const project = 'acme/talks';
+      const talks = ['a?012', 'b?klm', 'c?abc'].map((text) => [text.slice(0, 2), text.slice(2)]);
+      const rollouts = [...talks, ['d?', 'bad']].map(([asked, content], i) => ({
+        id: content!,
+        task: content!,
+        second: i,
+        score: content === 'bad' ? 0 : 1,
+        asks: [{ messages: [user(asked!)], content: content! }],
+      }));
+      await record(app, rollouts, project);
+      const reward = { ...aRecipe().reward, threshold: 0.5 };
+      const recipe_ref = await publish(app, aRecipe({ purpose: 'sft', reward }), { project });
+      const built = { project_id: project, recipe_ref, mode: 'all', accept: ['duplicate'] };
+      const { build_id } = (await app.post('/build/create', built)).body;
+      const asked = [user('a?'), assistant('000', { weight: 0 }), user('b?'), assistant('9')];
+      const rows = [...talks.map(([q, a]) => [user(q!), assistant(a!)]), asked];
+      const { body: data } = await send(
+        `${app.url}/v1/preview/training-data?entity=acme&project=talks`,
+        rows.map((messages) => JSON.stringify({ messages })).join('\n'),
+        { authorization: `Bearer ${app.key}`, 'content-type': 'application/jsonl' },
+      );
+
+      const model_id = await preview.aModel({ project: 'talks', base_model: 'tiny' });
+      const trainer = aTrainer();
+      const train = async (training_data_url: string, num_epochs: number) => {
+        const { body } = await preview.call('POST', '/sft-training-jobs', {
+          model_id,
+          training_data_url,
+          config: { batch_size: 1, learning_rate: 0.01 },
+          experimental_config: { num_epochs },
+        });
+        await until(() => hasEnded(body.id));
+        const events = await preview.events(body.id);
+        const steps = events.filter(({ type }) => type === 'gradient_step').map(({ data }) => data);
+        return { events, steps, job: await preview.job(body.id) };
+      };
+      const first = await train(`skein:///builds/${build_id}`, 4);
+      const second = await train(data.url, 1);
+      trainer.process.kill('SIGTERM');
+      expect(await trainer.exit).toBe(0);
+
+      for (const [i, { events, steps, job }] of [first, second].entries()) {
+        expect(job).toMatchObject({ kind: 'sft', status: 'succeeded', attempt: 1 });
+        expect(events[0]).toMatchObject({ data: { num_sequences: steps.length } });
+        expect(events.map(({ type }) => type)).toEqual([
+          'training_started',
+          ...steps.map(() => 'gradient_step'),
+          'training_ended',
+        ]);
+        const checkpoint = await checkpointOf(model_id, i + 1);
+        expect(checkpoint.config).toMatchObject({ format: 'peft', loss: 'sft' });
+        expect(Object.keys(digestsOf(checkpoint))).toContain('adapter_model.safetensors');
+        for (const { name, size_bytes, sha256 } of checkpoint.files) {
+          const path = `/models/${model_id}/checkpoints/${i + 1}/file?name=${name}`;
+          const file = await fetch(`${app.url}/v1/preview${path}`, {
+            headers: { authorization: `Bearer ${app.key}` },
+          });
+          const bytes = Buffer.from(await file.arrayBuffer());
+          expect([bytes.length, sha256Of(bytes)]).toEqual([size_bytes, sha256]);
+        }
+      }
+      // the letters of an answer and its end; what is bad, or has no weight, is not trained
+      const tokensOf = (steps: any[]) => steps.map(({ num_trained_tokens: n }) => n);
+      expect(tokensOf(first.steps)).toEqual(Array(12).fill(4));
+      expect(tokensOf(second.steps)).toEqual([4, 4, 4, 2]);
+      // the second job goes on where the first one ended
+      const losses = [first.steps[0], first.steps.at(-3), second.steps[0]].map(({ loss }) => loss);
+      expect(losses).toEqual(losses.toSorted((a, b) => b - a));
+      expect(losses[2]).toBeLessThan(losses[0] / 2);
     });
 
     it('ends a job without a signal, and says why', async () => {

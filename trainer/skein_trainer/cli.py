@@ -1,19 +1,18 @@
 """`skein-train`: claims jobs and trains them, until it is told to stop."""
 
+# ruff: noqa: PLC0415  an engine is imported with what it needs alone
+
 import argparse
 import os
 import signal
+from importlib import import_module
 from pathlib import Path
 from tempfile import gettempdir
 
-import torch
-
 from skein_trainer.client import Skein, worker_name
-from skein_trainer.local import LocalEngine, Lora, device_of
+from skein_trainer.engine import Engine, Lora
 from skein_trainer.ranks import Ranks
 from skein_trainer.worker import Stop, Work, Worker
-
-ENGINES = ("local", "tinker")
 
 
 def arguments() -> argparse.Namespace:
@@ -27,7 +26,7 @@ def arguments() -> argparse.Namespace:
     )
     add("--base", required=True, help="folder of the base model, or its name on the hub")
     add("--base-model", action="append", help="what jobs call it in Skein; by default the same as --base")
-    add("--engine", choices=ENGINES, default="local")
+    add("--engine", default="local", help="local, tinker, or module:Class of your own")
     add("--rank", type=int, default=8, help="of a new LoRA")
     add("--alpha", type=int, default=16)
     add("--targets", default="all-linear", help="names of modules, with commas between them")
@@ -42,25 +41,37 @@ def arguments() -> argparse.Namespace:
     for name in ("url", "key"):
         if not getattr(given, name):
             parser.error(f"--{name} is missing")
+    if given.engine not in ("local", "tinker") and ":" not in given.engine:
+        parser.error("--engine must be local, tinker or module:Class")
     return given
 
 
-def main() -> None:
-    given = arguments()
+def engine_of(given: argparse.Namespace) -> tuple[Engine, Ranks]:
+    targets = given.targets if given.targets == "all-linear" else given.targets.split(",")
+    lora = Lora(given.rank, given.alpha, targets, given.seed)
+    module, _, name = given.engine.partition(":")
+    if name:
+        return getattr(import_module(module), name)(given.base, lora), Ranks()
+    if given.engine == "tinker":
+        from skein_trainer.tinker_engine import TinkerEngine
+
+        return TinkerEngine(given.base, lora), Ranks()
+    import torch
+
+    from skein_trainer.local import LocalEngine, device_of
+
     if given.threads:
         torch.set_num_threads(given.threads)
     device = device_of(given.device)
     if device.type == "cuda":
         torch.cuda.set_device(device)
     ranks = Ranks(device)
-    targets = given.targets if given.targets == "all-linear" else given.targets.split(",")
-    lora = Lora(given.rank, given.alpha, targets, given.seed)
-    if given.engine == "tinker":
-        from skein_trainer.tinker_engine import TinkerEngine  # noqa: PLC0415  needs an SDK that others do not
+    return LocalEngine(given.base, lora, ranks), ranks
 
-        engine = TinkerEngine(given.base, lora)
-    else:
-        engine = LocalEngine(given.base, lora, ranks)
+
+def main() -> None:
+    given = arguments()
+    engine, ranks = engine_of(given)
     worker = Worker(engine, ranks, given.work, given.state_seconds)
     if not ranks.is_first:
         while not isinstance(work := ranks.share(None), Stop):

@@ -1,10 +1,21 @@
 """What a worker needs of an engine. `local` trains in this process; others may ask a service."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from skein_trainer.client import Json
 from skein_trainer.data import Config, Example, Tokenise
+
+
+@dataclass
+class Lora:
+    """Of a model without a parent that says more."""
+
+    rank: int = 8
+    alpha: int = 16
+    targets: str | list[str] = "all-linear"
+    seed: int = 0
 
 
 class Engine(Protocol):

@@ -1,7 +1,6 @@
 """Trains a LoRA in this process, with torch, transformers and peft."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from skein_trainer.attention import BOUNDS, NAME, choose_kernel
 from skein_trainer.client import Json
 from skein_trainer.data import Config, Example, Sequence, packs, template_of, tokens_of
+from skein_trainer.engine import Lora
 from skein_trainer.losses import Batch, loss_of, means, needs_start, pack_of
 from skein_trainer.ranks import Ranks
 
@@ -24,16 +24,6 @@ ADAPTER = "adapter_model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
 
 
-@dataclass
-class Lora:
-    """Of a model without a parent that says more."""
-
-    rank: int = 8
-    alpha: int = 16
-    targets: str | list[str] = "all-linear"
-    seed: int = 0
-
-
 class LocalEngine:
     """
     The base model stays as it is, in bf16 on a GPU and float32 on a CPU. The adapter computes in the same type; the
@@ -41,6 +31,7 @@ class LocalEngine:
     """
 
     def __init__(self, base: str | torch.nn.Module, lora: Lora, ranks: Ranks):
+        assert ranks.device
         self.ranks, self.device, self.lora = ranks, ranks.device, lora
         dtype = torch.bfloat16 if self.device.type == "cuda" else torch.float32
         model: Any = (

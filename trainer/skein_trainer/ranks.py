@@ -1,23 +1,29 @@
 """The processes that train together under torchrun. Rank 0 alone speaks with Skein."""
 
+from __future__ import annotations
+
 import os
 from datetime import timedelta
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import torch
-import torch.distributed as dist
-from torch import Tensor
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 
 class Ranks:
-    def __init__(self, device: torch.device):
+    """One process alone needs no torch here: an engine may do without."""
+
+    def __init__(self, device: torch.device | None = None):
         self.size = int(os.environ.get("WORLD_SIZE", "1"))
         self.rank = int(os.environ.get("RANK", "0"))
         self.device = device
-        if self.size > 1:
+        self.dist: Any = import_module("torch.distributed") if self.size > 1 else None
+        if self.dist:
             # the others wait while rank 0 waits for a job, or sends a checkpoint
-            backend = "nccl" if device.type == "cuda" else "gloo"
-            dist.init_process_group(backend, timeout=timedelta(hours=24))
+            backend = "nccl" if device and device.type == "cuda" else "gloo"
+            self.dist.init_process_group(backend, timeout=timedelta(hours=24))
 
     @property
     def is_first(self) -> bool:
@@ -28,18 +34,18 @@ class Ranks:
         if self.size == 1:
             return value
         box = [value]
-        dist.broadcast_object_list(box, src=0, device=self.device)
+        self.dist.broadcast_object_list(box, src=0, device=self.device)
         return box[0]
 
     def add(self, tensors: list[Tensor]) -> None:
         """Each becomes the sum over all ranks."""
         if self.size == 1 or not tensors:
             return
-        flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-        dist.all_reduce(flat)
+        flat = import_module("torch").cat([tensor.reshape(-1) for tensor in tensors])
+        self.dist.all_reduce(flat)
         for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(part.view_as(tensor))
 
     def end(self) -> None:
-        if self.size > 1:
-            dist.destroy_process_group()
+        if self.dist:
+            self.dist.destroy_process_group()

@@ -6,6 +6,7 @@ server's.
 
 import importlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -16,7 +17,7 @@ from transformers import AutoTokenizer
 
 from skein_trainer.client import Json
 from skein_trainer.data import Config, Example, Sequence, template_of, tokens_of
-from skein_trainer.local import Lora
+from skein_trainer.engine import Lora
 from skein_trainer.losses import Batch, clip_bounds, loss_of, means, needs_start, pack_of
 
 #: Losses that servers compute themselves. Of the others we compute the gradient on the log-probabilities.
@@ -28,8 +29,9 @@ CPU = torch.device("cpu")
 
 class TinkerEngine:
     def __init__(self, base: str, lora: Lora):
-        sdk = importlib.import_module("tinker")
-        self.types, self.service = sdk.types, sdk.ServiceClient()
+        self.sdk = importlib.import_module("tinker")
+        self.types = self.sdk.types
+        self.service: Any = None
         self.base, self.lora = base, lora
         self.tokenise = template_of(lambda: AutoTokenizer.from_pretrained(base))
         self.client: Any = None
@@ -41,6 +43,7 @@ class TinkerEngine:
             raise ValueError(
                 "the parent has files of another engine, which a server of the Tinker protocol cannot read"
             )
+        self._new_session()
         if path is None:
             made = self.service.create_lora_training_client(self.base, rank=self.lora.rank, seed=self.lora.seed)
         elif path.startswith(PREFIX):
@@ -48,6 +51,15 @@ class TinkerEngine:
         else:
             raise ValueError(f"the parent is at {path}, which is no checkpoint of the Tinker protocol")
         self.client = made.result() if hasattr(made, "result") else made  # newer SDKs answer a future
+
+    def _new_session(self) -> None:
+        """A server keeps the models of a session while it lasts, and has room for few of them."""
+        with suppress(Exception):  # one that cannot be ended runs out
+            if hasattr(self.service, "close"):
+                self.service.close("success").result()
+            elif self.service:  # an older SDK
+                self.service.holder.close()
+        self.service = self.sdk.ServiceClient()
 
     def prepare(self, examples: list[Example], config: Config) -> None:
         if not needs_start(examples, config):

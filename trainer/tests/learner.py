@@ -20,11 +20,13 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch  # noqa: E402
-from tiny import ALPHABET, END, write_base  # noqa: E402
+from letters import ALPHABET, END  # noqa: E402
+from tiny import write_base  # noqa: E402
 
 from skein_trainer.attention import BOUNDS  # noqa: E402
 from skein_trainer.data import Config, Reader  # noqa: E402
-from skein_trainer.local import LocalEngine, Lora  # noqa: E402
+from skein_trainer.engine import Lora  # noqa: E402
+from skein_trainer.local import LocalEngine  # noqa: E402
 from skein_trainer.ranks import Ranks  # noqa: E402
 
 #: The letters that are right behind each prompt: about a fourth of all.

@@ -10,7 +10,8 @@ from peft import PeftModel, get_peft_model
 from tiny import a_model
 
 from skein_trainer.data import Config, Example, Sequence, packs
-from skein_trainer.local import LocalEngine, Lora
+from skein_trainer.engine import Lora
+from skein_trainer.local import LocalEngine
 from skein_trainer.ranks import Ranks
 
 torch.set_num_threads(1)

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 import torch
-from engine_server import serving
+from engine_api import serving
+from engine_server import Engine
 from test_engine import moved
 from tiny import write_base
 
 from skein_trainer.client import Skein, digest_of
 from skein_trainer.data import Config, Sequence
-from skein_trainer.local import LocalEngine, Lora
+from skein_trainer.engine import Lora
+from skein_trainer.local import LocalEngine
 from skein_trainer.ranks import Ranks
 from skein_trainer.serve import Server, Settings, Vllm
 
@@ -77,7 +79,7 @@ def skein(tmp_path: Path) -> Iterator[type[SmallSkein]]:
     trained.save(tmp_path / "files")
     given = {"steps": [], "files": tmp_path / "files", "told": [], "spoiled": set()}
     handler = type("OfTest", (SmallSkein,), given)
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler), serving(base, "tiny")]
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler), serving(Engine(base, "tiny"))]
     handler.urls = [run(server) for server in servers]  # pyright: ignore[reportAttributeAccessIssue]
     yield handler
     for server in servers:

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from skyrl_server import MAX_MODELS
 from test_engine import examples, record
 from tiny import write_base
 
 from skein_trainer.data import Config
-from skein_trainer.local import LocalEngine, Lora
+from skein_trainer.engine import Lora
+from skein_trainer.local import LocalEngine
 from skein_trainer.ranks import Ranks
 
 has_skyrl = all(importlib.util.find_spec(name) for name in ("skyrl", "jax", "tinker", "fastapi"))
@@ -91,3 +93,18 @@ def test_checkpoints_of_other_engines_are_refused(base: str, tmp_path: Path):
         engine.start(tmp_path, Config())
     with pytest.raises(ValueError, match="no checkpoint of the Tinker protocol"):
         engine.start(None, Config(), "file:///somewhere")
+
+
+def test_a_trainer_that_runs_for_long_does_not_fill_the_server(base: str):
+    from skein_trainer.tinker_engine import TinkerEngine  # noqa: PLC0415
+
+    engine, deadline = TinkerEngine(base, Lora()), time.monotonic() + 300
+    started = 0
+    while started <= MAX_MODELS:
+        try:
+            engine.start(None, Config())
+            started += 1
+        except ValueError as error:  # until the sessions that were left are over
+            assert "Maximum number of LoRA adapters" in str(error)
+            assert time.monotonic() < deadline
+            time.sleep(1)

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from letters import ALPHABET, END
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 ?:\n"
-END = "<end>"
 TEMPLATE = """{% for message in messages %}{% if message['role'] == 'assistant' %}:{{ message['content'] }}<end>\
 {% else %}{{ message['content'] }}{% endif %}{% endfor %}{% if add_generation_prompt %}:{% endif %}"""
 

@@ -21,6 +21,22 @@ export interface Added {
 /** Members that may hold secrets of other services. They are not recorded. */
 const SECRETS = ['api_key', 'extra_headers', 'vertex_credentials'];
 
+/** By these providers take other models than `model` says: SGLang a LoRA, OpenRouter and LiteLLM what to ask in its place. */
+const OTHER_MODELS = ['lora_path', 'models', 'fallbacks'];
+/** What the gateway decides by. Some providers do not tell names by the case of their letters. */
+const DECIDING = ['model', 'stream', 'stream_options'];
+
+/** @throws ApiError `invalid_request` where a provider might take another model than the gateway, or another stream */
+export function assertOneModel(body: Json): void {
+  for (const name of Object.keys(body)) {
+    const folded = name.toUpperCase().toLowerCase(); // the long s is an s for Go
+    const isOther = DECIDING.includes(folded) && name !== folded;
+    if (!isOther && !OTHER_MODELS.includes(folded)) continue;
+    const message = 'is not passed on: a provider might take another model by it';
+    throw invalidRequest([{ path: name, message }]);
+  }
+}
+
 /** Where the members of the request lie. @throws ApiError `invalid_request` for a name that comes twice: a provider might read the other one */
 export function requestSpans(text: string): Map<string, Span> {
   const spans = new Map<string, Span>();

@@ -21,8 +21,10 @@ export const useQuery = (keyId: string) => sql<{ requests: string; cost: string;
   SELECT u.requests, u.cost, ${REST} AS rest FROM gateway_uses u
   WHERE u.key_id = ${keyId} AND u.day = ${TODAY}`;
 
-export const costUpdate = (keyId: string, cost: string) => sql`
-  UPDATE gateway_uses SET cost = cost + ${cost}::numeric WHERE key_id = ${keyId} AND day = ${TODAY}`;
+/** A request that began yesterday may be the first one to cost something today. */
+export const costUpsert = (keyId: string, cost: string) => sql`
+  INSERT INTO gateway_uses AS u (key_id, day, cost) VALUES (${keyId}, ${TODAY}, ${cost}::numeric)
+  ON CONFLICT (key_id, day) DO UPDATE SET cost = u.cost + excluded.cost`;
 
 /** Days that nobody looks at any more. */
 export const oldUsesDelete = () => sql`

@@ -4,9 +4,8 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { Schedule } from '../../platform/database/schedule.js';
 import { ApiError } from '../../platform/errors.js';
-import { Decimal } from '../../platform/json/decimal.js';
 import { CostsService } from '../../tracing/costs/costs.service.js';
-import { costUpdate, oldUsesDelete, useQuery, useUpsert } from './budgets.query.js';
+import { costUpsert, oldUsesDelete, useQuery, useUpsert } from './budgets.query.js';
 
 const DAY_MS = 86_400_000;
 
@@ -28,6 +27,11 @@ export class BudgetsService {
     schedule.every(DAY_MS, 'old uses of the gateway', async () => {
       await this.database.write(oldUsesDelete());
     });
+  }
+
+  /** Whether what a request used counts, also where nobody records it. */
+  get countCosts(): boolean {
+    return this.limits.cost > 0;
   }
 
   private get areOn(): boolean {
@@ -54,20 +58,10 @@ export class BudgetsService {
     );
   }
 
-  /** Adds what a recorded call cost. Models without a price cost nothing. */
-  async addCost({ keyId }: Caller, projectId: string, callId: string): Promise<void> {
+  /** Adds what a request used of models, by their names, recorded or not. Models without a price cost nothing. */
+  async charge({ keyId }: Caller, projectId: string, usage: object): Promise<void> {
     if (this.limits.cost === 0) return;
-    const request = { project_id: projectId, call_ids: [callId] };
-    const explained = JSON.parse(await this.costs.explain(request)) as Explained;
-    const cost = explained.calls
-      .flatMap(({ models }) => models)
-      .filter(({ unit }) => unit === 'USD')
-      .reduce((sum, model) => sum.plus(Decimal.parse(String(model.total_cost))), Decimal.zero);
-    await this.database.write(costUpdate(keyId, String(cost)));
+    const cost = await this.costs.leastDollars(projectId, usage);
+    await this.database.write(costUpsert(keyId, String(cost)));
   }
-}
-
-interface Explained {
-  /** `total_cost` is a number where there is a unit. */
-  calls: { models: { total_cost: number | null; unit: string | null }[] }[];
 }

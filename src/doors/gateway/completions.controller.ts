@@ -8,7 +8,8 @@ import { Context, Ctx } from '../../platform/http/context.js';
 import { JSON_LINES } from '../../platform/http/json-rows.js';
 import { CompletionsCreatedDto, CompletionsCreateDto } from './completions.dto.js';
 import { CompletionsService } from './completions.service.js';
-import { CALL_HEADER } from './gateway.service.js';
+import { CALL_HEADER, type WholeAnswer } from './gateway.service.js';
+import { cutUnread } from './relay.js';
 import { ProviderRefusal } from './upstream.js';
 
 const LINE = {
@@ -26,7 +27,7 @@ export class CompletionsController {
   @ApiJsonResponse({ type: CompletionsCreatedDto })
   async create(@Body() body: CompletionsCreateDto, @Ctx() context: Context): Promise<string> {
     const response = await this.completions.ask(body, context, false).then(
-      (answer) => answer!.bytes.toString('utf8'),
+      (answer) => jsonAnswer(answer!),
       (error: unknown) => JSON.stringify({ error: toldError(error) }),
     );
     const id = callId(context.response);
@@ -50,12 +51,13 @@ export class CompletionsController {
     @Res() response: ServerResponse,
   ): Promise<void> {
     const line = await this.completions.ask(body, context, true).then(
-      (answer) => answer && answer.bytes.toString('utf8').replaceAll(/\r?\n/g, ' '),
+      (answer) => answer && jsonAnswer(answer).replaceAll(/\r?\n/g, ' '),
       (error: unknown) => JSON.stringify({ error: toldError(error) }),
     );
     if (line === null) return;
     const id = callId(response);
     const meta = id === null ? '' : `${JSON.stringify({ _meta: { weave_call_id: id } })}\n`;
+    cutUnread(response);
     response.writeHead(200, { 'content-type': JSON_LINES });
     response.end(`${meta}${line}\n`);
   }
@@ -65,6 +67,10 @@ function callId(response: ServerResponse): string | null {
   const id = response.getHeader(CALL_HEADER);
   return typeof id === 'string' ? id : null;
 }
+
+/** What stands within our own JSON has to be JSON. */
+const jsonAnswer = ({ bytes, isJson }: WholeAnswer) =>
+  isJson ? bytes.toString('utf8') : JSON.stringify({ error: 'the answer is no JSON' });
 
 /** What a provider did wrong. @throws the error itself where the request, or Skein, is at fault */
 function toldError(error: unknown): string {

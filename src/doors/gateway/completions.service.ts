@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
+import { opens } from '../../platform/config/gateway-settings.js';
 import { invalidRequest } from '../../platform/errors.js';
 import type { Context } from '../../platform/http/context.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { elementSpans, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
+import { inTurns } from '../../platform/time/turn.js';
 import { ObjectsService } from '../../tracing/objects/objects.service.js';
 import { type Json, recordedInputs, requestSpans } from './asked.js';
 import type { CompletionsCreateDto } from './completions.dto.js';
@@ -25,7 +27,7 @@ const OWN = new Set([
   'timeout',
   'stream',
 ]);
-/** A template that is filled has at most so many characters. */
+/** Characters that values may add to messages. */
 const MAX_FILLED = 1024 * 1024;
 
 /** Requests for models in the shape of Weave's playground and judges. */
@@ -50,7 +52,9 @@ export class CompletionsService {
     if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL)
       throw invalidRequest([{ path: 'inputs.model', message: 'must be the name of a model' }]);
     const custom = await this.customTarget(model, body.project_id);
-    const members = new Map([...memberTexts(sent)].filter(([name]) => !OWN.has(name)));
+    // clients of Weave send all members that there are, and providers refuse some that are null
+    const isGiven = ([name, text]: [string, string]) => !OWN.has(name) && text !== 'null';
+    const members = new Map([...memberTexts(sent)].filter(isGiven));
     if (isStream) members.set('stream', 'true');
     members.set('messages', await this.messages(inputs, sent, context.caller));
     const text = objectText(members);
@@ -88,11 +92,8 @@ export class CompletionsService {
     const own = Array.isArray(inputs['messages']) ? valueAt(sent, 'messages') : '[]';
     const texts = [...(await this.promptMessages(inputs['prompt'], caller)), ...elementsIn(own)];
     const { template_vars: given } = inputs;
-    const filled = isObject(given) ? texts.map((text) => withValues(text, given)) : texts;
-    if (filled.reduce((sum, { length }) => sum + length, 0) > sent.length + MAX_FILLED)
-      throw invalidRequest([
-        { path: 'inputs.template_vars', message: `must not add over ${MAX_FILLED} characters` },
-      ]);
+    const fill = isObject(given) ? filler(given) : null;
+    const filled = fill ? await inTurns(texts, (text) => filledMessage(text, fill)) : texts;
     return `[${filled.join(',')}]`;
   }
 
@@ -115,24 +116,26 @@ export class CompletionsService {
 
   /**
    * `custom::<provider>::<model>` names objects of the project. The address that the first one has must be that of a provider
-   * of the operator: nobody else says whom the service asks.
+   * of the operator, and the model one that every key may ask for there: nobody else says whom the service asks, or for what.
    */
   private async customTarget(model: string, project_id: string): Promise<Target | undefined> {
-    const [, name, own] = /^custom::([^:]+)::(.+)$/.exec(model) ?? [];
+    const [, name, own = ''] = /^custom::([^:]+)::(.+)$/s.exec(model) ?? [];
     if (name === undefined) return undefined;
     const object = await this.objects.read({ project_id, object_id: name, digest: 'latest' });
     const { base_url: url } = asObject(valueAt(object, 'val'));
-    const provider = this.config.gatewayProviders.find(
-      ({ baseUrl }) => typeof url === 'string' && baseUrl === url.replace(/\/+$/, ''),
+    const providers = this.config.gatewayProviders.filter(
+      ({ baseUrl }) =>
+        typeof url === 'string' &&
+        url.startsWith(baseUrl) &&
+        /^\/*$/.test(url.slice(baseUrl.length)),
     );
+    const refuse = (message: string) => invalidRequest([{ path: 'inputs.model', message }]);
+    if (providers.length === 0)
+      throw refuse(`names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`);
+    const provider = providers.find((one) => opens(one, own));
     if (!provider)
-      throw invalidRequest([
-        {
-          path: 'inputs.model',
-          message: `names ${name}, whose base_url is none of a provider in GATEWAY_PROVIDERS`,
-        },
-      ]);
-    return { provider, model: own!, checkpoint: null };
+      throw refuse(`names ${own}, which is none of the models that GATEWAY_PROVIDERS opens there`);
+    return { provider, model: own, checkpoint: null };
   }
 }
 
@@ -143,14 +146,36 @@ const asObject = (text: string): Json => {
 
 const elementsIn = (list: string) => elementSpans(list, 0).map((span) => list.slice(...span));
 
-/** The message with `{name}` replaced in its texts; what the assistant said stays. */
-function withValues(text: string, values: Json): string {
+type Fill = (template: string) => string;
+
+/**
+ * Puts values in the place of `{name}`. What is added is counted before it is, since a short text may ask for a long value
+ * many times; a place counts as a character, whatever it becomes. @throws ApiError `invalid_request`
+ */
+function filler(values: Json): Fill {
+  const said = new Map(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+  let added = 0;
+  return (template) =>
+    template.replaceAll(/\{(\w{1,128})\}/g, (found, name: string) => {
+      const value = said.get(name);
+      added += 1 + (value?.length ?? 0);
+      if (added > MAX_FILLED)
+        throw invalidRequest([
+          { path: 'inputs.template_vars', message: `must not add over ${MAX_FILLED} characters` },
+        ]);
+      return value ?? found;
+    });
+}
+
+/** The message with its texts filled; what the assistant said stays. */
+function filledMessage(text: string, fill: Fill): string {
   const message = asObject(text);
   if (message['role'] === 'assistant') return text;
-  const fill = (template: string) =>
-    template.replaceAll(/\{(\w{1,128})\}/g, (found, name: string) =>
-      Object.hasOwn(values, name) ? said(values[name]) : found,
-    );
   const { content } = message;
   if (typeof content === 'string')
     return objectText(memberTexts(text).set('content', JSON.stringify(fill(content))));
@@ -163,5 +188,3 @@ function withValues(text: string, values: Json): string {
   });
   return objectText(memberTexts(text).set('content', `[${parts.join(',')}]`));
 }
-
-const said = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -17,6 +17,7 @@ import { GatewayService } from './gateway.service.js';
 import { artifactProject, NamesService } from './names.service.js';
 import { EventsPassage } from './passages.js';
 import { namedProject, projectRequired, readPlacement, readRecord } from './placement.js';
+import { cutUnread } from './relay.js';
 
 const text = (description: string) =>
   ({ required: false, description, schema: { type: 'string' } }) as const;
@@ -118,6 +119,7 @@ export class GatewayController {
 }
 
 function send(response: ServerResponse, { type, bytes }: { type: string; bytes: Buffer }): void {
+  cutUnread(response);
   response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
   response.end(bytes);
 }

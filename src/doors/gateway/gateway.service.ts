@@ -8,14 +8,30 @@ import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { logger } from '../../platform/process/logger.js';
 import { showCounter } from '../../platform/process/metrics.js';
 import { CallsService } from '../../tracing/calls/calls.service.js';
-import { addedMembers, type Api, type Json, recordedInputs, withMembers } from './asked.js';
+import type { Hold } from '../../platform/http/body-budget.js';
+import {
+  addedMembers,
+  type Api,
+  assertOneModel,
+  type Json,
+  recordedInputs,
+  withMembers,
+} from './asked.js';
+import { Blot } from './blot.js';
 import { BudgetsService } from './budgets.service.js';
 import { NamesService, type Target } from './names.service.js';
 import type { Passage } from './passages.js';
 import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
-import { errorMessage, type Output, readStream, readWhole, Recording } from './recording.js';
-import { relay, type Relayed } from './relay.js';
+import {
+  errorMessage,
+  type Output,
+  readStream,
+  readWhole,
+  Recording,
+  spentUsage,
+} from './recording.js';
+import { cutUnread, relay, type Relayed } from './relay.js';
 import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
 
@@ -50,9 +66,9 @@ export interface ModelRequest {
 
 /** An answer that did not come as a stream. */
 export interface WholeAnswer {
-  callId: string | null;
   type: string;
   bytes: Buffer;
+  isJson: boolean;
 }
 
 /** What goes with one request on its way. */
@@ -63,6 +79,15 @@ interface Trip {
   recording: Recording | null;
   isRequired: boolean;
   startedMs: number;
+  /** The memory that it takes to read the answer. */
+  reading: Hold;
+}
+
+interface Ended {
+  output: Output | null;
+  exception: string | null;
+  /** False where the provider has done nothing. */
+  isSpent?: boolean;
 }
 
 /** Passes requests for models to providers, and records each as a call. */
@@ -97,15 +122,21 @@ export class GatewayService implements OnApplicationShutdown {
     const startedMs = performance.now();
     const { caller } = context;
     const { placement, record } = request;
+    assertOneModel(request.body);
     const target =
       request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
     return this.room.run(caller.owner, context.signal, async () => {
       await this.budgets.admit(caller);
       const recording = record === 'none' ? null : this.newRecording(request, target, context);
       const isRequired = record === 'required';
-      const trip = { request, context, target, recording, isRequired, startedMs };
-      await this.begin(trip);
-      return this.travel(trip);
+      const reading = context.bodies.budget.hold(caller.owner);
+      const trip = { request, context, target, recording, isRequired, startedMs, reading };
+      try {
+        await this.begin(trip);
+        return await this.travel(trip);
+      } finally {
+        reading.release();
+      }
     });
   }
 
@@ -136,9 +167,9 @@ export class GatewayService implements OnApplicationShutdown {
     const { request, context } = trip;
     const { engine } = trip.target.provider;
     const added = addedMembers(request.body, { engine, api: request.api, text: request.text });
-    const answer = await this.firstOf(trip, added.members);
+    const { answer, blot } = await this.firstOf(trip, added.members);
     const status = answer.statusCode!;
-    if (status >= 400) throw await this.refused(trip, answer);
+    if (status >= 400) throw await this.refused(trip, answer, blot);
     if (status >= 300 || answer.headers['content-encoding'] !== undefined) {
       answer.destroy();
       const what =
@@ -148,12 +179,12 @@ export class GatewayService implements OnApplicationShutdown {
     const isStream = (answer.headers['content-type'] ?? '').startsWith('text/event-stream');
     context.response.setHeader('x-skein-provider', trip.target.provider.name);
     return isStream
-      ? this.passOn(trip, answer, request.passage(added.hidesUsage))
-      : this.takeWhole(trip, answer);
+      ? this.passOn(trip, answer, { blot, passage: request.passage(added.hidesUsage) })
+      : this.takeWhole(trip, answer, blot);
   }
 
-  /** The head of the provider's answer. Where there is none, the call ends. */
-  private async firstOf(trip: Trip, members: Map<string, string>): Promise<IncomingMessage> {
+  /** The head of the provider's answer, and what takes the key out of it. Where there is none, the call ends. */
+  private async firstOf(trip: Trip, members: Map<string, string>) {
     const { request, context, target } = trip;
     const leaving = new AbortController();
     const leave = () => leaving.abort(new Error('the client left before the answer began'));
@@ -165,7 +196,7 @@ export class GatewayService implements OnApplicationShutdown {
       const body = Buffer.from(withMembers(request.text, members));
       const headers = questionHeaders(context, key);
       const question = { api: request.api, body, headers, signal: leaving.signal };
-      return await askProvider(target.provider, question);
+      return { answer: await askProvider(target.provider, question), blot: new Blot(key) };
     } catch (error) {
       throw await this.failed(trip, error as Error);
     } finally {
@@ -180,60 +211,64 @@ export class GatewayService implements OnApplicationShutdown {
         { request_id: trip.context.request.id, causes: listCauses(error) },
         'a provider failed',
       );
-    await this.end(trip, { output: null, exception: error.message });
+    const isSpent = trip.context.signal.aborted;
+    await this.end(trip, { output: null, exception: error.message, isSpent });
     return error;
   }
 
   /** What a provider refuses goes to the client, unless it is the key of the operator that it does not want. */
-  private async refused(trip: Trip, answer: IncomingMessage): Promise<Error> {
+  private async refused(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<Error> {
     const { provider } = trip.target;
     const status = answer.statusCode!;
-    const { bytes } = await this.relayed(trip, answer, null, MAX_REFUSAL_BYTES);
-    const key = await this.keys.read(provider);
-    const text = withoutKey((bytes ?? Buffer.alloc(0)).toString('utf8'), key);
+    const ways = { blot, passage: null, maxBytes: MAX_REFUSAL_BYTES };
+    const { bytes } = await this.relayed(trip, answer, ways);
     if (status === 401)
       return this.failed(trip, providerFailed(provider, 'does not take the key that it is sent'));
-    const output = readWhole(Buffer.from(text));
+    const body = Buffer.from(blot.text((bytes ?? Buffer.alloc(0)).toString('utf8')));
+    const output = await readWhole(body, trip.reading);
     const said = errorMessage(output.value);
-    const exception = `the provider ${provider.name} answered ${status}${said === null ? '' : `: ${said}`}`;
-    await this.end(trip, { output, exception });
+    const exception = `the provider ${provider.name} answered ${status}${said === null ? '' : `: ${blot.text(said)}`}`;
+    await this.end(trip, { output, exception, isSpent: false });
     const { headers } = answer;
     const passed = PASSED_HEADERS.flatMap((name) =>
-      typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+      typeof headers[name] === 'string' ? [[name, blot.text(headers[name])] as const] : [],
     );
-    const type = headers['content-type'] ?? 'application/json';
-    const body = Buffer.from(text);
     return new ProviderRefusal(exception, {
       status,
-      type,
+      type: contentType(answer, blot),
       body,
       headers: Object.fromEntries(passed),
     });
   }
 
-  private async takeWhole(trip: Trip, answer: IncomingMessage): Promise<WholeAnswer> {
-    const { bytes, fault } = await this.relayed(trip, answer, null);
+  private async takeWhole(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<WholeAnswer> {
+    const { bytes, fault } = await this.relayed(trip, answer, { blot, passage: null });
     if (fault !== null) {
-      const output = bytes && bytes.length > 0 ? readWhole(bytes) : null;
+      const output = bytes && bytes.length > 0 ? await readWhole(bytes, trip.reading) : null;
       await this.end(trip, { output, exception: fault });
       throw new ApiError('provider_failed', fault);
     }
-    const output = readWhole(bytes!);
+    const output = await readWhole(bytes!, trip.reading);
     await this.end(trip, { output, exception: output.error });
-    const type = answer.headers['content-type'] ?? 'application/json';
-    return { callId: trip.recording?.id ?? null, type, bytes: bytes! };
+    return { type: contentType(answer, blot), bytes: bytes!, isJson: output.error === null };
   }
 
   /** Passes a stream on, and ends the call before the client gets the last of it. */
-  private async passOn(trip: Trip, answer: IncomingMessage, passage: Passage): Promise<null> {
+  private async passOn(
+    trip: Trip,
+    answer: IncomingMessage,
+    ways: { blot: Blot; passage: Passage },
+  ): Promise<null> {
+    const { passage } = ways;
     const { response } = trip.context;
     response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
     response.write(passage.first(trip.recording?.id ?? null));
     response.flushHeaders();
-    const relayed = await this.relayed(trip, answer, passage);
+    const relayed = await this.relayed(trip, answer, ways);
     const { fault, clientLeft } = relayed;
-    const outcome = await streamOutcome(trip, relayed);
+    const outcome = await this.streamOutcome(trip, relayed);
     const rest = passage.rest();
+    cutUnread(response);
     if (!trip.isRequired && fault === null) response.write(rest);
     try {
       await this.end(trip, outcome);
@@ -248,6 +283,16 @@ export class GatewayService implements OnApplicationShutdown {
     return null;
   }
 
+  /** The completion that a stream was, as far as it came, and why it is not whole. */
+  private async streamOutcome(
+    { recording, request, reading }: Trip,
+    { bytes, fault }: Relayed,
+  ): Promise<Ended> {
+    const isRead = recording !== null || this.budgets.countCosts;
+    const output = isRead && bytes ? await readStream(bytes, OBJECTS[request.api], reading) : null;
+    return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
+  }
+
   /** What is incomplete must not look complete. */
   private cut({ context: { response } }: Trip, failure: string): null {
     response.write(failure, () => response.destroy());
@@ -257,35 +302,37 @@ export class GatewayService implements OnApplicationShutdown {
   private relayed(
     { context, target, isRequired, recording }: Trip,
     answer: IncomingMessage,
-    passage: Passage | null,
-    maxBytes = this.config.gatewayMaxAnswerBytes,
+    ways: { blot: Blot; passage: Passage | null; maxBytes?: number },
   ): Promise<Relayed> {
     const { response, hold, caller } = context;
+    const { passage } = ways;
     return relay(answer, response, {
       provider: target.provider,
-      maxBytes,
-      passage,
+      maxBytes: this.config.gatewayMaxAnswerBytes,
+      ...ways,
       hold,
       mayForget: passage !== null && (!isRequired || recording === null),
       assertValid: () => caller.assertValid(),
     });
   }
 
-  /** Ends the call. Where the record is not required, what fails is told in the log. */
+  /** Ends the call, and charges the key for it. Where the record is not required, what fails is told in the log. */
   private async end(
     { recording, target, context, request, isRequired, startedMs }: Trip,
-    { output, exception }: { output: Output | null; exception: string | null },
+    { output, exception, isSpent = true }: Ended,
   ): Promise<void> {
-    if (!recording) return;
     const { caller } = context;
     const duration_ms = Math.round(performance.now() - startedMs);
     const gateway = { duration_ms, ...(output && output.unread > 0 && { unread: output.unread }) };
-    const usageName = target.checkpoint;
-    const stored = recording
-      .end({ output, usageName, exception, gateway })
-      .then(() => this.budgets.addCost(caller, request.placement.projectId, recording.id));
-    if (isRequired) return stored;
-    const told = stored.catch((error: unknown) => {
+    const { checkpoint: usageName, model } = target;
+    const stored = Promise.resolve(recording?.end({ output, usageName, exception, gateway }));
+    const ended = stored.finally(async () => {
+      if (!isSpent) return;
+      const usage = spentUsage(output, { usageName, model, text: request.text });
+      await this.budgets.charge(caller, request.placement.projectId, usage);
+    });
+    if (isRequired) return ended;
+    const told = ended.catch((error: unknown) => {
       this.unrecorded.inc();
       logger.error(
         { request_id: context.request.id, err: error },
@@ -298,12 +345,6 @@ export class GatewayService implements OnApplicationShutdown {
 }
 
 const NOT_KEPT = 'there was no memory to record the answer';
-
-/** The completion that a stream was, as far as it came, and why it is not whole. */
-async function streamOutcome({ recording, request }: Trip, { bytes, fault }: Relayed) {
-  const output = recording && bytes ? await readStream(bytes, OBJECTS[request.api]) : null;
-  return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
-}
 
 function questionHeaders(
   { request, headers }: Context,
@@ -321,5 +362,5 @@ function questionHeaders(
   };
 }
 
-const withoutKey = (text: string, key: string | null) =>
-  key === null ? text : text.replaceAll(key, '[key]');
+const contentType = ({ headers }: IncomingMessage, blot: Blot) =>
+  blot.text(headers['content-type'] ?? 'application/json');

@@ -1,3 +1,5 @@
+import { Pieces } from './pieces.js';
+
 /* How an answer that comes as server-sent events goes on to a client. */
 
 /** Makes of the bytes of a provider those of a client. */
@@ -17,38 +19,40 @@ const NONE = Buffer.alloc(0);
 const DONE = Buffer.from('[DONE]');
 const END = Buffer.from('\n\n');
 const WINDOWS_END = Buffer.from('\r\n\r\n');
+/** As long as the end of an event, less one. */
+const SEAM = WINDOWS_END.length - 1;
 const LINE_FEED = 0x0a;
 const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 /** No event that tells the usage is so long. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-/** Bytes that wait for those behind them. */
-class Held {
-  private parts: Buffer[] = [];
-  length = 0;
+/** Bytes that wait for the end of their event. */
+class Held extends Pieces {
+  /** The last of them, where the end of an event may have begun. */
+  private last = NONE;
 
-  add(bytes: Buffer): void {
-    if (bytes.length === 0) return;
-    this.parts.push(bytes);
-    this.length += bytes.length;
+  override add(bytes: Buffer): void {
+    super.add(bytes);
+    this.last = Buffer.concat([this.last, bytes.subarray(-SEAM)]).subarray(-SEAM);
   }
 
-  take(): Buffer {
-    const [first = NONE, ...others] = this.parts;
-    const bytes = others.length > 0 ? Buffer.concat(this.parts) : first;
-    this.parts = [];
-    this.length = 0;
-    return bytes;
+  override take(): Buffer {
+    this.last = NONE;
+    return super.take();
   }
 
-  /** The bytes up to the end of the last event that is whole. */
+  /** The bytes up to the end of the last event that is whole. Only what is new is searched. */
   events(chunk: Buffer): Buffer {
-    this.add(chunk);
-    if (!chunk.includes(LINE_FEED)) return NONE;
-    const bytes = this.take();
-    const end = eventsEnd(bytes);
-    this.add(bytes.subarray(end));
-    return bytes.subarray(0, end);
+    const before = this.last.length;
+    const end = eventsEnd(before === 0 ? chunk : Buffer.concat([this.last, chunk])) - before;
+    if (end <= 0) {
+      this.add(chunk);
+      return NONE;
+    }
+    super.add(chunk.subarray(0, end));
+    const events = this.take();
+    this.add(chunk.subarray(end));
+    return events;
   }
 }
 
@@ -70,7 +74,7 @@ export class EventsPassage implements Passage {
 
   pass(chunk: Buffer): Buffer {
     if (this.isDone) {
-      this.held.add(chunk);
+      if (this.held.length <= MAX_HELD_BYTES) this.held.add(chunk); // nothing is to come
       return NONE;
     }
     return this.hidesUsage ? this.passEvents(chunk) : this.passBytes(chunk);
@@ -144,7 +148,7 @@ function withoutUsage(events: Buffer): Buffer {
 
 function isUsage(event: string): boolean {
   if (!NO_CHOICES.test(event)) return false;
-  const [payload] = payloads(event);
+  const [payload] = dataIn(event);
   try {
     const { choices, usage } = JSON.parse(payload!) as { choices?: unknown[]; usage?: unknown };
     return choices?.length === 0 && usage !== null && usage !== undefined;
@@ -153,15 +157,22 @@ function isUsage(event: string): boolean {
   }
 }
 
-/** The data of events. */
-export function payloads(text: string): string[] {
-  const found: string[] = [];
-  for (const event of text.split(/\r?\n\r?\n/)) {
-    const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
-    if (lines.length > 0) found.push(lines.map((line) => line.slice(5).trim()).join('\n'));
+/** The data of events that came as one text; null for each line that ends none, so that one who reads many can take turns. */
+export function* payloads(text: string): Generator<string | null> {
+  let data: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const found = text.indexOf('\n', at);
+    const end = found < 0 ? text.length : found;
+    const line = text.slice(at, text[end - 1] === '\r' ? end - 1 : end);
+    at = end + 1;
+    if (line.startsWith('data:')) data.push(line.slice(5).trim());
+    const isEnd = line === '' || at >= text.length;
+    yield isEnd && data.length > 0 ? data.join('\n') : null;
+    if (isEnd) data = [];
   }
-  return found;
 }
+
+const dataIn = (text: string) => [...payloads(text)].filter((payload) => payload !== null);
 
 /** The data of events, a line each; what says that all is there is left out. */
 export class LinesPassage implements Passage {
@@ -188,7 +199,7 @@ export class LinesPassage implements Passage {
 }
 
 const asLines = (events: string) =>
-  payloads(events)
+  dataIn(events)
     .filter((payload) => payload !== '[DONE]' && payload !== '')
     .map((payload) => `${payload.replaceAll('\n', ' ')}\n`)
     .join('');

@@ -1,7 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../platform/auth/caller.js';
+import type { Hold } from '../../platform/http/body-budget.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
+import { parsedBytes, parseLight } from '../../platform/json/json-weight.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
 import type { CallsService } from '../../tracing/calls/calls.service.js';
@@ -17,8 +19,9 @@ export interface Output {
   value: unknown;
   /** What the provider said in place of the rest. */
   error: string | null;
-  /** Events that could not be read. */
+  /** Events that could not be read, and those that could. */
   unread: number;
+  chunks: number;
 }
 
 interface Begun {
@@ -125,51 +128,89 @@ function summaryText(output: Output | null, usageName: string | null, gateway: o
   return objectText(members);
 }
 
-/** An answer that came as a whole. */
-export function readWhole(bytes: Buffer): Output {
+/** Characters of a request that are about a token. */
+const TOKEN_LENGTH = 4;
+
+/**
+ * What an answer used, by the name of the model. Where it does not say, for instance because the client left before the end,
+ * the length of the request and the chunks are counted: otherwise leaving early would cost nothing.
+ */
+export function spentUsage(
+  output: Output | null,
+  { usageName, model, text }: { usageName: string | null; model: string; text: string },
+): object {
+  const value = isObject(output?.value) ? output.value : {};
+  const answered = typeof value['model'] === 'string' ? value['model'] : model;
+  const told = isObject(value['usage']) ? value['usage'] : {};
+  const isTold = Object.values(told).some((count) => typeof count === 'number' && count > 0);
+  const guessed = {
+    prompt_tokens: Math.ceil(text.length / TOKEN_LENGTH),
+    completion_tokens: output?.chunks ?? 0,
+  };
+  return { [usageName ?? answered]: isTold ? told : guessed };
+}
+
+/** An answer that came as a whole. What would take too much memory to read is kept as a text. */
+export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
   const text = bytes.toString('utf8').trim();
   try {
-    const value: unknown = JSON.parse(text);
-    return { text, value, error: null, unread: 0 };
-  } catch {
+    return { text, value: await valueIn(text, hold), error: null, unread: 0, chunks: 0 };
+  } catch (error) {
+    const why = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read';
     return {
       text: JSON.stringify(text),
       value: undefined,
-      error: 'the answer is no JSON',
+      error: `the answer ${why}`,
       unread: 1,
+      chunks: 0,
     };
   }
 }
 
+/** A provider that sends so many events that are none is read no further. */
+const MAX_UNREAD = 1000;
+
 /** An answer that came as a stream, as it would be without the stream. */
-export async function readStream(bytes: Buffer, object: string): Promise<Output> {
+export async function readStream(bytes: Buffer, object: string, hold: Hold): Promise<Output> {
   const turn = new Turn();
   const assembly = new StreamAssembly();
   let [error, unread]: [string | null, number] = [null, 0];
   for (const payload of payloads(bytes.toString('utf8'))) {
     if (turn.isOver) await turn.next();
-    if (payload === '[DONE]') continue;
+    if (payload === null || payload === '' || payload === '[DONE]') continue;
+    if (unread === MAX_UNREAD) break;
     const chunk = parsed(payload);
     if (isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null)
       error = errorMessage(chunk) ?? 'the provider answered an error';
     else if (!addTo(assembly, chunk, payload)) unread++;
   }
+  const { count: chunks } = assembly;
   const members = memberTexts(assembly.json());
   const text = objectText([['object', JSON.stringify(object)], ...members]);
-  return { text, value: JSON.parse(text), error, unread };
+  try {
+    return { text, value: await valueIn(text, hold), error, unread, chunks };
+  } catch {
+    return { text: 'null', value: undefined, error: 'the answer cannot be read', unread, chunks };
+  }
+}
+
+/** @throws what a text that is no JSON, or takes too much memory, does */
+async function valueIn(text: string, hold: Hold): Promise<unknown> {
+  await hold.add(parsedBytes(text));
+  return JSON.parse(text);
 }
 
 function addTo(assembly: StreamAssembly, chunk: unknown, payload: string): boolean {
   try {
     return assembly.add(chunk, payload);
   } catch {
-    return false; // nested too deeply
+    return false; // nested too deeply, or too much of it
   }
 }
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseLight(text);
   } catch {
     return undefined;
   }

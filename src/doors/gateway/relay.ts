@@ -1,10 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hold } from '../../platform/http/body-budget.js';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
+import type { Blot } from './blot.js';
 import type { Passage } from './passages.js';
+import { Pieces } from './pieces.js';
 
 /** A client that reads nothing of an answer for this long is disconnected. */
 export const UNREAD_SECONDS = 60;
+/** Disconnects a client that does not read the end of its answer: what it was sent is in memory. */
+export const cutUnread = (response: ServerResponse) =>
+  response.setTimeout(UNREAD_SECONDS * 1000, () => response.destroy());
+
 /** How often a key is asked whether it still counts. */
 const CHECK_MS = 2000;
 /** Memory is asked for in steps of so many bytes. An answer is held as bytes, as text, and as what is stored. */
@@ -13,7 +19,7 @@ const ANSWER_WEIGHT = 3;
 
 /** How the answer of a provider ended. */
 export interface Relayed {
-  /** All bytes that came, as they came; null where there was no memory to keep them. */
+  /** All bytes that came, as they came, but without the key; null where there was no memory to keep them. */
   bytes: Buffer | null;
   /** Why it is not whole. */
   fault: string | null;
@@ -23,6 +29,7 @@ export interface Relayed {
 interface Ways {
   provider: ModelProvider;
   maxBytes: number;
+  blot: Blot;
   /** Where a stream goes; null for an answer that is sent when it is whole. */
   passage: Passage | null;
   hold: Hold;
@@ -39,10 +46,10 @@ interface Ways {
 export function relay(
   upstream: IncomingMessage,
   response: ServerResponse,
-  { provider, maxBytes, passage, hold, mayForget, assertValid }: Ways,
+  { provider, maxBytes, blot, passage, hold, mayForget, assertValid }: Ways,
 ): Promise<Relayed> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
+    const kept = new Pieces();
     let isKept = true;
     let [bytes, held] = [0, 0];
     let hasEnded = false;
@@ -58,7 +65,7 @@ export function relay(
       response.off('close', onClose);
       response.off('drain', onDrain);
       if (fault !== null) upstream.destroy();
-      resolve({ bytes: isKept ? Buffer.concat(chunks) : null, fault, clientLeft });
+      resolve({ bytes: isKept ? kept.take() : null, fault, clientLeft });
     };
     const wait = (what: 'client' | 'memory') => {
       waits.add(what);
@@ -90,7 +97,7 @@ export function relay(
 
     const keep = (chunk: Buffer) => {
       if (!isKept) return;
-      chunks.push(chunk);
+      kept.add(chunk);
       if (bytes <= held) return;
       held = bytes + STEP_BYTES;
       const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
@@ -101,22 +108,14 @@ export function relay(
         (error: Error) => {
           if (!mayForget) return end(error.message);
           isKept = false;
-          chunks.length = 0;
+          kept.take();
           goOn('memory');
         },
       );
     };
 
-    /** Chunks of one packet, which go on as one. */
-    let batch: Buffer[] = [];
-    const flush = () => {
-      if (batch.length === 0 || hasEnded) return;
-      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
-      batch = [];
-      if (bytes === 0) {
-        clearTimeout(silence);
-        silence = setTimeout(onSilence, provider.idleSeconds * 1000);
-      } else silence.refresh();
+    const goOnWith = (chunk: Buffer) => {
+      if (chunk.length === 0 || hasEnded) return;
       bytes += chunk.length;
       if (bytes > maxBytes)
         return end(`the answer of the provider ${provider.name} has over ${maxBytes} bytes`);
@@ -125,11 +124,27 @@ export function relay(
       const passing = passage.pass(chunk);
       if (passing.length > 0 && !response.write(passing)) wait('client');
     };
+
+    /** Chunks of one packet, which go on as one. */
+    let batch: Buffer[] = [];
+    let hasBegun = false;
+    const flush = () => {
+      if (batch.length === 0 || hasEnded) return;
+      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
+      batch = [];
+      if (!hasBegun) {
+        hasBegun = true;
+        clearTimeout(silence);
+        silence = setTimeout(onSilence, provider.idleSeconds * 1000);
+      } else silence.refresh();
+      goOnWith(blot.pass(chunk));
+    };
     upstream.on('data', (chunk: Buffer) => {
       if (batch.push(chunk) === 1) process.nextTick(flush);
     });
     upstream.once('end', () => {
       flush();
+      goOnWith(blot.rest());
       end(null);
     });
     upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));

@@ -93,6 +93,10 @@ function askOnce(
         isStale && !isLast ? new Stale() : providerFailed(provider, 'cannot be reached', error),
       );
     });
+    asked.on('upgrade', ({ statusCode }, socket) => {
+      socket.destroy();
+      end(providerFailed(provider, `answered ${statusCode}, which is not followed`));
+    });
     asked.on('response', (answer) => {
       settle();
       resolve(answer);

@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/database.js';
 import { type Declared, declarations } from '../declared.js';
+import { unavailable } from '../errors.js';
 import { AuditEvent } from './audit-event.entity.js';
 
 /** What was done. A feature declares its own where it does them. */
@@ -62,6 +63,18 @@ export const addEvent = (database: Database, event: NewEvent) =>
 /** Adds an event of what changes nothing, also while the database takes no writes because its disk is nearly full. */
 export const addEventAlone = (database: Database, event: NewEvent) =>
   database.urgently(() => database.transaction(() => addEvent(database, event)));
+
+/**
+ * Adds an event of what is about to begin.
+ * @throws ApiError `unavailable` when it cannot: what the audit cannot tell of does not begin
+ */
+export async function addEventBefore(database: Database, event: NewEvent): Promise<void> {
+  try {
+    await addEventAlone(database, event);
+  } catch (error) {
+    throw unavailable('the audit takes no event now, and this does not begin without one', error);
+  }
+}
 
 /** Adds the first use of a key on a day, if no process has noted it: an index allows one. */
 export const addUse = (database: Database, event: NewEvent) =>

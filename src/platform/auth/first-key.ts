@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { logger } from '../process/logger.js';
 import { InvalidSetting } from '../config/setting.js';
+import { typed } from '../program.js';
 
 const FILE = 'first-key';
 
@@ -15,7 +16,7 @@ export function keepFirstKey(secret: string, dataDir: string): void {
   } catch (error) {
     throw new InvalidSetting(
       `an empty database needs an admin key, and it cannot be kept in ${file}: ${(error as Error).message}. ` +
-        'Set DATA_DIR to a folder that can be written, or BOOTSTRAP_API_KEY to a key (npm run keys -- generate makes one)',
+        `Set DATA_DIR to a folder that can be written, or BOOTSTRAP_API_KEY to a key (${typed('keys', 'generate')} makes one)`,
     );
   }
   logger.info(

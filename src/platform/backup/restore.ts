@@ -77,14 +77,14 @@ async function* inflatedFile(file: string): AsyncGenerator<Buffer> {
 
 /**
  * Puts the rows of a backup into the empty tables of a database that has the backup's schema, in one transaction: when
- * anything is missing, changed or does not fit, nothing is stored: drop the connection then.
+ * anything is missing, changed or does not fit, nothing is stored: drop the connection then. Answers rows and digest of each table.
  * @throws DamagedBackup
  */
 export async function restore(
   client: PoolClient,
   { header, frames }: OpenBackup,
   progress: Progress,
-): Promise<void> {
+): Promise<TableEnd[]> {
   await client.query(`BEGIN;
     SET LOCAL statement_timeout = 0;
     SET LOCAL lock_timeout = '10s';
@@ -105,6 +105,7 @@ export async function restore(
   await advanceIdentities(client);
   await client.query('COMMIT');
   await client.query('ANALYZE');
+  return ends;
 }
 
 function assertSameTables(given: readonly TableHeader[], own: readonly StoredTable[]): void {

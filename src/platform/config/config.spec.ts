@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { loadConfig } from './config.js';
 import { InvalidSetting } from './setting.js';
 
@@ -56,6 +58,27 @@ it.each([
 ])('refuses %s=%s by the name of the variable', (name, value) => {
   expect(() => loadConfig({ [name]: value })).toThrow(InvalidSetting);
   expect(() => loadConfig({ [name]: value })).toThrow(new RegExp(`^${name} must`));
+});
+
+describe('a setting in a file', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'skein-test-')), 'password');
+  afterAll(() => rmSync(dirname(file), { recursive: true }));
+  const DATABASE_URL = 'postgres://skein@db/skein';
+
+  it('is read without the white space around it', () => {
+    writeFileSync(file, ' p w/\n');
+    const { databaseUrl } = loadConfig({ DATABASE_URL, DATABASE_PASSWORD_FILE: file });
+    expect(databaseUrl).toBe('postgres://skein:p%20w%2F@db/skein');
+  });
+
+  it('is refused beside the setting itself, and when it cannot be read', () => {
+    const both = { DATABASE_URL, DATABASE_PASSWORD: 'x', DATABASE_PASSWORD_FILE: file };
+    expect(() => loadConfig(both)).toThrow('DATABASE_PASSWORD and DATABASE_PASSWORD_FILE are both');
+    const absent = { DATABASE_URL, DATABASE_PASSWORD_FILE: `${file}-absent` };
+    expect(() => loadConfig(absent)).toThrow(
+      /^DATABASE_PASSWORD_FILE: .*cannot be read \(ENOENT\)/,
+    );
+  });
 });
 
 it('hands settings of PostgreSQL on', () => {
@@ -152,7 +175,7 @@ it('.env.example names every setting, and nothing else', () => {
     ([, name]) => name,
   );
   const settings = read
-    .filter((name) => !name.startsWith('npm_')) // npm's own
+    .filter((name) => !/^npm_|_FILE$/.test(name)) // npm's own, and the file of each
     .map((name) => name.replace(/^OIDC_\d_/, 'OIDC_'));
   expect(new Set(listed)).toEqual(new Set(settings));
 });

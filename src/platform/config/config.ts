@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
-import { integer, InvalidSetting, oneOf, type Setting } from './setting.js';
+import { integer, InvalidSetting, oneOf, type Setting, valueIn } from './setting.js';
+import { backupSettings } from './backup-settings.js';
 import { gatewaySettings } from './gateway-settings.js';
 import { signInSettings } from './sign-in-settings.js';
 
@@ -37,7 +38,7 @@ export function loadConfig(
   memoryBytes = usableBytes(),
   files = openFiles(),
 ) {
-  const setting = (name: string) => env[name] || undefined; // an empty variable is an absent one
+  const setting = (name: string) => valueIn(env, name);
   const maxBodyBytes = integer(setting, 'MAX_BODY_BYTES', 32 * MIB, [1024, 256 * MIB]);
   const workers = integer(setting, 'WORKERS', 1, [1, 64]);
   const url = databaseUrl(setting);
@@ -149,6 +150,7 @@ export function loadConfig(
       1,
       DAY_SECONDS,
     ]),
+    ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
     logLevel: oneOf(setting, 'LOG_LEVEL', [

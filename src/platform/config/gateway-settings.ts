@@ -21,6 +21,12 @@ export interface ModelProvider {
   idleSeconds: number;
 }
 
+/** Whether every key may ask the provider for the model. */
+export const opens = ({ models }: ModelProvider, model: string): boolean =>
+  models.some((pattern) =>
+    pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
+  );
+
 /** What the gateway asks, and what it lets pass. */
 export function gatewaySettings(setting: Setting, maxBodyBytes: number) {
   return {

@@ -1,8 +1,27 @@
+import { readFileSync, statSync } from 'node:fs';
+
 /** A setting with a value that the service cannot start with; the message names the variable. */
 export class InvalidSetting extends Error {}
 
 /** The value of a variable; undefined where it is absent or empty. */
 export type Setting = (name: string) => string | undefined;
+
+/** A file with a setting is no larger. */
+const MAX_FILE_BYTES = 1024 * 1024;
+
+/** The variable of a name, or what is in the file that `<name>_FILE` names, as secrets are mounted. An empty variable is an absent one. */
+export function valueIn(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const [value, file] = [env[name], env[`${name}_FILE`]];
+  if (!file) return value || undefined;
+  if (value) throw new InvalidSetting(`${name} and ${name}_FILE are both set: remove one`);
+  try {
+    if (statSync(file).size > MAX_FILE_BYTES) throw new Error(`more than ${MAX_FILE_BYTES} bytes`);
+    return readFileSync(file, 'utf8').trim() || undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new InvalidSetting(`${name}_FILE: ${file} cannot be read (${code ?? message})`);
+  }
+}
 
 export function integer(
   setting: Setting,

@@ -11,14 +11,15 @@ import {
   ownMigrations,
   ranMigrations,
 } from './schema-state.js';
+import { logger } from '../process/logger.js';
 import { beginSession } from './session.js';
 import { applySqlFiles } from './sql-files.js';
 
 /** Replicas that start at the same time take turns. */
 export const MIGRATIONS = oneLock(495_555_340_654);
 
-/** One connection for the lock, one for the migrations. */
-const POOL_SIZE = 2;
+/** One connection for the lock, one for the migrations, one that tells how they go. */
+const POOL_SIZE = 3;
 
 /** Without it Citus refuses triggers; those of the service write to the project of their rows alone. PostgreSQL ignores it. */
 const SESSION = { ...UNLIMITED_SESSION, 'citus.enable_unsafe_triggers': 'on' };
@@ -47,8 +48,39 @@ export const migrateTables = (dataSource: DataSource) => changingSchema(dataSour
 
 async function runMigrations(dataSource: DataSource): Promise<string[]> {
   await takeOver(dataSource);
-  const done = await dataSource.runMigrations({ transaction: 'each' });
-  return done.map(({ name }) => name);
+  const ran = await ranMigrations(dataSource);
+  const waiting = ownMigrations(dataSource).filter((name) => !ran.includes(name));
+  if (waiting.length === 0) return [];
+  const stopTelling = tellProgress(dataSource, waiting);
+  try {
+    const done = await dataSource.runMigrations({ transaction: 'each' });
+    return done.map(({ name }) => name);
+  } finally {
+    stopTelling();
+  }
+}
+
+/** One of a large table may take minutes: an index of 10 million calls takes some 20 s. */
+const TOLD_EVERY_MS = 10_000;
+
+/** Says which migration is under way, and how far PostgreSQL is with an index, until it is stopped. */
+function tellProgress(dataSource: DataSource, waiting: readonly string[]): () => void {
+  const began = performance.now();
+  const tell = async () => {
+    const ran = await ranMigrations(dataSource);
+    const [index] = await dataSource.query<{ name: string; blocks: number }[]>(
+      `SELECT relid::regclass::text AS name, (100 * blocks_done / nullif(blocks_total, 0))::int AS blocks
+       FROM pg_stat_progress_create_index WHERE datname = current_database() LIMIT 1`,
+    );
+    const done = waiting.filter((name) => ran.includes(name)).length;
+    const how = index ? `, an index of ${index.name} (${index.blocks ?? 0} % read)` : '';
+    const seconds = Math.round((performance.now() - began) / 1000);
+    logger.info(
+      `migration ${Math.min(done + 1, waiting.length)} of ${waiting.length} (${waiting[done] ?? waiting.at(-1)}) is under way${how}, for ${seconds} s`,
+    );
+  };
+  const timer = setInterval(() => void tell().catch(() => {}), TOLD_EVERY_MS);
+  return () => clearInterval(timer);
 }
 
 /** What the builds before the baseline left that nothing uses. */

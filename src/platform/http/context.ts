@@ -36,6 +36,8 @@ export class Context {
   /** The one that something else of the request names. */
   private namedProject: string | undefined;
   private ownHold: Hold | undefined;
+  /** What the hold has for an answer that is not made yet. */
+  private reserved = 0;
   private closed: AbortController | undefined;
 
   constructor(
@@ -112,6 +114,22 @@ export class Context {
   }
 
   /**
+   * Waits for the memory of an answer of so many bytes, before it is made: what there is no room for costs the others nothing.
+   * @throws ApiError `unavailable` when there is none in time
+   */
+  async reserveAnswer(bytes: number): Promise<void> {
+    if (bytes <= COUNTED_BYTES) return;
+    const weight = this.answerWeight(bytes);
+    await this.hold.add(weight);
+    this.reserved += weight;
+  }
+
+  /** One larger than the budget must pass too. */
+  private answerWeight(bytes: number): number {
+    return Math.min(bytes, this.bodies.budget.largeBytes / 4);
+  }
+
+  /**
    * Counts an answer that waits in memory until its client has read it: otherwise many connections could each leave an
    * answer unread. The answer exists already, so it does not wait for room. `app.ts` calls it for each answer that is no stream.
    * @throws ApiError `unavailable` when there is none
@@ -119,8 +137,9 @@ export class Context {
   holdAnswer(answer: string | Buffer): void {
     if (answer.length <= COUNTED_BYTES) return;
     const { hold, response } = this;
-    const bytes = Math.min(Buffer.byteLength(answer), this.bodies.budget.largeBytes / 4); // one larger than the budget must pass too
-    if (!hold.moved(hold.bytes + bytes)) throw busy();
+    const bytes = this.answerWeight(Buffer.byteLength(answer));
+    if (!hold.moved(hold.bytes - this.reserved + bytes)) throw busy();
+    this.reserved = 0;
     response.setTimeout(UNREAD_MS, () => response.destroy());
   }
 

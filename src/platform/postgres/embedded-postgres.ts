@@ -38,6 +38,7 @@ import {
 import { ownResources, settingsFor } from './settings.js';
 import { type LogLevel, serverLog } from './server-log.js';
 import { commandLine, waitForEnd, isPostmaster, serverProcesses, signal } from './processes.js';
+import { typed } from '../program.js';
 
 export interface EmbeddedPostgresOptions {
   /** Made when missing. One process at a time may have it. */
@@ -163,9 +164,9 @@ export async function embeddedPostgresUrl(dataDir: string): Promise<string | und
 }
 
 /** The process whose command line ends so and that has the data folder, as far as it can be seen from here. */
-export function folderHolder(dataDir: string, program: string): number | undefined {
+export function folderHolder(dataDir: string, program: RegExp): number | undefined {
   const pid = visibleHolder(join(absolute(dataDir), LOCK_FILE));
-  return pid !== undefined && commandLine(pid).trim().endsWith(program) ? pid : undefined;
+  return pid !== undefined && program.test(commandLine(pid).trim()) ? pid : undefined;
 }
 
 function isListening({ port, socketFolder }: Postmaster): Promise<boolean> {
@@ -186,7 +187,7 @@ function assertDatabase(dataDir: string): void {
   }
   throw new Error(
     `there is no database in ${path} (DATA_DIR): set DATA_DIR, or DATABASE_URL, as for the service; ` +
-      'only npm start and npm run restore make a database',
+      `only ${typed('start')} and ${typed('restore')} make a database`,
   );
 }
 

@@ -11,12 +11,14 @@ import { FolderInUse } from '../../platform/postgres/data-dir-lock.js';
 import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embedded-postgres.js';
 import { config } from '../../platform/config/process-config.js';
 import { printableLines } from '../../platform/process/printable.js';
+import { typed } from '../../platform/program.js';
 import { connect, openPostgres, type Postgres } from '../server.js';
 
-/** Runs a program to its end; what stops it is said in a line, with a stack where only that explains it. */
-export async function command(work: () => Promise<void>): Promise<void> {
+/** Runs a program to its end, or says how it is used; what stops it is said in a line, with a stack where only that explains it. */
+export async function command(usage: string, work: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    if (process.argv.slice(2).some((argument) => /^(--help|-h)$/.test(argument))) say(usage);
+    else await work();
   } catch (error) {
     tell(explained(error));
     process.exitCode = 1;
@@ -66,15 +68,25 @@ export async function withDatabase(
   { makes = 'nothing' }: { makes?: 'nothing' | 'tables' | 'database' } = {},
 ): Promise<void> {
   const mustExist = makes !== 'database';
-  const postgres = await openPostgres(config, { mustExist }).catch(reachRunning);
-  try {
-    const dataSource = await connect(postgres.url, UNLIMITED_SESSION);
+  await withPostgres({ mustExist }, async (url) => {
+    const dataSource = await connect(url, UNLIMITED_SESSION);
     try {
       if (makes === 'nothing' && !(await schemaState(dataSource)).hasTables) throw noTables();
       await work(dataSource);
     } finally {
       await dataSource.destroy();
     }
+  });
+}
+
+/** The same with the address of the database, to which nothing has connected yet. */
+export async function withPostgres(
+  options: { mustExist: boolean },
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const postgres = await openPostgres(config, options).catch(reachRunning);
+  try {
+    await work(postgres.url);
   } finally {
     await postgres.stop();
   }
@@ -85,7 +97,7 @@ function noTables(): Error {
     ? ['the database that DATABASE_URL names', 'DATABASE_URL']
     : [`the database in ${resolve(config.dataDir)} (DATA_DIR)`, 'DATA_DIR'];
   return new Error(
-    `${where} has no tables of Skein: set ${name} as for the service; npm start and npm run migrate make the tables`,
+    `${where} has no tables of Skein: set ${name} as for the service; ${typed('start')} and ${typed('migrate')} make the tables`,
   );
 }
 
@@ -101,9 +113,12 @@ async function reachRunning(error: unknown): Promise<Pick<Postgres, 'url' | 'sto
   );
 }
 
+/** How the service is started, seen from outside. */
+const SERVICE = /main\.js$|skein(\.js)? start$/;
+
 /** Asks the service on DATA_DIR to replace its workers; returns its process id. */
 export function askForReload(): number {
-  const pid = config.databaseUrl ? undefined : folderHolder(config.dataDir, 'main.js');
+  const pid = config.databaseUrl ? undefined : folderHolder(config.dataDir, SERVICE);
   if (pid === undefined || process.platform === 'win32')
     throw new Error(
       `no service with an embedded database can be seen here on ${resolve(config.dataDir)} (DATA_DIR): ` +

@@ -3,9 +3,13 @@ import { command, say, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { distribute } from '../../platform/database/distribute.js';
 import { changingSchema, migrate } from '../../platform/database/migrate.js';
+import { typed } from '../../platform/program.js';
 
-// npm run distribute: spreads the tables over the nodes of a Citus cluster, by project.
-await command(() =>
+const USAGE = `${typed('distribute')}
+
+Spreads the tables over the nodes of a Citus cluster, by project.`;
+
+await command(USAGE, () =>
   withDatabase(
     async (dataSource) => {
       await migrate(dataSource, config);

@@ -6,8 +6,9 @@ import { serviceUrl } from '../../platform/config/config.js';
 import { config } from '../../platform/config/process-config.js';
 import { type Format, FORMATS, importFile } from '../../doors/import/import.js';
 import { Service } from '../../doors/import/service.js';
+import { typed } from '../../platform/program.js';
 
-const USAGE = `npm run import -- langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]
+const USAGE = `${typed('import', 'langfuse|phoenix|otlp-json FILE --project <entity>/<project> [--url http://127.0.0.1:3000]')}
 
 Sends what another tool has exported to a running service, with the key that SKEIN_API_KEY holds. FILE is JSON or JSONL, .gz is unpacked.
 May be repeated: what has the same ids is stored once.`;
@@ -23,7 +24,7 @@ function parse() {
   }
 }
 
-await command(async () => {
+await command(USAGE, async () => {
   const { values, positionals } = parse();
   const [format = '', file, ...others] = positionals;
   if (!Object.hasOwn(FORMATS, format) || !file || others.length > 0) throw new Error(USAGE);

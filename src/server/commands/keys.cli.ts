@@ -15,12 +15,17 @@ import { KeysService } from '../../platform/auth/keys.service.js';
 import { newSecret } from '../../platform/auth/secret.js';
 import { printable } from '../../platform/process/printable.js';
 import { loginLink, newLoginCode } from '../../platform/auth/sessions.service.js';
+import { typed } from '../../platform/program.js';
 
-const USAGE = `npm run keys -- create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]
-npm run keys -- list
-npm run keys -- revoke <id>
-npm run keys -- login [<id>]
-npm run keys -- generate
+const USAGE = `${[
+  'create --user <name> --role reader|writer|admin|trainer --scope <scope> [--scope …] [--expires <date-time>]',
+  'list',
+  'revoke <id>',
+  'login [<id>]',
+  'generate',
+]
+  .map((args) => typed('keys', args))
+  .join('\n')}
 
 login prints a link to the console, which works once, within 15 minutes, and acts as the key named, or else as the oldest with
 the role admin and the scope *. A scope is *, <entity>/* or <entity>/<project>. Works beside a running server; generate only prints a key for
@@ -154,4 +159,4 @@ async function run(): Promise<void> {
   });
 }
 
-await command(run);
+await command(USAGE, run);

@@ -2,9 +2,13 @@ import 'reflect-metadata';
 import { command, say, withDatabase } from './command.js';
 import { config } from '../../platform/config/process-config.js';
 import { migrate } from '../../platform/database/migrate.js';
+import { typed } from '../../platform/program.js';
 
-// npm run migrate: brings the schema to the newest migration, as a start does too.
-await command(() =>
+const USAGE = `${typed('migrate')}
+
+Brings the schema to the newest migration, as a start does too.`;
+
+await command(USAGE, () =>
   withDatabase(
     async (dataSource) => {
       const done = await migrate(dataSource, config);

@@ -6,12 +6,13 @@ import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
 import { openBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
+import { typed } from '../../platform/program.js';
 
-const USAGE = `npm run restore -- FILE
+const USAGE = `${typed('restore', 'FILE')}
 
 Puts a backup into an empty database: a new DATA_DIR, or an empty database that DATABASE_URL names.`;
 
-await command(async () => {
+await command(USAGE, async () => {
   const [file, ...others] = process.argv.slice(2);
   if (!file || file.startsWith('-') || others.length > 0) throw new Error(USAGE);
   const backup = await openBackup(file);

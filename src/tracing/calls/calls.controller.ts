@@ -79,7 +79,7 @@ export class CallsController {
     @Body() query: CallReadDto,
     @Ctx() context: Context,
   ): Promise<string | StreamableFile> {
-    const call = await this.calls.read(query);
+    const call = await this.calls.read(query, context);
     return jsonObject(call ?? Buffer.from('null'), context, 'call');
   }
 

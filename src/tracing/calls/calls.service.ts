@@ -12,10 +12,12 @@ import {
 import { TooDeep } from '../../platform/json/json-grammar.js';
 import { type Texts, textsIn } from '../../platform/json/json-text.js';
 import { inTurns } from '../../platform/time/turn.js';
+import type { Context } from '../../platform/http/context.js';
 import { assertValid } from '../../platform/http/validation.js';
 import { Database } from '../../platform/database/database.js';
 import { type JsonRows, JsonRowWriter } from '../../platform/database/json-row-writer.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { Slots } from '../../platform/database/slots.js';
 import type { Sql } from '../../platform/query/sql.js';
 import {
   CallEndDto,
@@ -38,6 +40,7 @@ import {
   tracesQuery,
   rootQuery,
   mostBytesQuery,
+  sizeQuery,
   storedQuery,
   updateQuery,
 } from './read/calls.query.js';
@@ -69,6 +72,8 @@ type ItemAnswer = CallStartedDto | Record<string, never> | Refusal;
 
 @Injectable()
 export class CallsService {
+  private readonly largeReads = new Slots(LARGE_AT_ONCE);
+
   constructor(
     private readonly database: Database,
     private readonly writer: CallsWriter,
@@ -196,15 +201,25 @@ export class CallsService {
     return tracesBy(good, stored);
   }
 
-  /** The call as JSON, or null. A large one, or one that is priced, is read on a connection that may be held for long. */
-  async read(request: CallReadDto): Promise<Buffer | null> {
+  /**
+   * The call as JSON, or null. A large one, or one that is priced, is read on a connection that may be held for long, when there
+   * is room for it in memory.
+   */
+  async read(request: CallReadDto, context: Context): Promise<Buffer | null> {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
     const found = small && (await this.database.rows(small.query, rowWriter(small)));
     if (found && found.ends.length > 0) return firstRow(found);
+    const [size] = await this.database.query(sizeQuery(request));
+    if (!size) return null;
+    await context.reserveAnswer(size.bytes);
     const any = callRow(request, null);
-    const batches = await this.database.stream(any.query, { rows: rowWriter(any), firstBatch: 2 });
-    const [batch] = (await batches.toArray()) as JsonRows[];
-    return batch ? firstRow(batch) : null;
+    const options = { rows: rowWriter(any), firstBatch: 2 };
+    const read = async () => {
+      const batches = await this.database.stream(any.query, options);
+      const [batch] = (await batches.toArray()) as JsonRows[];
+      return batch ? firstRow(batch) : null;
+    };
+    return size.bytes <= SMALL_BYTES ? read() : this.largeReads.with(context.caller.owner, read);
   }
 
   /**
@@ -253,7 +268,9 @@ export class CallsService {
 }
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
-const SMALL_BYTES = 1024 * 1024;
+export const SMALL_BYTES = 1024 * 1024;
+/** Larger ones that a process reads at once. They keep it busy, so an entity with more would slow down the others' as many times. */
+export const LARGE_AT_ONCE = 3;
 
 const rowWriter = ({ pieces }: CallRows) => new JsonRowWriter(pieces);
 const firstRow = ({ bytes, ends }: JsonRows) => bytes.subarray(0, ends[0]);

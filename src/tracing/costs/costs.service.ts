@@ -31,6 +31,7 @@ import {
 import { pricedName } from './builtin-prices.js';
 import { explanation } from './explanation.js';
 import {
+  grandTotal,
   KINDS,
   pricedModels,
   type ModelUsage,
@@ -42,7 +43,8 @@ import {
   kindTotal,
 } from './price.js';
 import { PriceBook } from './price-book.js';
-import type { StoredUsage, Tokens } from '../usage.js';
+import { type StoredUsage, storedUsage, type Tokens } from '../usage.js';
+import { storable } from '../../platform/query/columns.js';
 import { COSTS } from './cost.entity.js';
 
 const COST_PURGE = auditAction('cost.purge');
@@ -159,6 +161,28 @@ export class CostsService {
     return new PriceBook(await this.database.query(bookQuery(projectId, llmIds, { changes, end })));
   }
 
+  /**
+   * What a `usage` costs in US dollars now, at least: of the project's record and the built-in price the dearer one counts,
+   * so that who may set prices of a project cannot make what others pay for free. Zero without a price.
+   */
+  async leastDollars(projectId: string, usage: object): Promise<Decimal> {
+    const models = pricedModels(storedUsage(usage), false);
+    const names = models.map(({ llmId }) => storable(llmId));
+    const started_at = new Date().toISOString();
+    const rows = await this.database.query(
+      bookQuery(projectId, names, { changes: [], end: started_at }),
+    );
+    const records = Object.fromEntries(rows.map((row) => [row.llm_id, row]));
+    return models
+      .map((model) => {
+        const [own, builtin] = [records, null].map((each) =>
+          dollars(pricedAs(model, { records: each, started_at })),
+        ) as [Decimal, Decimal];
+        return Number(own) < Number(builtin) ? builtin : own;
+      })
+      .reduce((sum, each) => sum.plus(each), Decimal.zero);
+  }
+
   /** What a call says that it spent, by model. An entry that does not count its requests is one. */
   usage({ usage, counts_gross }: Priceable): Map<string, CountedUsage> {
     return new Map(
@@ -183,6 +207,9 @@ const kindCost = (model: PricedUsage, kind: (typeof KINDS)[number]) =>
   model.tokens[kind[0]] === 0 && !model.unknown.has(kind[0])
     ? Decimal.zero
     : kindTotal(model, kind);
+
+const dollars = (usage: PricedUsage): Decimal =>
+  (usage.price?.prompt_token_cost_unit === 'USD' ? grandTotal(usage) : null) ?? Decimal.zero;
 
 function explained(call: CallUsage): string {
   const { id, op_name, started_at } = call;

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
-import { Injectable, Logger } from '@nestjs/common';
-import { addEventAlone, auditAction } from '../../platform/audit/add-event.js';
+import { Injectable } from '@nestjs/common';
+import { addEventBefore, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
 import type { Context } from '../../platform/http/context.js';
 import { ApiError } from '../../platform/errors.js';
@@ -33,7 +33,6 @@ const AT_ONCE = 3;
 @Injectable()
 export class BuildOutputsService {
   private readonly slots = new Slots(AT_ONCE);
-  private readonly logger = new Logger('audit');
 
   constructor(
     private readonly database: Database,
@@ -161,8 +160,7 @@ export class BuildOutputsService {
   ): Promise<{ pieces: Readable; lints: LintDto[] }> {
     const detail = { format, split: split ?? 'all' };
     const event = { action: BUILD_EXPORT, by, projectId, target: build_id, detail };
-    // a database that only answers is read all the same
-    await addEventAlone(this.database, event).catch((error: unknown) => this.logger.warn(error));
+    await addEventBefore(this.database, event);
     return { pieces: this.watch(pieces, slot), lints };
   }
 

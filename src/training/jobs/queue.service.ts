@@ -9,6 +9,7 @@ import { oneLock, tryLock } from '../../platform/database/advisory-locks.js';
 import { Database } from '../../platform/database/database.js';
 import { Notices } from '../../platform/database/notices.js';
 import { Schedule } from '../../platform/database/schedule.js';
+import { valueAt } from '../../platform/json/json-text.js';
 import { storable } from '../../platform/query/columns.js';
 import { type Sql } from '../../platform/query/sql.js';
 import { makersLock } from '../made-of-calls.query.js';
@@ -219,11 +220,12 @@ export class QueueService implements OnModuleInit {
    * The new checkpoint with its files, `training_ended` and the state of the job are committed together. The files are
    * compared with their digests first, which takes as long as reading them.
    */
-  async complete(holder: Holder, body: CompleteDto, caller: Caller): Promise<CompletedDto> {
+  async complete(holder: Holder, body: CompleteDto, context: Context): Promise<CompletedDto> {
+    const { caller } = context;
     assertNone([...numbersViolations(body.metrics, 'metrics'), ...outcomeViolations(body)]);
     const metrics = JSON.stringify(storableKeys(body.metrics));
     assertFewMetrics(Object.keys(body.metrics).length, Buffer.byteLength(metrics));
-    const config = configText(body.checkpoint?.config);
+    const config = body.checkpoint?.config ? configText(context.text) : null;
     const lease = await this.findLease(holder, caller);
     const { project_id, model_id, id: jobId, status } = lease.job;
     const owner = { projectId: project_id, jobId };
@@ -388,9 +390,9 @@ function outcomeViolations({ made_step, reason, checkpoint }: CompleteDto): Viol
   ];
 }
 
-function configText(config: object | null | undefined): string | null {
-  if (!config) return null;
-  const text = JSON.stringify(config);
+/** The config of the checkpoint as it was sent. */
+function configText(body: string): string {
+  const text = valueAt(body, 'checkpoint', 'config');
   if (Buffer.byteLength(text) <= MAX_CONFIG_BYTES) return text;
   throw new ApiError(
     'too_large',

@@ -180,9 +180,9 @@ export class TrainerController {
     @Param('id') id: string,
     @Headers(LEASE_TOKEN) token: string | undefined,
     @Body() body: CompleteDto,
-    @Ctx() { caller }: Context,
+    @Ctx() context: Context,
   ): Promise<CompletedDto> {
-    return this.queue.complete(readHolder(id, token), body, caller);
+    return this.queue.complete(readHolder(id, token), body, context);
   }
 
   /** Ends the attempt. The job is tried again if that may help and attempts are left. */

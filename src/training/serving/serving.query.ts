@@ -1,5 +1,6 @@
 // SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
 import type { Caller } from '../../platform/auth/caller.js';
+import { lock, textLock } from '../../platform/database/advisory-locks.js';
 import { allOf, sql } from '../../platform/query/sql.js';
 import { PAGE_SIZE } from '../pages.js';
 import { isReached } from '../preview.query.js';
@@ -29,6 +30,11 @@ export const expiredDelete = (projectId: string, modelId: string) => sql`
 export const servingDelete = (projectId: string, { model_id, step, provider }: ServedDto) => sql`
   DELETE FROM served_checkpoints
   WHERE project_id = ${projectId} AND model_id = ${model_id}::uuid AND step = ${step} AND provider = ${provider}`;
+
+/** Projects that announce one name of a provider do so one after the other. */
+const NAMES = textLock(0x73657276);
+export const nameLock = ({ provider, upstream_model }: ServingDto) =>
+  lock(NAMES, `${provider} ${upstream_model}`);
 
 /** Whether a checkpoint of another project has the name at the provider. Step 0 is the base model, which projects share. */
 export const nameTakenQuery = (

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { CONFIG, type Config } from '../../platform/config/config.js';
+import { opens } from '../../platform/config/gateway-settings.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
 import { groupedBy } from '../../platform/query/grouped-by.js';
@@ -18,6 +19,7 @@ import {
   expiredDelete,
   type Listed,
   listedQuery,
+  nameLock,
   nameTakenQuery,
   newestSteps,
   servablePage,
@@ -42,14 +44,18 @@ export class ServingService {
   async begin(serving: ServingDto, caller: Caller): Promise<ServingAnswerDto> {
     const { projectId } = await this.models.find(serving.model_id, caller);
     this.assertServes(serving);
-    const [taken] = await this.database.query(nameTakenQuery(projectId, serving));
-    if (taken)
-      throw new ApiError(
-        'conflict',
-        'the provider serves a checkpoint of another project under this upstream_model',
-      );
-    await this.database.write(expiredDelete(projectId, serving.model_id));
-    const [row] = await this.database.query(servingUpsert(projectId, serving));
+    const row = await this.database.transaction(async () => {
+      await this.database.query(nameLock(serving));
+      const [taken] = await this.database.query(nameTakenQuery(projectId, serving));
+      if (taken)
+        throw new ApiError(
+          'conflict',
+          'the provider serves a checkpoint of another project under this upstream_model',
+        );
+      await this.database.query(expiredDelete(projectId, serving.model_id));
+      const [stored] = await this.database.query(servingUpsert(projectId, serving));
+      return stored;
+    });
     if (!row) throw noSuch('checkpoint');
     this.database.note(projectId, MODELS);
     return { expires_at: row.expires_at.toISOString() };
@@ -101,10 +107,7 @@ export class ServingService {
             'must be the name of a provider in GATEWAY_PROVIDERS whose engine is vllm or sglang',
         },
       ]);
-    const isOpen = provider.models.some((pattern) =>
-      pattern.endsWith('*') ? model.startsWith(pattern.slice(0, -1)) : model === pattern,
-    );
-    if (isOpen && step > 0)
+    if (opens(provider, model) && step > 0)
       throw invalidRequest([
         {
           path: 'upstream_model',

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG, type Config } from '../config/config.js';
+import { environment } from '../config/process-config.js';
+import { Schedule } from '../database/schedule.js';
+import { logger } from '../process/logger.js';
+import { showNumbers } from '../process/metrics.js';
+import { type StoredBackup, storedBackups } from './backup-folder.js';
+
+/** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
+const LOOK_MS = 60_000;
+const COMMAND = fileURLToPath(new URL('../../server/commands/backup.cli.js', import.meta.url));
+
+/** Makes backups in the folder of `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
+@Injectable()
+export class BackupsKeeper implements OnApplicationBootstrap {
+  constructor(
+    private readonly schedule: Schedule,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { backupFolder, backupEverySeconds } = this.config;
+    const newest = async () =>
+      backupFolder === undefined
+        ? undefined
+        : (await storedBackups(backupFolder).catch(() => []))[0];
+    const show = (name: string, help: string, number: (backup: StoredBackup) => number) =>
+      showNumbers(name, help, { label: 'kind', aggregator: 'max' }, async () => {
+        if (backupFolder === undefined) return {};
+        const backup = await newest();
+        return { newest: backup ? number(backup) : 0 };
+      });
+    show(
+      'skein_backup_timestamp_seconds',
+      'When the newest backup in BACKUP_URL was begun; 0 when there is none.',
+      ({ at }) => at.getTime() / 1000,
+    );
+    show('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', ({ bytes }) => bytes);
+    if (backupFolder === undefined) return;
+    const everyMs = backupEverySeconds * 1000;
+    this.schedule.every(Math.min(LOOK_MS, everyMs / 2), 'backup', async () => {
+      const backup = await newest();
+      if (!backup || Date.now() - backup.at.getTime() >= everyMs) await this.backUp();
+    });
+  }
+
+  /** @throws Error with what the command said */
+  private async backUp(): Promise<void> {
+    const child = spawn(process.execPath, [COMMAND, '--due'], {
+      env: { ...environment(), LOG_LEVEL: 'silent' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal: this.schedule.signal,
+      killSignal: 'SIGTERM', // it removes what it has begun
+    });
+    let said = '';
+    let failed = '';
+    child.stdout.on('data', (text) => (said += String(text)));
+    child.stderr.on('data', (text) => (failed = `${failed}${String(text)}`.slice(-2000)));
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (code !== 0) throw new Error(failed.trim().split('\n').at(-1) || `it ended with ${code}`);
+    if (said) logger.info({ work: 'backup' }, said.trim());
+  }
+}

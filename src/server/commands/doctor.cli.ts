@@ -1,0 +1,208 @@
+import 'reflect-metadata';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { Pool } from 'pg';
+import { serviceUrl } from '../../platform/config/config.js';
+import { config, misspelt } from '../../platform/config/process-config.js';
+import {
+  assertConnectionsSuffice,
+  durabilityWarning,
+  serverSettings,
+} from '../../platform/database/start-checks.js';
+import { describeBuild, listed, schemaState } from '../../platform/database/schema-state.js';
+import { readDisk } from '../../platform/postgres/disk-watch.js';
+import { fileSystemProblem } from '../../platform/postgres/file-system.js';
+import { typed } from '../../platform/program.js';
+import { command, explained, say, withPostgres } from './command.js';
+import { assertFree } from '../listener.js';
+import { connect } from '../server.js';
+
+const USAGE = `${typed('doctor')}
+
+Looks at the settings, the folder, the disk, the clock, the port and the database of the service, beside a running service too, and
+says what to mend. Changes nothing. Ends with 1 when something must be mended.`;
+
+const GIB = 1024 ** 3;
+/** Of a disk with less than this free, or this part, the embedded database soon takes no writes. */
+const LEAST_FREE = 2 * GIB;
+const LEAST_FREE_PART = 0.05;
+/** Times of calls come from clients, leases and keys end by the clock of the database. */
+const MOST_SECONDS_APART = 2;
+/** PostgreSQL refuses writes at 2,100 million. */
+const MOST_TRANSACTIONS = 1.5e9;
+const ANSWER_MS = 5000;
+
+let bad = 0;
+const good = (what: string) => say(`ok    ${what}`);
+const warn = (what: string) => say(`warn  ${what}`);
+function mend(what: string): void {
+  bad++;
+  say(`MEND  ${what}`);
+}
+const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`;
+
+function checkSettings(): void {
+  const names = misspelt();
+  for (const { name, meant } of names)
+    warn(`${name} is no setting, and is not read: ${meant} is one`);
+  if (names.length === 0) good(`settings (Node ${process.versions.node})`);
+  if (config.publicUrl?.startsWith('https:') && config.trustProxy === 0)
+    warn(
+      'PUBLIC_URL is behind a proxy with TLS, and TRUST_PROXY is not set: all clients count as the proxy’s address',
+    );
+}
+
+/** What is wrong with the folder of the embedded database, or of the first key, and with its disk. */
+function checkFolder(): void {
+  const folder = resolve(config.dataDir);
+  if (!existsSync(folder))
+    return warn(`${folder} (DATA_DIR) is not there: ${typed('start')} makes it`);
+  try {
+    if (!statSync(folder).isDirectory()) return mend(`${folder} (DATA_DIR) is not a folder`);
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const who = `user ${process.getuid?.()}, group ${process.getgid?.()}`;
+    return mend(
+      `${folder} (DATA_DIR) cannot be used by ${who} (${(error as NodeJS.ErrnoException).code}): give it to them`,
+    );
+  }
+  const problem =
+    process.platform === 'linux' ? fileSystemProblem(statfsSync(folder).type) : undefined;
+  if (problem?.isNetwork)
+    mend(`${folder} (DATA_DIR) is on ${problem.name}: it must be on a local disk`);
+  else if (problem)
+    warn(`${folder} (DATA_DIR) is on ${problem.name}: make sure that it writes what it is told to`);
+  const { freeBytes, sizeBytes } = readDisk(folder);
+  const room = `${gib(freeBytes)} of ${gib(sizeBytes)} are free on the disk of ${folder} (DATA_DIR)`;
+  if (freeBytes < Math.max(LEAST_FREE, sizeBytes * LEAST_FREE_PART))
+    mend(`${room}: make room, or erase (docs/erasing.md)`);
+  else good(room);
+  if (existsSync(join(folder, 'first-key')))
+    warn(
+      `the first admin key still is in ${join(folder, 'first-key')}: store it elsewhere, and remove the file`,
+    );
+}
+
+/** Whether the service answers, or could listen. */
+async function checkService(): Promise<void> {
+  const address = serviceUrl(config);
+  const asked = new Date();
+  const answer = await fetch(`${address}/ready`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+    () => undefined,
+  );
+  if (!answer) {
+    try {
+      await assertFree(config);
+      good(`no service runs on ${address}, and the port is free`);
+    } catch (error) {
+      mend(
+        `nothing of Skein answers on ${address}, and the port cannot be used (${(error as NodeJS.ErrnoException).code}): set PORT or HOST`,
+      );
+    }
+    return;
+  }
+  const state = await answer.text();
+  if (answer.ok) good(`the service on ${address} is ready`);
+  else if (answer.status === 503)
+    mend(`the service on ${address} is not ready: ${state.slice(0, 500)}`);
+  else
+    return mend(`something that is not Skein answers on ${address} (${answer.status}): set PORT`);
+  const drift = Math.abs(Date.parse(answer.headers.get('date') ?? '') - asked.getTime()) / 1000;
+  if (drift > MOST_SECONDS_APART + 1)
+    warn(`the clock of the service is ${drift.toFixed(0)} s away from this one`);
+}
+
+interface Found {
+  version: string;
+  encoding: string;
+  is_standby: boolean;
+  seconds_apart: number;
+  transactions: number;
+  bytes: string;
+  broken_indexes: string[];
+  autovacuum: string;
+}
+
+const FOUND = `SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,
+  pg_is_in_recovery() AS is_standby, abs(extract(epoch FROM clock_timestamp() - $1::timestamptz))::float8 AS seconds_apart,
+  (SELECT max(age(datfrozenxid)) FROM pg_database)::float8 AS transactions, pg_database_size(current_database())::text AS bytes,
+  coalesce((SELECT array_agg(i.indexrelid::regclass::text ORDER BY 1) FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+    WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)), '{}') AS broken_indexes,
+  current_setting('autovacuum') AS autovacuum`;
+
+async function checkServer(dataSource: DataSource): Promise<void> {
+  const [found] = await dataSource.query<[Found]>(FOUND, [new Date()]);
+  const what = `PostgreSQL ${found.version}, ${gib(Number(found.bytes))}`;
+  if (found.encoding !== 'UTF8')
+    mend(`the database is encoded in ${found.encoding}: it must be UTF8`);
+  else if (found.is_standby) mend(`${what} is a standby, which takes no writes: name the primary`);
+  else good(what);
+  if (found.seconds_apart > MOST_SECONDS_APART)
+    mend(
+      `the clock of the database is ${found.seconds_apart.toFixed(0)} s away from this one: leases and keys end by it`,
+    );
+  if (found.transactions > MOST_TRANSACTIONS)
+    mend(
+      `the oldest transaction is ${Math.round(found.transactions / 1e6)} million ago: run VACUUM (FREEZE), PostgreSQL stops at 2,100 million`,
+    );
+  if (found.autovacuum !== 'on') mend('autovacuum is off: the tables grow and plans become wrong');
+  for (const index of found.broken_indexes)
+    mend(
+      `the index ${index} was not finished: ${typed('psql', `-c 'REINDEX INDEX CONCURRENTLY ${index}'`)}`,
+    );
+  const settings = await serverSettings((dataSource.driver as PostgresDriver).master as Pool);
+  const durability = durabilityWarning(settings);
+  if (durability) warn(durability);
+  try {
+    assertConnectionsSuffice(settings, config);
+  } catch (error) {
+    mend((error as Error).message);
+  }
+}
+
+async function checkSchema(dataSource: DataSource): Promise<void> {
+  const { hasTables, pending, unknown } = await schemaState(dataSource);
+  if (unknown.length > 0)
+    return mend(
+      `the database has run ${listed(unknown)}; this is ${describeBuild(dataSource)}: run the newer build`,
+    );
+  if (!hasTables) return warn(`the database has no tables yet: ${typed('start')} makes them`);
+  if (pending.length > 0)
+    return warn(
+      `${pending.length} migrations wait: ${typed('migrate')}, or the next start, runs them`,
+    );
+  good(describeBuild(dataSource));
+  const [{ admins }] = await dataSource.query<[{ admins: number }]>(
+    `SELECT count(*)::int AS admins FROM api_keys WHERE role = 'admin' AND '*' = ANY(scopes) AND revoked_at IS NULL
+       AND (expires_at IS NULL OR expires_at > now())`,
+  );
+  if (admins === 0)
+    mend(
+      `no key of the role admin and the scope * is active: ${typed('keys', "create --user you --role admin --scope '*'")}`,
+    );
+}
+
+async function checkDatabase(): Promise<void> {
+  const hasNone = !config.databaseUrl && !existsSync(join(resolve(config.dataDir), 'pgdata'));
+  if (hasNone) return warn(`there is no database yet: ${typed('start')} makes it`);
+  await withPostgres({ mustExist: true }, async (url) => {
+    const dataSource = await connect(url);
+    try {
+      await checkServer(dataSource);
+      await checkSchema(dataSource);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+}
+
+await command(USAGE, async () => {
+  checkSettings();
+  checkFolder();
+  await checkService();
+  await checkDatabase().catch((error: unknown) => mend(explained(error)));
+  if (bad > 0) throw new Error(`${bad} to mend`);
+});

@@ -1,0 +1,63 @@
+import 'reflect-metadata';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import pg from 'pg';
+import { environment } from '../../platform/config/process-config.js';
+import { command, heard, say, withPostgres } from './command.js';
+import { typed } from '../../platform/program.js';
+
+const USAGE = `${typed('psql', '[arguments of psql]')}
+${typed('psql', '-c STATEMENT')}
+
+Runs psql on the database of the service, beside a running service too. With -c alone psql need not be installed: the rows are printed
+as JSON, a line each. For upkeep, such as VACUUM (FULL) calls; the tables are changed by the service only.`;
+
+/** Runs one or more statements as one request, without a transaction around a single one. */
+async function runStatement(url: string, text: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const { command: what, rowCount, rows } of [await client.query(text)].flat()) {
+      for (const row of rows as unknown[]) {
+        say(JSON.stringify(row));
+        await heard();
+      }
+      if (rows.length === 0) say(rowCount === null ? what : `${what} ${rowCount}`);
+    }
+  } catch (error) {
+    throw new Error((error as Error).message, { cause: error }); // the server explains itself
+  } finally {
+    await client.end();
+  }
+}
+
+/** The password goes by the environment, which other users of the machine cannot read. */
+async function runPsql(url: string, argv: string[]): Promise<void> {
+  const { password } = new pg.Client(url);
+  const address = url.replace(/^(\w+:\/\/[^/?#@:]*):[^/?#@]*@/, '$1@');
+  const env = { ...environment(), ...(password && { PGPASSWORD: password }) };
+  const child = spawn('psql', [address, ...argv], { stdio: 'inherit', env });
+  const ignore = () => {}; // psql handles Ctrl-C
+  process.on('SIGINT', ignore);
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null];
+    process.exitCode = code ?? 1;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new Error(
+      `psql is not installed: install it (Debian: apt-get install postgresql-client), or run ${typed('psql', '-c STATEMENT')}`,
+      { cause: error },
+    );
+  } finally {
+    process.off('SIGINT', ignore);
+  }
+}
+
+await command(USAGE, () =>
+  withPostgres({ mustExist: true }, (url) => {
+    const [first, statement, ...others] = process.argv.slice(2);
+    return first === '-c' && statement !== undefined && others.length === 0
+      ? runStatement(url, statement)
+      : runPsql(url, process.argv.slice(2));
+  }),
+);

@@ -1,0 +1,65 @@
+import { createHash, randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { dataSourceOptions } from '../../../ormconfig.js';
+import { DamagedBackup } from '../../platform/backup/backup-file.js';
+import { withClient } from '../../platform/backup/client.js';
+import { Progress } from '../../platform/backup/progress.js';
+import { openBackup, restore } from '../../platform/backup/restore.js';
+import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
+import { columnList, quoted } from '../../platform/backup/tables.js';
+import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
+import { connect } from '../server.js';
+import { say, withPostgres } from './command.js';
+
+/** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */
+export async function verify(file: string): Promise<void> {
+  const backup = await openBackup(file);
+  const { schema, tables, created_at } = backup.header;
+  assertRestorable(schema, { options: dataSourceOptions('') });
+  await withPostgres({ mustExist: true }, (url) =>
+    withTemporaryDatabase(url, async (temporary) => {
+      const dataSource = await connect(temporary, UNLIMITED_SESSION);
+      try {
+        await prepareSchema(dataSource, schema);
+        const progress = new Progress('verify');
+        const ends = await withClient(dataSource, (client) => restore(client, backup, progress));
+        await withClient(dataSource, async (client) => {
+          for (const table of tables) {
+            const sum = createHash('sha256');
+            const rows = client.query(
+              copyTo(`COPY ${quoted(table.name)} (${columnList(table)}) TO STDOUT`),
+            );
+            for await (const piece of rows as AsyncIterable<Buffer>) sum.update(piece);
+            const end = ends.find(({ name }) => name === table.name)!;
+            if (rows.rowCount !== end.rows || sum.digest('hex') !== end.sha256)
+              throw new DamagedBackup(`the rows of ${table.name} are not what was restored`);
+          }
+        });
+        const count = ends.reduce((sum, { rows }) => sum + rows, 0);
+        say(`${file}: ${count} rows of ${tables.length} tables are whole, as of ${created_at}`);
+      } finally {
+        await dataSource.destroy();
+      }
+    }),
+  );
+}
+
+async function withTemporaryDatabase(
+  url: string,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const name = `skein_verify_${randomBytes(8).toString('hex')}`;
+  const admin = new pg.Client(url);
+  await admin.connect();
+  try {
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
+    try {
+      await work(url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`));
+    } finally {
+      await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    }
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,145 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { aFolder, run } from '../support/server.js';
+
+const folder = aFolder();
+afterAll(() => folder.remove());
+const at = (name: string) => join(folder.path, name);
+
+async function ended(program: string, env: Record<string, string>, args: string[] = []) {
+  const command = run(`server/commands/${program}.cli.js`, env, args);
+  const code = await command.exit;
+  const lines = command.output().trimEnd().split('\n');
+  return { code, said: lines.filter((line) => !line.startsWith('{"level"')) };
+}
+const examined = (env: Record<string, string>) => ended('doctor', { DATA_DIR: at('data'), ...env });
+
+describe('doctor', () => {
+  it('finds nothing to mend before the first start, and makes nothing', async () => {
+    const { code, said } = await examined({ PORT: '0', WORKER: '2' });
+    expect(said).toEqual([
+      'warn  WORKER is no setting, and is not read: WORKERS is one',
+      `warn  ${at('data')} (DATA_DIR) is not there: npm start makes it`,
+      expect.stringMatching(
+        /^ok {4}no service runs on http:\/\/127\.0\.0\.1:0, and the port is free$/,
+      ),
+      'warn  there is no database yet: npm start makes it',
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it('tells of a folder that is none, and of a port that another program has', async () => {
+    writeFileSync(at('file'), '');
+    const other = createServer((_, response) => response.writeHead(404).end()).listen(
+      0,
+      '127.0.0.1',
+    );
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const { code, said } = await examined({ DATA_DIR: at('file'), PORT: String(port) });
+    other.close();
+    expect(said).toEqual(
+      expect.arrayContaining([
+        `MEND  ${at('file')} (DATA_DIR) is not a folder`,
+        `MEND  something that is not Skein answers on http://127.0.0.1:${port} (404): set PORT`,
+      ]),
+    );
+    expect(code).toBe(1);
+  });
+
+  it('tells of a setting that cannot be, in the line of the start', async () => {
+    const { code, said } = await examined({ PORT: 'http' });
+    expect(said).toEqual([expect.stringMatching(/^skein cannot start: PORT must/)]);
+    expect(code).toBe(1);
+  });
+
+  describe('on a database', () => {
+    let database: TestDatabase;
+    let client: pg.Client;
+    beforeAll(async () => {
+      database = await openTestDatabase();
+      client = new pg.Client(database.url);
+      await client.connect();
+    });
+    afterAll(async () => {
+      await client.end();
+      await database.drop();
+    });
+    const mended = async (env: Record<string, string> = {}) => {
+      const { code, said } = await examined({ PORT: '0', DATABASE_URL: database.url, ...env });
+      return { code, mend: said.filter((line) => line.startsWith('MEND')) };
+    };
+
+    it('tells all that is wrong with it, and how to mend it', async () => {
+      await client.query(`
+        INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later9999999999999');
+        UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'calls_op_idx'::regclass`);
+      const { code, mend } = await mended({ DATABASE_POOL_SIZE: '1000' });
+      expect(mend).toEqual([
+        `MEND  the index calls_op_idx was not finished: npm run psql -- -c 'REINDEX INDEX CONCURRENTLY calls_op_idx'`,
+        expect.stringMatching(
+          /^MEND {2}WORKERS 1 and DATABASE_POOL_SIZE 1000 need 1002 connections/,
+        ),
+        expect.stringContaining('a migration that this build does not know: Later9999999999999'),
+      ]);
+      expect(code).toBe(1);
+      await client.query(`DELETE FROM migrations WHERE name LIKE 'Later%'`);
+      const repaired = ['-c', 'REINDEX INDEX CONCURRENTLY calls_op_idx'];
+      expect(await ended('psql', { DATABASE_URL: database.url }, repaired)).toEqual({
+        code: 0,
+        said: ['REINDEX'],
+      });
+    });
+
+    it('tells that nobody could make keys any more, until there is one', async () => {
+      const { mend } = await mended();
+      expect(mend).toEqual([
+        `MEND  no key of the role admin and the scope * is active: npm run keys -- create --user you --role admin --scope '*'`,
+      ]);
+      const key = ['create', '--user', 'ada', '--role', 'admin', '--scope', '*'];
+      expect((await ended('keys', { DATABASE_URL: database.url }, key)).code).toBe(0);
+      expect(await mended()).toEqual({ code: 0, mend: [] });
+    });
+
+    it('tells of one that is not there, without its password', async () => {
+      const url = new URL(database.url.replace(/\/[^/?]*(\?|$)/, '/skein_nowhere$1'));
+      const { code, said } = await examined({ PORT: '0', DATABASE_URL: url.href });
+      expect(said.at(-2)).toMatch(
+        /^MEND {2}DATABASE_URL does not lead to a database: .*skein_nowhere/,
+      );
+      expect(said.join()).not.toContain(`:${url.password}@`);
+      expect(code).toBe(1);
+    });
+  });
+});
+
+describe('psql', () => {
+  it('prints rows as JSON, and what is wrong with a statement in a line', async () => {
+    const { url, drop } = await openTestDatabase();
+    const asked = (text: string) => ended('psql', { DATABASE_URL: url }, ['-c', text]);
+    expect(await asked(`SELECT 1 AS one, 'a' AS a; SELECT 2 AS two`)).toEqual({
+      code: 0,
+      said: ['{"one":1,"a":"a"}', '{"two":2}'],
+    });
+    expect(await asked('SELECT nothing')).toEqual({
+      code: 1,
+      said: ['column "nothing" does not exist'],
+    });
+    await drop();
+  });
+
+  it('says how to get psql where it is not installed', async () => {
+    const { url, drop } = await openTestDatabase();
+    const { code, said } = await ended('psql', { DATABASE_URL: url, PATH: at('nowhere') }, ['-l']);
+    expect(said).toEqual([
+      expect.stringMatching(/^psql is not installed: .*npm run psql -- -c STATEMENT/),
+    ]);
+    expect(code).toBe(1);
+    await drop();
+  });
+});
