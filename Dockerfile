@@ -8,7 +8,7 @@ COPY . .
 # What /server_info calls the commit: --build-arg SOURCE_COMMIT=$(git rev-parse --short=12 HEAD). The context has no .git.
 ARG SOURCE_COMMIT
 # The embedded PostgreSQL makes its links between libraries here: the service may not write its own code.
-RUN npm run build && npm prune --omit=dev && node scripts/slim.mjs node_modules \
+RUN npm run build && node scripts/notices.mjs > NOTICES && npm prune --omit=dev && node scripts/slim.mjs node_modules \
   && find dist \( -name '*.map' -o -name '*.d.ts' \) -delete \
   && node -e "import('./dist/src/platform/postgres/postgres-account.js').then((m) => m.postgresBinaries())"
 
@@ -17,7 +17,7 @@ FROM node:24-bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libnss-wrapper && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data npm_config_update_notifier=false npm_config_logs_max=0
 WORKDIR /app
-COPY --from=build /app/package.json /app/LICENSE ./
+COPY --from=build /app/package.json /app/LICENSE /app/NOTICES ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 RUN chmod +x dist/src/server/commands/skein.js && ln -s /app/dist/src/server/commands/skein.js /usr/local/bin/skein

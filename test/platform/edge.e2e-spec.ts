@@ -1,11 +1,14 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliCompressSync, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { ERRORS } from '../../src/platform/errors.js';
 import { VERSION } from '../../src/platform/config/version.js';
-import { testServers } from '../support/database.js';
+import { refuseConnections } from '../support/database.js';
 import { basic, send, startApp, type TestApp, useApp } from '../support/app.js';
 import { aStart } from '../support/factories.js';
 import { until } from '../support/until.js';
@@ -269,16 +272,46 @@ describe('the edge', () => {
     );
   });
 
-  it('docs/operate.md says of every metric what it means, and the alerts are about metrics that there are', async () => {
+  it('docs/operate.md says of every metric what it means, and alerts and dashboard are about metrics that there are', async () => {
     const names = metrics.getMetricsAsArray().map(({ name }) => name);
     const table = readFileSync('docs/operate.md', 'utf8').split('## Metrics')[1]!;
     const listed = [...table.matchAll(/`((?:skein|nodejs|process)_\w+)`/g)].map(
       ([, name]) => name!,
     );
     expect(listed.toSorted()).toEqual(names.toSorted());
-    const rules = readFileSync('docs/operate/skein.rules.yml', 'utf8');
-    for (const [name] of rules.matchAll(/\b(skein|nodejs)_\w+/g))
-      expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
+    for (const file of ['prometheus/alerts.yaml', 'grafana/skein.json'])
+      for (const [name] of readFileSync(`deploy/${file}`, 'utf8').matchAll(
+        /\b(skein|nodejs|process)_\w+/g,
+      ))
+        expect(names).toContain(name.replace(/_(count|bucket)$/, ''));
+  });
+
+  const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+  (hasPromtool ? it : it.skip)('has metrics that promtool has nothing against', async () => {
+    const input = await (await fetch(`${app.url}/metrics`)).text();
+    const { stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input });
+    expect(stdout.toString() + stderr.toString()).toBe('');
+  });
+
+  it('tells the room on the disk, the size of the database, and changes that statistics lack', async () => {
+    const page = await (await fetch(`${app.url}/metrics`)).text();
+    const valueOf = (name: string) => Number(new RegExp(`^${name} (.+)$`, 'm').exec(page)?.[1]);
+    const [{ bytes }] = await app.query('SELECT pg_database_size(current_database()) AS bytes');
+    expect(valueOf('skein_database_size_bytes')).toBeGreaterThan(Number(bytes) / 2);
+    expect(page).toMatch(/^skein_marks\{table="thread_marks"\} \d+$/m);
+    const nowhere = await startApp({ DATA_DIR: '/nowhere' });
+    expect(await (await fetch(`${nowhere.url}/metrics`)).text()).not.toMatch(
+      /^skein_disk_free_bytes /m,
+    );
+    await nowhere.close();
+    const folder = mkdtempSync(join(tmpdir(), 'skein-disk-'));
+    const other = await startApp({ DATA_DIR: folder });
+    const { blocks, bsize } = statfsSync(folder);
+    const shown = await (await fetch(`${other.url}/metrics`)).text();
+    expect(shown).toContain(`skein_disk_size_bytes ${blocks * bsize}\n`);
+    expect(shown).toMatch(/^skein_disk_free_bytes \d+$/m);
+    await other.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('lives through lost connections: of transactions, of statements, of streams nobody reads', async () => {
@@ -309,7 +342,7 @@ describe('the edge', () => {
     const other = await startApp();
     const { body } = await other.post('/call/start', { start: aStart({ id: 'a' }) });
     expect(body.id).toBe('a');
-    await refuseConnections(other);
+    await refuseConnections(other.databaseUrl);
     const headers = { authorization: basic(other.key) };
     const answer = await send(`${other.url}/call/start`, { start: aStart() }, headers);
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
@@ -331,19 +364,6 @@ async function loseConnections(app: TestApp): Promise<void> {
   await client.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
   );
-  await client.end();
-}
-
-/** From now on the database lets nobody in, and those inside are put out. */
-async function refuseConnections(app: TestApp): Promise<void> {
-  const name = new URL(app.databaseUrl.replace('@/', '@localhost/')).pathname.slice(1);
-  const { Client } = await import('pg');
-  const client = new Client(testServers()[0]);
-  await client.connect();
-  await client.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-  await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
-    name,
-  ]);
   await client.end();
 }
 

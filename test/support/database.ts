@@ -40,6 +40,17 @@ export async function openTestDatabase({ isEmpty = false } = {}): Promise<TestDa
   };
 }
 
+/** From now on the database lets nobody in, and those inside are put out. */
+export async function refuseConnections(databaseUrl: string): Promise<void> {
+  const name = new URL(databaseUrl.replace('@/', '@localhost/')).pathname.slice(1);
+  const [server] = testServers();
+  await onServer(server!, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+  await onServer(
+    server!,
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+  );
+}
+
 /** PostgreSQL copies a template for one client at a time; others wait by trying again. */
 async function onServer(url: string, statement: string): Promise<void> {
   const client = new pg.Client(url);

@@ -101,7 +101,7 @@ export class GatewayController {
   ): Promise<void> {
     const projectId = namedProject(context) ?? artifactProject(body.model);
     if (projectId === undefined) throw projectRequired();
-    context.caller.assertReaches(projectId);
+    context.assertReaches(projectId);
     const answer = await this.gateway.ask(
       {
         api,

@@ -87,12 +87,13 @@ export class LangfuseHealthController {
 }
 
 /** @throws ApiError `invalid_request`, `forbidden` */
-function projectInScope({ headers, caller }: Context): string {
+function projectInScope(context: Context): string {
+  const { headers, caller } = context;
   const [scope, ...others] = caller.scopes;
   const named = headers['project_id'] ?? langfuseProjectKey(headers.authorization);
   const project = named ?? (others.length === 0 ? scope : undefined);
   if (!isProjectId(project)) throw invalidRequest([{ path: 'project_id', message: NO_PROJECT }]);
-  caller.assertReaches(project);
+  context.assertReaches(project);
   return project;
 }
 

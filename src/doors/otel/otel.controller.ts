@@ -152,7 +152,7 @@ export class OtelController {
     signal: Signal<Item>,
   ): Promise<StreamableFile> {
     const { caller, hold } = context;
-    if (isProjectId(project)) caller.assertReaches(project);
+    if (isProjectId(project)) context.assertReaches(project);
     const isBinary = isProtobuf(context);
     if (!isBinary) assertJson(context, `${PROTOBUF} or application/json`);
     const bytes = await readBytes(context);

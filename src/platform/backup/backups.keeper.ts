@@ -23,12 +23,14 @@ export class BackupsKeeper implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const { backupFolder, backupEverySeconds } = this.config;
-    if (backupFolder === undefined) return;
-    const newest = async () => (await storedBackups(backupFolder).catch(() => []))[0];
+    const newest = async (folder: string) => (await storedBackups(folder).catch(() => []))[0];
     const show = (name: string, help: string, number: (backup: StoredBackup) => number) =>
       showNumbers(name, help, { label: 'kind', aggregator: 'max' }, async () => {
-        const backup = await newest();
-        return { newest: backup ? number(backup) : 0 };
+        const shown: Record<string, number> = {};
+        if (backupFolder === undefined) return shown;
+        const backup = await newest(backupFolder);
+        shown['newest'] = backup ? number(backup) : 0;
+        return shown;
       });
     show(
       'skein_backup_timestamp_seconds',
@@ -36,9 +38,10 @@ export class BackupsKeeper implements OnApplicationBootstrap {
       ({ at }) => at.getTime() / 1000,
     );
     show('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', ({ bytes }) => bytes);
+    if (backupFolder === undefined) return;
     const everyMs = backupEverySeconds * 1000;
     this.schedule.every(Math.min(LOOK_MS, everyMs / 2), 'backup', async () => {
-      const backup = await newest();
+      const backup = await newest(backupFolder);
       if (!backup || Date.now() - backup.at.getTime() >= everyMs) await this.backUp();
     });
   }

@@ -33,6 +33,8 @@ export class Context {
   bodyText: string | undefined;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
+  /** The one that something else of the request names. */
+  private namedProject: string | undefined;
   private ownHold: Hold | undefined;
   /** What the hold has for an answer that is not made yet. */
   private reserved = 0;
@@ -70,6 +72,17 @@ export class Context {
   get caller(): Express.User {
     if (!this.express.user) throw new Error('the route has no guard, so nobody is known');
     return this.express.user;
+  }
+
+  /** The project that the request is about, for the log; the first of several. */
+  get project(): string | undefined {
+    return this.namedProject ?? this.projects[0];
+  }
+
+  /** @throws ApiError `forbidden` when the caller may not reach the project that the request is about. */
+  assertReaches(projectId: string): void {
+    this.namedProject = projectId;
+    this.caller.assertReaches(projectId);
   }
 
   /** The body as it was sent, for what must come back byte for byte. Only handlers with a `@Body()` have one. */

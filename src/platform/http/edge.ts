@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { NextFunction, Request, Response } from 'express';
 import { Histogram } from 'prom-client';
 import type { Config } from '../config/config.js';
@@ -22,6 +23,20 @@ const durations = new Histogram({
   buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   registers: [metrics],
 });
+
+/** So much of a project's name is logged: not each one was checked when a request is refused. */
+const MAX_PROJECT = 256;
+
+/** Bytes of each connection that were told in lines of the log. */
+const told = new WeakMap<Socket, { read: number; written: number }>();
+
+/** What the connection took and gave, with heads, since the last request that was logged. */
+function newBytes(socket: Socket) {
+  const before = told.get(socket) ?? { read: 0, written: 0 };
+  const { bytesRead: read, bytesWritten: written } = socket;
+  told.set(socket, { read, written });
+  return { request_bytes: read - before.read, answer_bytes: written - before.written };
+}
 
 const SANE_ID = /^[\w.:/+=@-]{1,128}$/;
 
@@ -55,6 +70,9 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     response.setHeader('x-request-id', request.id);
     response.setHeader('x-content-type-options', 'nosniff');
     if (lastAnswers.aborted) response.setHeader('connection', 'close');
+    const isLogged = logger.isLevelEnabled(level);
+    const { socket } = request;
+    const address = isLogged ? request.ip : undefined; // a closed connection knows it no more
     const started = performance.now();
     response.once('close', () => {
       request.context.endHold();
@@ -64,12 +82,18 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
       const { method } = request;
       const status = response.writableFinished ? response.statusCode : 'cut';
       durations.observe({ method, route, status }, seconds);
+      if (!isLogged) return;
       logger[level]({
         request_id: request.id,
+        key_id: request.user?.keyId,
+        user_id: request.user?.userId ?? undefined,
+        project: request.context.project?.slice(0, MAX_PROJECT),
+        address,
         method,
         route,
         status,
         duration_ms: seconds * 1000,
+        ...newBytes(socket),
       });
     });
     next();

@@ -1,11 +1,15 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { warnSeldom } from '../process/warn-seldom.js';
 import { noteDiskRefusal } from './disk-refusals.js';
 import { ApiError, ERRORS, ERRORS_PATH, toApiError } from '../errors.js';
 
 export const PROBLEM_JSON = 'application/problem+json';
 
-/** Answers everything thrown as RFC 9457 problem details. A 5xx is logged once, with its cause; a 4xx is not. */
+/**
+ * Answers everything thrown as RFC 9457 problem details. A 5xx is logged once, with its cause; a 4xx is not. A 503 is expected
+ * under load or without a database and may come by the thousand: a line without a stack, and seldom.
+ */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger('errors');
@@ -22,13 +26,23 @@ export class ErrorFilter implements ExceptionFilter {
     const error = toApiError(thrown);
     // A deliberate refusal has no cause, so that a probe of a service that is not ready is not logged each time.
     const cause = thrown instanceof ApiError ? error.cause : thrown;
-    if (error.status >= 500 && cause)
-      this.logger.error({ request_id: request.id, path: request.path, err: cause });
+    if (error.status >= 500 && cause) this.log(error, cause, request);
     if (response.headersSent) {
       response.destroy(); // a cut stream must not look complete
       return;
     }
     this.send(error, response);
+  }
+
+  private log({ code, message }: ApiError, cause: unknown, { id, path }: Request): void {
+    if (code !== 'unavailable') return this.logger.error({ request_id: id, path, err: cause });
+    const { message: why, code: state } = Object(cause) as { message?: string; code?: string };
+    warnSeldom(`a request was answered 503: ${message}`, {
+      request_id: id,
+      path,
+      why,
+      code: state,
+    });
   }
 
   protected send(error: ApiError, response: Response): void {

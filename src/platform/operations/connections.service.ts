@@ -11,8 +11,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import { clientNetwork } from '../auth/failed-attempts.js';
 import { CONFIG, type Config } from '../config/config.js';
 import { closeWithAnswers } from '../http/edge.js';
-import { logger } from '../process/logger.js';
 import { showCounter, showNumber } from '../process/metrics.js';
+import { warnSeldom } from '../process/warn-seldom.js';
 import { type Bound, ConnectionBounds } from './connection-bounds.js';
 import { isForOperations } from '../http/ports.js';
 
@@ -21,8 +21,6 @@ const IDLE_MS = 1000;
 /** Requests that have not ended this long after the last connection was taken are cut. */
 const CUT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
-/** Between two lines of the log about connections that were refused. */
-const LOG_EVERY_MS = 10_000;
 
 interface Connection {
   address: string;
@@ -48,7 +46,6 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
     'Connections of clients that were closed at once, by the limit that they were over: of their address or of the process.',
     ['limit'],
   );
-  private unlogged = 0;
 
   constructor(
     private readonly adapterHost: HttpAdapterHost,
@@ -105,13 +102,7 @@ export class ConnectionsService implements OnModuleInit, BeforeApplicationShutdo
   private refuse(socket: Socket, limit: Bound): void {
     socket.destroy();
     this.refused.inc({ limit });
-    if (this.unlogged++ > 0) return;
-    logger.warn(`a connection was refused: there are too many of its ${limit}`);
-    setTimeout(() => {
-      if (this.unlogged > 1)
-        logger.warn(`${this.unlogged - 1} more connections were refused since then`);
-      this.unlogged = 0;
-    }, LOG_EVERY_MS).unref();
+    warnSeldom(`a connection was refused: there are too many of its ${limit}`);
   }
 
   /** Begins to close idle connections; resolves when those of now have ended, or do so with their answer. */

@@ -6,6 +6,7 @@ import { DatabaseMetrics } from './database.metrics.js';
 import { DiskWatchMetrics } from './disk-watch.metrics.js';
 import { OperationsController } from './operations.controller.js';
 import { ReadinessService } from './readiness.service.js';
+import { StorageMetrics } from './storage.metrics.js';
 
 /** Endpoints for operators and probes. */
 @Module({
@@ -17,6 +18,7 @@ import { ReadinessService } from './readiness.service.js';
     ConnectionsService,
     DatabaseMetrics,
     DiskWatchMetrics,
+    StorageMetrics,
   ],
   exports: [ReadinessService, ConnectionsService],
 })

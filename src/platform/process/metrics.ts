@@ -3,6 +3,9 @@ import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Registry } from
 /** What `GET /metrics` shows of this process. */
 export const metrics = new Registry();
 collectDefaultMetrics({ register: metrics });
+// A total of a gauge is none by the rules of Prometheus (`promtool check metrics`); it is the sum over the types.
+for (const what of ['handles', 'requests', 'resources'])
+  metrics.removeSingleMetric(`nodejs_active_${what}_total`);
 
 /** A metric replaces that of another app in this process. */
 function shown(name: string, help: string) {
@@ -16,16 +19,27 @@ export const showCounter = <Label extends string>(
   labelNames: Label[],
 ) => new Counter({ ...shown(name, help), labelNames });
 
-/** A number that is read whenever the metrics are asked for. */
-export const showNumber = (name: string, help: string, read: () => number) =>
+/**
+ * A number that is read whenever the metrics are asked for; null leaves it out. `aggregator` says what several workers answer
+ * together.
+ */
+export const showNumber = (
+  name: string,
+  help: string,
+  read: () => number | null | Promise<number | null>,
+  aggregator: Aggregator = 'sum',
+) =>
   new Gauge({
     ...shown(name, help),
-    collect() {
-      this.set(read());
+    aggregator,
+    async collect() {
+      const number = await read();
+      if (number === null) this.remove();
+      else this.set(number);
     },
   });
 
-/** The same for several numbers, by the value of a label. `aggregator` says what several workers answer together. */
+/** The same for several numbers, by the value of a label. */
 export const showNumbers = (
   name: string,
   help: string,

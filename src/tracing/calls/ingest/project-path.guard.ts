@@ -14,12 +14,12 @@ export class ProjectPathGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<IncomingMessage & { params: ProjectPath }>();
     const { entity, project } = request.params;
-    const { caller, projects } = request.context;
+    const { projects } = request.context;
     const path = `${entity}/${project}`;
     const field = isProjectId(`${entity}/x`) ? 'project' : 'entity';
     if (!isProjectId(path))
       throw invalidRequest([{ path: field, message: `in the path must ${PROJECT_PART_RULE}` }]);
-    caller.assertReaches(path);
+    request.context.assertReaches(path);
     if (projects.some((named) => named !== path))
       throw invalidRequest([{ path: 'project_id', message: 'must be the project of the path' }]);
     return true;

@@ -1,0 +1,255 @@
+// npm run check:deploy: whether what lies in deploy/ is right, as far as the tools that are here can tell; a line says what could not be
+// checked. `--write` makes deploy/kubernetes anew. CONTRIBUTING.md says where helm, the schema of Kubernetes and promtool come from.
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { Ajv } from 'ajv';
+import { parseAllDocuments, stringify } from 'yaml';
+
+const CHART = 'deploy/helm/skein';
+const MANIFESTS = 'deploy/kubernetes/skein.yaml';
+const MANIFESTS_HEAD = `# The chart in deploy/helm/skein with its values as they are: npm run check:deploy -- --write makes it. Change the namespace,
+# make the Secrets that docs/operate/kubernetes.md names, and kubectl apply -f skein.yaml. The first new pod migrates the database.
+`;
+/** Of the schema below; a helm that Go has built knows none. */
+const TEMPLATE = ['template', 'skein', CHART, '--namespace', 'skein', '--kube-version', '1.34.0'];
+const problems = [];
+const unchecked = [];
+
+/** @param {import('ajv').ErrorObject} error */
+const describe = ({ instancePath, keyword, message, params }) =>
+  `${instancePath}${Object.values(params)
+    .map((value) => ` ${JSON.stringify(value)}`)
+    .join('')} ${keyword}: ${message}`;
+
+/** Runs a program; what it says goes to the problems unless it ends well. */
+function run(program, ...args) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
+  if (status !== 0)
+    problems.push(`${program} ${args.join(' ')}\n${error?.message ?? stdout + stderr}`);
+  return stdout;
+}
+
+const has = (program, ...args) => spawnSync(program, args).status === 0;
+
+function documents(text, file) {
+  const parsed = parseAllDocuments(text, { uniqueKeys: true });
+  for (const { errors } of parsed)
+    for (const { message } of errors) problems.push(`${file}: ${message}`);
+  return parsed.map((document) => document.toJS()).filter((document) => document !== null);
+}
+
+/** As helm lays values over others: null takes a value away. */
+function laidOver(below, above) {
+  const merged = { ...below };
+  for (const [name, value] of Object.entries(above)) {
+    const isMap = (it) => typeof it === 'object' && it !== null && !Array.isArray(it);
+    if (value === null) delete merged[name];
+    else merged[name] = isMap(value) && isMap(below[name]) ? laidOver(below[name], value) : value;
+  }
+  return merged;
+}
+
+function checkValues() {
+  const read = (file) => documents(readFileSync(file, 'utf8'), file)[0];
+  const schema = JSON.parse(readFileSync(`${CHART}/values.schema.json`, 'utf8'));
+  const validate = new Ajv({
+    allErrors: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+  }).compile(schema);
+  const defaults = read(`${CHART}/values.yaml`);
+  for (const file of valuesFiles())
+    if (!validate(laidOver(defaults, read(file))))
+      problems.push(`${file}\n${validate.errors.map(describe).join('\n')}`);
+  for (const name of Object.keys(defaults))
+    if (!(name in schema.properties)) problems.push(`the schema has no ${name}`);
+  for (const { values, names } of read(`${CHART}/ci/refused.yaml`)) {
+    const isRefused = !validate(laidOver(defaults, values));
+    if (!isRefused || !validate.errors.map(describe).join('\n').includes(names))
+      problems.push(`the schema takes ${JSON.stringify(values)}, or does not name ${names}`);
+  }
+}
+
+const valuesFiles = () =>
+  readdirSync(`${CHART}/ci`)
+    .filter((name) => name !== 'refused.yaml')
+    .map((name) => `${CHART}/ci/${name}`);
+
+/** The schema of Kubernetes' own objects: KUBERNETES_OPENAPI, or that of the newest module of Kubernetes that Go has. */
+function kubernetesSchema() {
+  const modules = spawnSync('go', ['env', 'GOMODCACHE'], { encoding: 'utf8' }).stdout?.trim();
+  const folder = modules && join(modules, 'k8s.io');
+  const newest =
+    folder &&
+    existsSync(folder) &&
+    readdirSync(folder)
+      .filter((name) => name.startsWith('kubernetes@v'))
+      .toSorted()
+      .at(-1);
+  const file =
+    process.env.KUBERNETES_OPENAPI ??
+    (newest && join(folder, newest, 'api/openapi-spec/swagger.json'));
+  if (!file) return null;
+  const { definitions } = JSON.parse(readFileSync(file, 'utf8'));
+  for (const definition of Object.values(definitions)) {
+    // Kubernetes drops a field that it does not know, so a misspelt one would do nothing.
+    if (definition.properties) definition.additionalProperties ??= false;
+    for (const [name, property] of Object.entries(definition.properties ?? {}))
+      if (property.format === 'int-or-string')
+        definition.properties[name] = { type: ['integer', 'string'] };
+  }
+  Object.assign(definitions['io.k8s.apimachinery.pkg.util.intstr.IntOrString'], {
+    type: ['integer', 'string'],
+  });
+  Object.assign(definitions['io.k8s.apimachinery.pkg.api.resource.Quantity'], {
+    type: ['integer', 'string'],
+  });
+  const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema({ $id: 'kubernetes', definitions });
+  return (object) => {
+    const [group, version] = object.apiVersion.includes('/')
+      ? object.apiVersion.split('/')
+      : ['', object.apiVersion];
+    const name = Object.keys(definitions).find((key) =>
+      definitions[key]['x-kubernetes-group-version-kind']?.some(
+        (it) => it.kind === object.kind && it.group === group && it.version === version,
+      ),
+    );
+    if (!name)
+      return group.endsWith('.coreos.com')
+        ? []
+        : [`is of no kind that there is: ${object.apiVersion} ${object.kind}`];
+    const validate = ajv.getSchema(`kubernetes#/definitions/${name}`);
+    return validate(object) ? [] : validate.errors.map(describe);
+  };
+}
+
+/** What the schema of Kubernetes does not say. */
+function findMistakes({ kind, metadata, spec }, others) {
+  const found = [];
+  const pod = spec?.template?.spec;
+  for (const { image, env, volumeMounts, securityContext } of pod?.containers ?? []) {
+    for (const { name, value } of env ?? [])
+      if (/^[\d.]+e[+]\d+$/.test(value)) found.push(`${name} is ${value}`);
+    const names = env.map(({ name }) => name);
+    if (new Set(names).size < names.length) found.push('a setting is there twice');
+    for (const { name } of volumeMounts) {
+      const claims = (spec.volumeClaimTemplates ?? []).map((claim) => claim.metadata.name);
+      if (![...pod.volumes.map((volume) => volume.name), ...claims].includes(name))
+        found.push(`there is no volume ${name}`);
+    }
+    if (!securityContext.readOnlyRootFilesystem || !pod.securityContext.runAsNonRoot)
+      found.push('it may write its root, or be root');
+    if (!/[:@]/.test(image)) found.push(`the image ${image} has no version`);
+  }
+  const selected =
+    kind === 'Service' ? spec.selector : (spec?.podSelector ?? spec?.selector)?.matchLabels;
+  const labels = others.map(
+    (other) =>
+      (kind === 'ServiceMonitor' ? other.metadata.labels : other.spec?.template?.metadata.labels) ??
+      {},
+  );
+  const isMatched =
+    selected &&
+    labels.some((own) => Object.entries(selected).every(([name, value]) => own[name] === value));
+  if (selected && !isMatched) found.push('it selects nothing');
+  return found.map((what) => `${kind} ${metadata.name}: ${what}`);
+}
+
+function checkChart() {
+  const validate = kubernetesSchema();
+  if (!validate)
+    unchecked.push('no schema of Kubernetes is here, so its objects were not compared with it');
+  for (const file of valuesFiles()) {
+    run('helm', 'lint', '--strict', '--quiet', CHART, '--values', file);
+    const made = documents(run('helm', ...TEMPLATE, '--values', file) ?? '', file);
+    if (made.length === 0) problems.push(`${file} makes nothing`);
+    for (const object of made) {
+      for (const problem of validate?.(object) ?? [])
+        problems.push(`${file}: ${object.kind}: ${problem}`);
+      for (const mistake of findMistakes(object, made)) problems.push(`${file}: ${mistake}`);
+    }
+  }
+  const made = MANIFESTS_HEAD + run('helm', ...TEMPLATE, '--no-hooks');
+  if (process.argv.includes('--write')) {
+    mkdirSync('deploy/kubernetes', { recursive: true });
+    writeFileSync(MANIFESTS, made);
+  }
+  // Versions of helm differ in blank lines.
+  const isSame =
+    existsSync(MANIFESTS) &&
+    isDeepStrictEqual(
+      documents(readFileSync(MANIFESTS, 'utf8'), MANIFESTS),
+      documents(made, 'helm template'),
+    );
+  if (!isSame) problems.push(`${MANIFESTS} is stale: npm run check:deploy -- --write makes it`);
+}
+
+const { appVersion } = documents(readFileSync(`${CHART}/Chart.yaml`, 'utf8'), 'Chart.yaml')[0];
+const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+if (appVersion !== version)
+  problems.push(`appVersion of the chart is ${appVersion}, and not ${version}`);
+/** Each query of the dashboard as a rule, with numbers for what Grafana fills in. */
+function dashboardRules() {
+  const { panels } = JSON.parse(readFileSync('deploy/grafana/skein.json', 'utf8'));
+  const queries = panels
+    .flatMap(({ targets }) => targets ?? [])
+    .map(({ expr }) => expr.replaceAll('$__rate_interval', '5m'));
+  return stringify({
+    groups: [
+      { name: 'dashboard', rules: queries.map((expr, i) => ({ record: `query_${i}`, expr })) },
+    ],
+  });
+}
+
+checkValues();
+for (const folder of ['deploy/kubernetes', 'deploy/prometheus'])
+  for (const name of readdirSync(folder)) documents(readFileSync(join(folder, name), 'utf8'), name);
+
+if (has('helm', 'version')) checkChart();
+else unchecked.push('helm is not here, so no template was run');
+
+if (has('promtool', '--version')) {
+  run('promtool', 'check', 'rules', 'deploy/prometheus/alerts.yaml');
+  run('promtool', 'test', 'rules', 'deploy/prometheus/alerts.test.yaml');
+  const folder = mkdtempSync(join(tmpdir(), 'skein-dashboard-'));
+  writeFileSync(join(folder, 'rules.yaml'), dashboardRules());
+  run('promtool', 'check', 'rules', join(folder, 'rules.yaml'));
+  rmSync(folder, { recursive: true });
+  run('promtool', 'check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yaml');
+} else unchecked.push('promtool is not here, so no alert was tested');
+
+// Programs that the unit names need not be here.
+if (has('systemd-analyze', '--version')) {
+  const { stderr } = spawnSync('systemd-analyze', ['verify', 'deploy/systemd/skein.service'], {
+    encoding: 'utf8',
+  });
+  const own = stderr
+    .split('\n')
+    .filter((line) => line.includes('skein.service') && !/is not executable/.test(line));
+  problems.push(...own);
+} else unchecked.push('systemd-analyze is not here, so the unit was not read');
+
+for (const line of unchecked) console.log(`not checked: ${line}`);
+for (const problem of problems) console.error(problem);
+console.log(
+  problems.length === 0
+    ? 'deploy/ is right, as far as it was checked'
+    : `${problems.length} problems`,
+);
+process.exitCode = problems.length === 0 ? 0 : 1;
