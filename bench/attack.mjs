@@ -7,7 +7,7 @@ import { readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Client } from './attack/client.mjs';
-import { Service } from './attack/service.mjs';
+import { QUICK_KEYS, Service } from './attack/service.mjs';
 
 const { values: options, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -43,6 +43,7 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
   const client = new Client(service, {
     seconds: Number(options.seconds),
     slowness: Number(options['health-ms']) / 1000,
+    isQuick: options.quick,
   });
   await service.probe.report();
   if (!options.quick) await pause(QUIET_MS);
@@ -85,7 +86,9 @@ async function outcome(service, { attack, answers, deadlineMs, healthMs = 0, mem
 }
 
 const cases = (await allCases()).filter(isWanted);
-const service = await new Service(options.quick ? 50 : 5).start();
+const service = await (
+  options.quick ? new Service(50, { MAX_KEYS_PER_ENTITY: String(QUICK_KEYS) }) : new Service()
+).start();
 process.on('exit', () => service.child.kill('SIGKILL'));
 const rows = [];
 try {

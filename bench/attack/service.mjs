@@ -12,6 +12,8 @@ import { HostileModels } from './models.mjs';
 import { freePort, SignInProvider } from './provider.mjs';
 
 const STOP_MS = 10_000;
+/** So many keys an entity may have in a quick run, where 1,000 would take a minute to make. */
+export const QUICK_KEYS = 200;
 
 export class Service {
   admin = newSecret();

@@ -164,7 +164,7 @@ it('docs/limits.md gives the numbers of the code', () => {
     'time without data, and delay behind N bytes a second': [HELD_RATE, silence],
     'memory of all bodies of a process': [config.bodyBudgetBytes, expect.anything()],
     'chunks, unless they have N bytes on average': [LEAST_PIECE_BYTES, MAX_PIECES],
-    'reads of one call of more than N bytes': [SMALL_BYTES, LARGE_AT_ONCE],
+    'reads of one call that may have over N bytes': [SMALL_BYTES, LARGE_AT_ONCE],
     'nodes of `query`, every item of `$in` is one': [MAX_NODES],
     'requests at providers at once, of a process': [config.gatewayConcurrency, ROOM_MS / 1000],
     'requests of a key that wait; of an entity': [MAX_WAITING],

@@ -56,6 +56,58 @@ it('reads numbers and times by the same patterns in PostgreSQL and here', async 
     expect(rows[0].source).toContain(text);
 });
 
+describe('several paths into one document', () => {
+  const steps = fc.constantFrom('a', 'b', '0', '1', '-1', ' 1', '\ufffd');
+  const HALF = String.raw`\ud800`;
+  /** A document as its text, with what only U+FFFD can stand for. */
+  const { json } = fc.letrec<{ json: string }>((tie) => ({
+    json: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.constantFrom('null', '1.0', '"x"', 'true', String.raw`"\u0000"`, '{}'),
+      fc.array(tie('json'), { maxLength: 3 }).map((items) => `[${items.join()}]`),
+      fc
+        .uniqueArray(fc.tuple(fc.oneof(steps, fc.constant(HALF)), tie('json')), {
+          maxLength: 5,
+          selector: ([name]) => (name === HALF ? '\ufffd' : name),
+        })
+        .map((members) => `{${members.map(([name, value]) => `"${name}":${value}`).join()}}`),
+    ),
+  }));
+  const paths = fc.array(fc.array(steps, { maxLength: 4 }), { minLength: 1, maxLength: 12 });
+
+  it('find what each of them finds', async () => {
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(json, paths, async (document, all) => {
+        const { rows } = await client.query(
+          `SELECT skein_texts_at($1, true, $2, 1000) AS together,
+             ARRAY(SELECT skein_text_at($1, true, ARRAY(SELECT json_array_elements_text(p)), 1000)
+               FROM json_array_elements($2) WITH ORDINALITY t (p, place) ORDER BY place) AS alone`,
+          [document, JSON.stringify(all)],
+        );
+        expect(rows[0].together).toEqual(rows[0].alone);
+        found += rows[0].alone.filter((text: string | null) => text !== null).length;
+      }),
+      { numRuns: 300 },
+    );
+    expect(found).toBeGreaterThan(300);
+  });
+
+  it('find the last of members of one name', async () => {
+    const { rows } = await client.query(
+      `SELECT skein_texts_at('{"a":1,"b":2,"a":3}', false, '[["a"],["b"]]', 9) AS found`,
+    );
+    expect(rows[0].found).toEqual(['3', '2']);
+  });
+
+  it('hold each value to the limit', async () => {
+    const texts = `SELECT skein_texts_at('{"a":"xx","b":{"c":"xxx","d":1}}', false, '[["a"],["b","c"],["b","d"]]', `;
+    const { rows } = await client.query(`${texts} 3) AS found`);
+    expect(rows[0].found).toEqual(['xx', 'xxx', '1']);
+    await expect(client.query(`${texts} 2)`)).rejects.toMatchObject({ code: 'SK413' });
+  });
+});
+
 /** Values that meet: each may stand in a column, inside a document and in a query. */
 const words = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...WORDS()) },

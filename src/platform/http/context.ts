@@ -114,7 +114,7 @@ export class Context {
   }
 
   /**
-   * Waits for the memory of an answer of so many bytes, before it is made: what there is no room for costs the others nothing.
+   * Waits for memory for so much of an answer, before it is made: what there is no room for costs the others nothing.
    * @throws ApiError `unavailable` when there is none in time
    */
   async reserveAnswer(bytes: number): Promise<void> {

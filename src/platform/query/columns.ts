@@ -24,6 +24,8 @@ export interface Operand {
   readonly isNotNull?: boolean;
   /** Of what may be large: the same, without what it takes to find it; the statement fails where it has more bytes than that. */
   readonly within?: (bytes: number) => Sql;
+  /** Of a value in a document: where it is, for those who take out several of one document at once. */
+  readonly at?: { readonly column: JsonColumn; readonly path: readonly string[] };
   /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
   readonly isInteger?: boolean;
   /** Of a text that is one of few words and never NULL: when it is which, as a partial index may say it. */
@@ -73,7 +75,16 @@ export const jsonAt = (column: JsonColumn, path: readonly string[]): Operand => 
   sql: atPath(column, path, sql`#>>`),
   within: (bytes) =>
     sql`skein_text_at(${column.sql}, ${column.isOpaque}, ${new Parameter(path.map(storable))}::text[], ${bytes}::int)`,
+  at: { column, path },
 });
+
+/** The values at paths of a document as an array, each within a limit: what the paths have in common is looked for once. */
+export const jsonAtAll = (
+  column: JsonColumn,
+  paths: readonly (readonly string[])[],
+  bytes: number,
+) =>
+  sql`skein_texts_at(${column.sql}, ${column.isOpaque}, ${JSON.stringify(paths.map((path) => path.map(storable)))}::json, ${bytes}::int)`;
 
 /**
  * So many values of a row may be taken out as they come, by expressions that indexes know. Each of a call of 30 MiB takes

@@ -2,12 +2,14 @@ import {
   Budget,
   byCodePoint,
   InvalidQuery,
+  jsonAtAll,
   nameBytes,
   PLAIN_VALUES,
   quoted,
   resolve,
   withinShare,
   type Columns,
+  type JsonColumn,
   type Operand,
 } from './columns.js';
 import * as operands from './operands.js';
@@ -54,22 +56,51 @@ export function compile(query: unknown, columns: Columns): Sql {
   return uses <= PLAIN_VALUES ? condition : compiled(new Taken(withinShare(uses))).condition;
 }
 
-/** Values that may be large, of a query with many: each is taken out of a row once, for all conditions that name it. */
+/**
+ * Values that may be large, of a query with many: each is taken out of a row once, for all conditions that name it, and those of
+ * one document together.
+ */
 class Taken {
-  private readonly values = new Map<string, { value: Sql; as: Sql }>();
+  private readonly operands = new Map<string, Operand>();
+  private readonly values: Sql[] = [];
+  private readonly documents = new Map<Sql, { column: JsonColumn; paths: (readonly string[])[] }>();
 
   constructor(private readonly bytes: number) {}
 
-  add(name: string, { type, within }: Operand): Operand {
-    const as = identifier(`v${this.values.size}`);
-    const found = this.values.get(name) ?? { value: within!(this.bytes), as };
-    this.values.set(name, found);
-    return { type, sql: sql`taken.${found.as}` };
+  add(name: string, operand: Operand): Operand {
+    let found = this.operands.get(name);
+    if (!found) {
+      found = {
+        type: operand.type,
+        sql: operand.at ? this.inDocument(operand.at) : this.alone(operand),
+      };
+      this.operands.set(name, found);
+    }
+    return found;
+  }
+
+  private alone({ within }: Operand): Sql {
+    const as = identifier(`v${this.values.length}`);
+    this.values.push(sql`${within!(this.bytes)} AS ${as}`);
+    return sql`taken.${as}`;
+  }
+
+  private inDocument({ column, path }: NonNullable<Operand['at']>): Sql {
+    const document = this.documents.get(column.sql) ?? { column, paths: [] };
+    this.documents.set(column.sql, document);
+    const place = document.paths.push(path);
+    const as = identifier(`d${[...this.documents.keys()].indexOf(column.sql)}`);
+    return sql`taken.${as}[${place}::int]`;
   }
 
   /** The condition with what it names. */
   around(condition: Sql): Sql {
-    const values = Array.from(this.values.values(), ({ value, as }) => sql`${value} AS ${as}`);
+    const documents = Array.from(
+      this.documents.values(),
+      ({ column, paths }, i) =>
+        sql`${jsonAtAll(column, paths, this.bytes)} AS ${identifier(`d${i}`)}`,
+    );
+    const values = [...this.values, ...documents];
     return sql`(SELECT ${condition} FROM ${computedOnce(sql`SELECT ${join(values)}`, 'taken')})`;
   }
 }

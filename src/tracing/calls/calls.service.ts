@@ -40,7 +40,6 @@ import {
   tracesQuery,
   rootQuery,
   mostBytesQuery,
-  sizeQuery,
   storedQuery,
   updateQuery,
 } from './read/calls.query.js';
@@ -209,9 +208,9 @@ export class CallsService {
     const small = request.include_costs ? null : callRow(request, SMALL_BYTES);
     const found = small && (await this.database.rows(small.query, rowWriter(small)));
     if (found && found.ends.length > 0) return firstRow(found);
-    const [size] = await this.database.query(sizeQuery(request));
-    if (!size) return null;
-    await context.reserveAnswer(size.bytes);
+    const bytes = (await this.mostBytes(request.project_id, [request.id])).get(request.id);
+    if (bytes === undefined) return null;
+    await context.reserveAnswer(Math.min(bytes, ROOM_BYTES));
     const any = callRow(request, null);
     const options = { rows: rowWriter(any), firstBatch: 2 };
     const read = async () => {
@@ -219,7 +218,7 @@ export class CallsService {
       const [batch] = (await batches.toArray()) as JsonRows[];
       return batch ? firstRow(batch) : null;
     };
-    return size.bytes <= SMALL_BYTES ? read() : this.largeReads.with(context.caller.owner, read);
+    return bytes <= SMALL_BYTES ? read() : this.largeReads.with(context.caller.owner, read);
   }
 
   /**
@@ -269,6 +268,8 @@ export class CallsService {
 
 /** Documents of a call that every connection may read: at most so many bytes, however well they are compressed. */
 export const SMALL_BYTES = 1024 * 1024;
+/** Room that a larger one needs before it is read: nobody knows its size sooner, since a compressed one may have any. */
+const ROOM_BYTES = 4 * 1024 * 1024;
 /** Larger ones that a process reads at once. They keep it busy, so an entity with more would slow down the others' as many times. */
 export const LARGE_AT_ONCE = 3;
 

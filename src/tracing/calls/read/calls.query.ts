@@ -223,15 +223,6 @@ export function callRow(request: CallReadDto, maxBytes: number | null): CallRows
   return asPieces(found, request, [...CALL_NAMES, ...askedSizes(request)]);
 }
 
-/** How many bytes the documents of a call have, as its answer has them. PostgreSQL knows it without reading them. */
-export const sizeQuery = ({ project_id, id }: CallReadDto) => sql<{ bytes: number }>`
-  SELECT ${join(
-    [...DOCUMENTS, 'exception'].map(
-      (name) => sql`coalesce(octet_length(c.${identifier(name)}::text), 0)::float8`,
-    ),
-    ' + ',
-  )} AS bytes FROM calls c WHERE ${allOf(visibleIn(project_id), sql`c.id = ${id}`)}`;
-
 /** How many calls match, counting at most one more than `limit`. */
 export const callsStatsQuery = (request: CallsStatsDto) => sql<{ count: number }>`
   SELECT count(*)::int AS count FROM (
