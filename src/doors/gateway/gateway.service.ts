@@ -14,8 +14,8 @@ import { NamesService, type Target } from './names.service.js';
 import type { Passage } from './passages.js';
 import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
-import { errorMessage, type Output, readStream, readWhole, Recording } from './recording.js';
-import { relay, type Relayed } from './relay.js';
+import { errorMessage, type Output, readWhole, Recording, StreamReading } from './recording.js';
+import { relay, type Relayed, type Ways } from './relay.js';
 import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
 
@@ -70,6 +70,8 @@ interface Trip {
 export class GatewayService implements OnApplicationShutdown {
   @Inject(CONFIG) private readonly config!: Config;
   @Inject() private readonly room!: RoomService;
+  /** Whether the database stored the start of the last call. */
+  private hasStored = false;
   /** Records that nobody waits for. */
   private readonly pending = new Set<Promise<unknown>>();
   private readonly unrecorded = showCounter(
@@ -103,9 +105,7 @@ export class GatewayService implements OnApplicationShutdown {
       await this.budgets.admit(caller);
       const recording = record === 'none' ? null : this.newRecording(request, target, context);
       const isRequired = record === 'required';
-      const trip = { request, context, target, recording, isRequired, startedMs };
-      await this.begin(trip);
-      return this.travel(trip);
+      return this.travel({ request, context, target, recording, isRequired, startedMs });
     });
   }
 
@@ -124,19 +124,26 @@ export class GatewayService implements OnApplicationShutdown {
     });
   }
 
-  /** Where the record is required, the provider is asked when the start is committed. */
+  /** Resolves when the start is committed, or need not be. */
   private async begin({ recording, isRequired, context }: Trip): Promise<void> {
     if (!recording) return;
     context.response.setHeader(CALL_HEADER, recording.id);
-    if (isRequired) return recording.begin();
-    recording.begin().catch(() => {}); // the end stores the start as well, or tells
+    const begun = recording.begin().then(
+      () => void (this.hasStored = true),
+      (error: unknown) => {
+        this.hasStored = false;
+        throw error;
+      },
+    );
+    if (isRequired) return begun;
+    begun.catch(() => {}); // the end stores the start as well, or tells
   }
 
   private async travel(trip: Trip): Promise<WholeAnswer | null> {
     const { request, context } = trip;
     const { engine } = trip.target.provider;
     const added = addedMembers(request.body, { engine, api: request.api, text: request.text });
-    const answer = await this.firstOf(trip, added.members);
+    const answer = await this.begunAnswer(trip, added.members);
     const status = answer.statusCode!;
     if (status >= 400) throw await this.refused(trip, answer);
     if (status >= 300 || answer.headers['content-encoding'] !== undefined) {
@@ -152,10 +159,32 @@ export class GatewayService implements OnApplicationShutdown {
       : this.takeWhole(trip, answer);
   }
 
-  /** The head of the provider's answer. Where there is none, the call ends. */
-  private async firstOf(trip: Trip, members: Map<string, string>): Promise<IncomingMessage> {
-    const { request, context, target } = trip;
+  /**
+   * The head of the provider's answer, when the start of the call is committed. The provider is asked meanwhile, unless the database
+   * has refused the start before: then tokens would be paid for that nobody gets.
+   */
+  private async begunAnswer(trip: Trip, members: Map<string, string>): Promise<IncomingMessage> {
     const leaving = new AbortController();
+    const mayHurry = this.hasStored;
+    const begun = this.begin(trip);
+    if (!mayHurry) await begun;
+    begun.catch(() => leaving.abort());
+    const asked = this.firstOf(trip, members, leaving);
+    const [start, answer] = await Promise.allSettled([begun, asked]);
+    if (start.status === 'rejected') {
+      if (answer.status === 'fulfilled') answer.value.destroy();
+      throw start.reason;
+    }
+    if (answer.status === 'rejected') throw await this.failed(trip, answer.reason as Error);
+    return answer.value;
+  }
+
+  /** The head of the provider's answer. @throws ApiError, or the reason for which the question was given up */
+  private async firstOf(
+    { request, context, target }: Trip,
+    members: Map<string, string>,
+    leaving: AbortController,
+  ): Promise<IncomingMessage> {
     const leave = () => leaving.abort(new Error('the client left before the answer began'));
     if (context.signal.aborted) leave();
     context.signal.addEventListener('abort', leave);
@@ -166,8 +195,6 @@ export class GatewayService implements OnApplicationShutdown {
       const headers = questionHeaders(context, key);
       const question = { api: request.api, body, headers, signal: leaving.signal };
       return await askProvider(target.provider, question);
-    } catch (error) {
-      throw await this.failed(trip, error as Error);
     } finally {
       context.signal.removeEventListener('abort', leave);
     }
@@ -188,7 +215,7 @@ export class GatewayService implements OnApplicationShutdown {
   private async refused(trip: Trip, answer: IncomingMessage): Promise<Error> {
     const { provider } = trip.target;
     const status = answer.statusCode!;
-    const { bytes } = await this.relayed(trip, answer, null, MAX_REFUSAL_BYTES);
+    const { bytes } = await this.relayed(trip, answer, WHOLE, MAX_REFUSAL_BYTES);
     const key = await this.keys.read(provider);
     const text = withoutKey((bytes ?? Buffer.alloc(0)).toString('utf8'), key);
     if (status === 401)
@@ -212,7 +239,7 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   private async takeWhole(trip: Trip, answer: IncomingMessage): Promise<WholeAnswer> {
-    const { bytes, fault } = await this.relayed(trip, answer, null);
+    const { bytes, fault } = await this.relayed(trip, answer, WHOLE);
     if (fault !== null) {
       const output = bytes && bytes.length > 0 ? readWhole(bytes) : null;
       await this.end(trip, { output, exception: fault });
@@ -228,11 +255,13 @@ export class GatewayService implements OnApplicationShutdown {
   private async passOn(trip: Trip, answer: IncomingMessage, passage: Passage): Promise<null> {
     const { response } = trip.context;
     response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
-    response.write(passage.first(trip.recording?.id ?? null));
-    response.flushHeaders();
-    const relayed = await this.relayed(trip, answer, passage);
+    const first = passage.first(trip.recording?.id ?? null);
+    if (first !== '') response.write(first);
+    setImmediate(() => response.flushHeaders()); // with the first bytes, where these are there already
+    const reading = trip.recording && new StreamReading(OBJECTS[trip.request.api]);
+    const relayed = await this.relayed(trip, answer, { passage, reading });
     const { fault, clientLeft } = relayed;
-    const outcome = await streamOutcome(trip, relayed);
+    const outcome = streamOutcome(relayed, reading);
     const rest = passage.rest();
     if (!trip.isRequired && fault === null) response.write(rest);
     try {
@@ -257,7 +286,7 @@ export class GatewayService implements OnApplicationShutdown {
   private relayed(
     { context, target, isRequired, recording }: Trip,
     answer: IncomingMessage,
-    passage: Passage | null,
+    { passage, reading }: Pick<Ways, 'passage' | 'reading'>,
     maxBytes = this.config.gatewayMaxAnswerBytes,
   ): Promise<Relayed> {
     const { response, hold, caller } = context;
@@ -265,6 +294,7 @@ export class GatewayService implements OnApplicationShutdown {
       provider: target.provider,
       maxBytes,
       passage,
+      reading,
       hold,
       mayForget: passage !== null && (!isRequired || recording === null),
       assertValid: () => caller.assertValid(),
@@ -300,10 +330,13 @@ export class GatewayService implements OnApplicationShutdown {
 const NOT_KEPT = 'there was no memory to record the answer';
 
 /** The completion that a stream was, as far as it came, and why it is not whole. */
-async function streamOutcome({ recording, request }: Trip, { bytes, fault }: Relayed) {
-  const output = recording && bytes ? await readStream(bytes, OBJECTS[request.api]) : null;
+function streamOutcome({ bytes, fault }: Relayed, reading: StreamReading | null) {
+  const output = reading && bytes ? reading.end(bytes) : null;
   return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }
+
+/** An answer that does not come as a stream. */
+const WHOLE = { passage: null, reading: null };
 
 function questionHeaders(
   { request, headers }: Context,

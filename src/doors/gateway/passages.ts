@@ -18,12 +18,13 @@ const DONE = Buffer.from('[DONE]');
 const END = Buffer.from('\n\n');
 const WINDOWS_END = Buffer.from('\r\n\r\n');
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 /** No event that tells the usage is so long. */
 const MAX_HELD_BYTES = 64 * 1024;
 
 /** Bytes that wait for those behind them. */
-class Held {
+export class Held {
   private parts: Buffer[] = [];
   length = 0;
 
@@ -156,10 +157,21 @@ function isUsage(event: string): boolean {
 /** The data of events. */
 export function payloads(text: string): string[] {
   const found: string[] = [];
-  for (const event of text.split(/\r?\n\r?\n/)) {
-    const lines = event.split(/\r?\n/).filter((line) => line.startsWith('data:'));
-    if (lines.length > 0) found.push(lines.map((line) => line.slice(5).trim()).join('\n'));
+  let data: string | null = null;
+  for (let at = 0; at < text.length; ) {
+    const feed = text.indexOf('\n', at);
+    const end = feed < 0 ? text.length : feed;
+    const isEmpty = end === at || (end === at + 1 && text.charCodeAt(at) === CARRIAGE_RETURN);
+    if (isEmpty && data !== null) {
+      found.push(data);
+      data = null;
+    } else if (text.startsWith('data:', at)) {
+      const line = text.slice(at + 5, end).trim();
+      data = data === null ? line : `${data}\n${line}`;
+    }
+    at = end + 1;
   }
+  if (data !== null) found.push(data);
   return found;
 }
 

@@ -3,10 +3,9 @@ import type { Caller } from '../../platform/auth/caller.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { skipValue } from '../../platform/json/json-grammar.js';
 import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.js';
-import { Turn } from '../../platform/time/turn.js';
 import type { CallsService } from '../../tracing/calls/calls.service.js';
 import { StreamAssembly } from '../../tracing/streams.js';
-import { payloads } from './passages.js';
+import { Held, payloads } from './passages.js';
 import type { Placement } from './placement.js';
 
 /** What an answer was, as far as it came. */
@@ -141,29 +140,62 @@ export function readWhole(bytes: Buffer): Output {
   }
 }
 
-/** An answer that came as a stream, as it would be without the stream. */
-export async function readStream(bytes: Buffer, object: string): Promise<Output> {
-  const turn = new Turn();
-  const assembly = new StreamAssembly();
-  let [error, unread]: [string | null, number] = [null, 0];
-  for (const payload of payloads(bytes.toString('utf8'))) {
-    if (turn.isOver) await turn.next();
-    if (payload === '[DONE]') continue;
-    const chunk = parsed(payload);
-    if (isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null)
-      error = errorMessage(chunk) ?? 'the provider answered an error';
-    else if (!addTo(assembly, chunk, payload)) unread++;
+/**
+ * An answer that comes as a stream, put together as it would be without the stream. It is read as it comes, behind what goes to the
+ * client: at its end there is little left to do, for which the client would wait.
+ */
+export class StreamReading {
+  private readonly assembly = new StreamAssembly();
+  private readonly held = new Held();
+  private error: string | null = null;
+  private unread = 0;
+
+  constructor(private readonly object: string) {}
+
+  add(chunk: Buffer): void {
+    for (const event of payloads(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
   }
-  const members = memberTexts(assembly.json());
-  const text = objectText([['object', JSON.stringify(object)], ...members]);
-  return { text, value: JSON.parse(text), error, unread };
+
+  /** What all bytes together are. To look at each event first takes longer, so it is done where what was put together is no JSON. */
+  end(bytes: Buffer): Output {
+    for (const event of payloads(this.held.take().toString('utf8'))) this.addChecked(event);
+    const output = this.output();
+    if (output.value !== undefined) return output;
+    const careful = new StreamReading(this.object);
+    for (const event of payloads(bytes.toString('utf8'))) careful.addChecked(event);
+    return careful.output();
+  }
+
+  private addChecked(event: string): void {
+    if (event !== '[DONE]' && parsed(event) === undefined) this.unread++;
+    else this.addEvent(event);
+  }
+
+  private addEvent(event: string): void {
+    if (event === '[DONE]') return;
+    const told = event.includes('"error"') ? errorIn(event) : null;
+    if (told !== null) this.error = told;
+    else if (!addTo(this.assembly, event)) this.unread++;
+  }
+
+  private output(): Output {
+    const members = memberTexts(this.assembly.json());
+    const text = objectText([['object', JSON.stringify(this.object)], ...members]);
+    return { text, value: parsed(text), error: this.error, unread: this.unread };
+  }
 }
 
-function addTo(assembly: StreamAssembly, chunk: unknown, payload: string): boolean {
+function errorIn(event: string): string | null {
+  const chunk = parsed(event);
+  if (!isObject(chunk) || chunk['error'] === undefined || chunk['error'] === null) return null;
+  return errorMessage(chunk) ?? 'the provider answered an error';
+}
+
+function addTo(assembly: StreamAssembly, event: string): boolean {
   try {
-    return assembly.add(chunk, payload);
+    return assembly.add(event);
   } catch {
-    return false; // nested too deeply
+    return false; // nested too deeply, or no JSON
   }
 }
 

@@ -20,11 +20,13 @@ export interface Relayed {
   clientLeft: boolean;
 }
 
-interface Ways {
+export interface Ways {
   provider: ModelProvider;
   maxBytes: number;
   /** Where a stream goes; null for an answer that is sent when it is whole. */
   passage: Passage | null;
+  /** Takes what has gone on. */
+  reading: { add(chunk: Buffer): void } | null;
   hold: Hold;
   /** Whether an answer that there is no memory for goes on all the same. */
   mayForget: boolean;
@@ -39,7 +41,7 @@ interface Ways {
 export function relay(
   upstream: IncomingMessage,
   response: ServerResponse,
-  { provider, maxBytes, passage, hold, mayForget, assertValid }: Ways,
+  { provider, maxBytes, passage, reading, hold, mayForget, assertValid }: Ways,
 ): Promise<Relayed> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -62,7 +64,6 @@ export function relay(
     };
     const wait = (what: 'client' | 'memory') => {
       waits.add(what);
-      upstream.pause();
       if (what === 'client') unread = setTimeout(onUnread, UNREAD_SECONDS * 1000);
     };
     const goOn = (what: 'client' | 'memory') => {
@@ -70,7 +71,7 @@ export function relay(
       if (what === 'client') clearTimeout(unread);
       if (waits.size > 0 || hasEnded) return;
       silence.refresh();
-      upstream.resume();
+      take();
     };
 
     const onUnread = () => end(`the client read nothing for ${UNREAD_SECONDS} s`, true);
@@ -91,6 +92,7 @@ export function relay(
     const keep = (chunk: Buffer) => {
       if (!isKept) return;
       chunks.push(chunk);
+      reading?.add(chunk);
       if (bytes <= held) return;
       held = bytes + STEP_BYTES;
       const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
@@ -107,12 +109,11 @@ export function relay(
       );
     };
 
-    /** Chunks of one packet, which go on as one. */
-    let batch: Buffer[] = [];
-    const flush = () => {
-      if (batch.length === 0 || hasEnded) return;
-      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
-      batch = [];
+    /** What has come since the last turn goes on as one: engines send each token as a chunk of its own. */
+    const take = () => {
+      if (hasEnded || waits.size > 0) return;
+      const chunk = upstream.read() as Buffer | null;
+      if (chunk === null) return;
       if (bytes === 0) {
         clearTimeout(silence);
         silence = setTimeout(onSilence, provider.idleSeconds * 1000);
@@ -120,22 +121,17 @@ export function relay(
       bytes += chunk.length;
       if (bytes > maxBytes)
         return end(`the answer of the provider ${provider.name} has over ${maxBytes} bytes`);
+      const passing = passage?.pass(chunk);
+      if (passing && passing.length > 0 && !response.write(passing)) wait('client');
       keep(chunk);
-      if (!passage) return;
-      const passing = passage.pass(chunk);
-      if (passing.length > 0 && !response.write(passing)) wait('client');
     };
-    upstream.on('data', (chunk: Buffer) => {
-      if (batch.push(chunk) === 1) process.nextTick(flush);
-    });
-    upstream.once('end', () => {
-      flush();
-      end(null);
-    });
+    upstream.on('readable', take);
+    upstream.once('end', () => end(null));
     upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));
     upstream.once('close', () => end(`the provider ${provider.name} broke off its answer`));
     response.on('close', onClose);
     response.on('drain', onDrain);
     if (response.destroyed) onClose();
+    else if (upstream.destroyed) end(`the provider ${provider.name} broke off its answer`);
   });
 }
