@@ -178,7 +178,10 @@ async function main() {
     ];
     for (const [name, atOnce, pauseMs, size] of loads) {
       const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, pauseMs };
-      const runs = [direct, ...ways.map(({ through }) => through)].map((way) => ({ way, found: [] }));
+      const runs = [direct, ...ways.map(({ through }) => through)].map((way) => ({
+        way,
+        found: [],
+      }));
       for (let i = 0; i < 3; i++)
         for (const run of runs) run.found.push(await speed(run.way, { ...options, tokens: size }));
       const [a, ...others] = runs.map((run) => middle(run.found));

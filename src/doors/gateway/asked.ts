@@ -9,7 +9,7 @@ import { memberTexts, objectText, type Span } from '../../platform/json/json-tex
 export type Json = Record<string, unknown>;
 
 /** The operations of OpenAI's that the gateway knows, by their path at a provider. */
-export type Api = 'chat/completions' | 'completions';
+export type Api = 'chat/completions' | 'completions' | 'responses';
 
 /** Members that the gateway adds to a request, as JSON texts by name. */
 export interface Added {
@@ -43,6 +43,7 @@ export function addedMembers(
   { engine, api, text }: { engine: Engine; api: Api; text: string },
 ): Added {
   const members = new Map<string, string>();
+  if (api === 'responses') return { members, hidesUsage: false }; // they tell their usage
   const isStream = body['stream'] === true;
   const isMissing = (name: string) => body[name] === undefined || body[name] === null;
   let hidesUsage = false;

@@ -11,10 +11,19 @@ import { CallsService } from '../../tracing/calls/calls.service.js';
 import { addedMembers, type Api, type Json, recordedInputs, withMembers } from './asked.js';
 import { BudgetsService } from './budgets.service.js';
 import { NamesService, type Target } from './names.service.js';
+import { ProcessesService } from './processes.service.js';
 import type { Passage } from './passages.js';
 import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
-import { errorMessage, type Output, readWhole, Recording, StreamReading } from './recording.js';
+import {
+  errorMessage,
+  type Output,
+  readWhole,
+  Recording,
+  type StreamReader,
+  StreamReading,
+} from './recording.js';
+import { ResponseReading } from './response-stream.js';
 import { relay, type Relayed, type Ways } from './relay.js';
 import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
@@ -25,11 +34,8 @@ const MAX_REFUSAL_BYTES = 1024 * 1024;
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
 /** Tells a client its call. */
 export const CALL_HEADER = 'x-skein-call-id';
-/** The objects that answers say they are. */
-const OBJECTS: Record<Api, string> = {
-  'chat/completions': 'chat.completion',
-  completions: 'text_completion',
-};
+/** The objects that completions say they are. */
+const OBJECTS = { 'chat/completions': 'chat.completion', completions: 'text_completion' };
 
 /** A request for a model. */
 export interface ModelRequest {
@@ -70,6 +76,7 @@ interface Trip {
 export class GatewayService implements OnApplicationShutdown {
   @Inject(CONFIG) private readonly config!: Config;
   @Inject() private readonly room!: RoomService;
+  @Inject() private readonly processes!: ProcessesService;
   /** Whether the database stored the start of the last call. */
   private hasStored = false;
   /** Records that nobody waits for. */
@@ -103,9 +110,11 @@ export class GatewayService implements OnApplicationShutdown {
       request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
     return this.room.run(caller.owner, context.signal, async () => {
       await this.budgets.admit(caller);
-      const recording = record === 'none' ? null : this.newRecording(request, target, context);
-      const isRequired = record === 'required';
-      return this.travel({ request, context, target, recording, isRequired, startedMs });
+      const trip = { request, context, target, isRequired: record === 'required', startedMs };
+      if (record === 'none') return this.travel({ ...trip, recording: null });
+      return this.processes.run(placement.projectId, (known) =>
+        this.travel({ ...trip, recording: this.newRecording(request, target, context, known) }),
+      );
     });
   }
 
@@ -113,14 +122,20 @@ export class GatewayService implements OnApplicationShutdown {
     { opName, placement, text, body, inputs }: ModelRequest,
     target: Target,
     context: Context,
+    mayBegin: Promise<void>,
   ) {
-    const gateway = { provider: target.provider.name, model: target.model };
+    const gateway = {
+      provider: target.provider.name,
+      model: target.model,
+      process: this.processes.id,
+    };
     const attributes = memberTexts(placement.attributes).set('gateway', JSON.stringify(gateway));
     return new Recording(this.calls, context.caller, {
       opName,
       placement,
       inputs: inputs ?? recordedInputs(text, body),
       attributes: objectText(attributes),
+      mayBegin,
     });
   }
 
@@ -258,7 +273,7 @@ export class GatewayService implements OnApplicationShutdown {
     const first = passage.first(trip.recording?.id ?? null);
     if (first !== '') response.write(first);
     setImmediate(() => response.flushHeaders()); // with the first bytes, where these are there already
-    const reading = trip.recording && new StreamReading(OBJECTS[trip.request.api]);
+    const reading = trip.recording && newReading(trip.request.api);
     const relayed = await this.relayed(trip, answer, { passage, reading });
     const { fault, clientLeft } = relayed;
     const outcome = streamOutcome(relayed, reading);
@@ -329,8 +344,11 @@ export class GatewayService implements OnApplicationShutdown {
 
 const NOT_KEPT = 'there was no memory to record the answer';
 
+const newReading = (api: Api): StreamReader =>
+  api === 'responses' ? new ResponseReading() : new StreamReading(OBJECTS[api]);
+
 /** The completion that a stream was, as far as it came, and why it is not whole. */
-function streamOutcome({ bytes, fault }: Relayed, reading: StreamReading | null) {
+function streamOutcome({ bytes, fault }: Relayed, reading: StreamReader | null) {
   const output = reading && bytes ? reading.end(bytes) : null;
   return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
 }

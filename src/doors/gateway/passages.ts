@@ -14,7 +14,12 @@ export interface Passage {
 }
 
 const NONE = Buffer.alloc(0);
-const DONE = Buffer.from('[DONE]');
+/** How the line begins with which the last event does. */
+const DONE = ['data: [DONE]', 'data:[DONE]'];
+const RESPONSE_DONE = ['completed', 'incomplete', 'failed'].flatMap((how) => [
+  `event: response.${how}`,
+  `event:response.${how}`,
+]);
 const END = Buffer.from('\n\n');
 const WINDOWS_END = Buffer.from('\r\n\r\n');
 const LINE_FEED = 0x0a;
@@ -63,7 +68,10 @@ export class EventsPassage implements Passage {
   private readonly held = new Held();
   private isDone = false;
 
-  constructor(private readonly hidesUsage: boolean) {}
+  constructor(
+    private readonly hidesUsage: boolean,
+    private readonly ends = DONE,
+  ) {}
 
   first(): string {
     return '';
@@ -89,7 +97,9 @@ export class EventsPassage implements Passage {
   private passBytes(chunk: Buffer): Buffer {
     this.held.add(chunk);
     const bytes = this.held.take();
-    const end = lastEventAt(bytes) ?? openLineAt(bytes);
+    const doneAt = lastEventAt(bytes, this.ends);
+    this.isDone = doneAt !== undefined;
+    const end = doneAt ?? openLineAt(bytes, this.ends);
     this.held.add(bytes.subarray(end));
     return end === bytes.length ? bytes : bytes.subarray(0, end);
   }
@@ -97,7 +107,7 @@ export class EventsPassage implements Passage {
   private passEvents(chunk: Buffer): Buffer {
     let events = this.held.events(chunk);
     if (this.held.length > MAX_HELD_BYTES) events = Buffer.concat([events, this.held.take()]);
-    const doneAt = lastEventAt(events);
+    const doneAt = lastEventAt(events, this.ends);
     if (doneAt === undefined) return withoutUsage(events);
     this.isDone = true;
     const behind = this.held.take();
@@ -107,22 +117,37 @@ export class EventsPassage implements Passage {
   }
 }
 
+/** The same for responses, whose last event has a type. Errors are events of a type too. */
+export class ResponsesPassage extends EventsPassage {
+  constructor() {
+    super(false, RESPONSE_DONE);
+  }
+
+  override failure(message: string): string {
+    const error = { type: 'server_error', code: 'provider_failed', message, param: null };
+    return `event: error\ndata: ${JSON.stringify({ ...error, type: 'error', error })}\n\n`;
+  }
+}
+
 /** Where the event begins that ends a stream. */
-function lastEventAt(bytes: Buffer): number | undefined {
-  const at = bytes.lastIndexOf(DONE);
-  if (at < 0) return undefined;
-  const line = lineStart(bytes, at);
-  return /^data: ?$/.test(bytes.toString('latin1', line, at)) ? line : undefined;
+function lastEventAt(bytes: Buffer, ends: readonly string[]): number | undefined {
+  for (const end of ends) {
+    const at = bytes.lastIndexOf(end, undefined, 'latin1');
+    if (at >= 0 && lineStart(bytes, at) === at) return at;
+  }
+  return undefined;
 }
 
 /** Where the last line begins if the bytes to come may make that event of it, else the end. */
-function openLineAt(bytes: Buffer): number {
+function openLineAt(bytes: Buffer, ends: readonly string[]): number {
   const line = lineStart(bytes, bytes.length);
-  if (line === bytes.length || bytes.length - line > DONE.length * 2) return bytes.length;
+  if (line === bytes.length || bytes.length - line > MAX_END) return bytes.length;
   const text = bytes.toString('latin1', line);
-  const mayBe = 'data: [DONE]'.startsWith(text) || 'data:[DONE]'.startsWith(text);
-  return mayBe ? line : bytes.length;
+  return ends.some((end) => end.startsWith(text)) ? line : bytes.length;
 }
+
+/** No line of `DONE` and `RESPONSE_DONE` begins with more that matters. */
+const MAX_END = 32;
 
 const lineStart = (bytes: Buffer, at: number) =>
   at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
@@ -158,7 +183,7 @@ function isUsage(event: string): boolean {
 export function payloads(text: string): string[] {
   const found: string[] = [];
   let data: string | null = null;
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const feed = text.indexOf('\n', at);
     const end = feed < 0 ? text.length : feed;
     const isEmpty = end === at || (end === at + 1 && text.charCodeAt(at) === CARRIAGE_RETURN);

@@ -26,6 +26,8 @@ interface Begun {
   /** JSON texts. */
   inputs: string;
   attributes: string;
+  /** Resolves when its start may be stored. */
+  mayBegin: Promise<void>;
 }
 
 interface Ended {
@@ -51,7 +53,8 @@ export class Recording {
 
   /** Resolves when the start is committed. */
   async begin(): Promise<void> {
-    const { inputs, attributes } = this.begun;
+    const { inputs, attributes, mayBegin } = this.begun;
+    await mayBegin;
     const text = `{"start":{"attributes":${attributes},"inputs":${inputs}}}`;
     await this.calls.start(this.start, text, this.caller);
     this.isBegun = true;
@@ -129,7 +132,8 @@ export function readWhole(bytes: Buffer): Output {
   const text = bytes.toString('utf8').trim();
   try {
     const value: unknown = JSON.parse(text);
-    return { text, value, error: null, unread: 0 };
+    const error = isObject(value) && isObject(value['error']) ? errorMessage(value) : null;
+    return { text, value, error, unread: 0 };
   } catch {
     return {
       text: JSON.stringify(text),
@@ -140,11 +144,18 @@ export function readWhole(bytes: Buffer): Output {
   }
 }
 
+/** Reads a stream behind what goes to the client. */
+export interface StreamReader {
+  add(chunk: Buffer): void;
+  /** What all bytes together are. */
+  end(bytes: Buffer): Output;
+}
+
 /**
  * An answer that comes as a stream, put together as it would be without the stream. It is read as it comes, behind what goes to the
  * client: at its end there is little left to do, for which the client would wait.
  */
-export class StreamReading {
+export class StreamReading implements StreamReader {
   private readonly assembly = new StreamAssembly();
   private readonly held = new Held();
   private error: string | null = null;
@@ -156,7 +167,7 @@ export class StreamReading {
     for (const event of payloads(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
   }
 
-  /** What all bytes together are. To look at each event first takes longer, so it is done where what was put together is no JSON. */
+  /** To look at each event first takes longer, so it is done where what was put together is no JSON. */
   end(bytes: Buffer): Output {
     for (const event of payloads(this.held.take().toString('utf8'))) this.addChecked(event);
     const output = this.output();
@@ -199,7 +210,7 @@ function addTo(assembly: StreamAssembly, event: string): boolean {
   }
 }
 
-function parsed(text: string): unknown {
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

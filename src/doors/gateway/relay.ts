@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hold } from '../../platform/http/body-budget.js';
 import type { ModelProvider } from '../../platform/config/gateway-settings.js';
 import type { Passage } from './passages.js';
+import type { StreamReader } from './recording.js';
 
 /** A client that reads nothing of an answer for this long is disconnected. */
 export const UNREAD_SECONDS = 60;
@@ -26,7 +27,7 @@ export interface Ways {
   /** Where a stream goes; null for an answer that is sent when it is whole. */
   passage: Passage | null;
   /** Takes what has gone on. */
-  reading: { add(chunk: Buffer): void } | null;
+  reading: StreamReader | null;
   hold: Hold;
   /** Whether an answer that there is no memory for goes on all the same. */
   mayForget: boolean;
@@ -64,6 +65,7 @@ export function relay(
     };
     const wait = (what: 'client' | 'memory') => {
       waits.add(what);
+      upstream.pause();
       if (what === 'client') unread = setTimeout(onUnread, UNREAD_SECONDS * 1000);
     };
     const goOn = (what: 'client' | 'memory') => {
@@ -71,7 +73,7 @@ export function relay(
       if (what === 'client') clearTimeout(unread);
       if (waits.size > 0 || hasEnded) return;
       silence.refresh();
-      take();
+      upstream.resume();
     };
 
     const onUnread = () => end(`the client read nothing for ${UNREAD_SECONDS} s`, true);
@@ -109,11 +111,12 @@ export function relay(
       );
     };
 
-    /** What has come since the last turn goes on as one: engines send each token as a chunk of its own. */
-    const take = () => {
-      if (hasEnded || waits.size > 0) return;
-      const chunk = upstream.read() as Buffer | null;
-      if (chunk === null) return;
+    /** Chunks of one packet, which go on as one: engines send each token as a chunk of its own. */
+    let batch: Buffer[] = [];
+    const flush = () => {
+      if (batch.length === 0 || hasEnded) return;
+      const chunk = batch.length === 1 ? batch[0]! : Buffer.concat(batch);
+      batch = [];
       if (bytes === 0) {
         clearTimeout(silence);
         silence = setTimeout(onSilence, provider.idleSeconds * 1000);
@@ -125,8 +128,14 @@ export function relay(
       if (passing && passing.length > 0 && !response.write(passing)) wait('client');
       keep(chunk);
     };
-    upstream.on('readable', take);
-    upstream.once('end', () => end(null));
+    // `readable` would lose what comes with the end of a connection that breaks off
+    upstream.on('data', (chunk: Buffer) => {
+      if (batch.push(chunk) === 1) process.nextTick(flush);
+    });
+    upstream.once('end', () => {
+      flush();
+      end(null);
+    });
     upstream.once('error', () => end(`the provider ${provider.name} broke off its answer`));
     upstream.once('close', () => end(`the provider ${provider.name} broke off its answer`));
     response.on('close', onClose);
