@@ -64,37 +64,40 @@ function Comparison({
   const key = { project_id, model_id: modelId, step };
   const client = useQueryClient();
   const compare = useMutation({
-    mutationFn: (gate: Gate) => post('/models/gate', { ...key, gate }),
+    mutationFn: ({ gate, against_step }: Wanted) =>
+      post('/models/gate', { ...key, gate, against_step }),
   });
   const promote = useMutation({
     mutationFn: (gate: Gate) => post('/models/promote', { ...key, gate }),
     onSuccess: () =>
       client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
   });
-  const { data: result, variables: gate } = compare;
+  const { data: result, variables: wanted } = compare;
+  const isOther = result !== undefined && result.against_step !== against;
   return (
     <section className={styles['panel']}>
       <h2>Is it better than step {against}?</h2>
       <GateForm
         project={project_id}
+        against={against}
         isBusy={compare.isPending}
-        onCompare={(wanted) => {
+        onCompare={(asked) => {
           promote.reset();
-          compare.mutate(wanted);
+          compare.mutate(asked);
         }}
       />
       {compare.error && <ErrorNote error={compare.error} />}
       {promote.error && <ErrorNote error={promote.error} />}
-      {result && gate && (
+      {result && wanted && (
         <GateOutcome
           result={result}
           action={
             mayPromote && (
               <Button
                 look="primary"
-                disabled={!result.passed || promote.isPending}
-                title={result.passed ? undefined : 'The gate is not passed'}
-                onClick={() => promote.mutate(gate)}
+                disabled={!result.passed || isOther || promote.isPending}
+                title={whyNot(result.passed, isOther)}
+                onClick={() => promote.mutate(wanted.gate)}
               >
                 Promote step {step}
               </Button>
@@ -106,6 +109,17 @@ function Comparison({
   );
 }
 
+function whyNot(isPassed: boolean, isOther: boolean): string | undefined {
+  if (isOther) return 'Promoting compares with the current step: compare with it first';
+  return isPassed ? undefined : 'The gate is not passed';
+}
+
+/** A comparison that is asked for; without a step it is with the current one. */
+interface Wanted {
+  gate: Gate;
+  against_step: number | null;
+}
+
 const NUMBERS = [
   { name: 'min_rows', label: 'Rows, at least', empty: '20' },
   { name: 'confidence', label: 'Confidence', empty: '0.95' },
@@ -115,17 +129,21 @@ const NUMBERS = [
 /** What is compared. What is left empty has the default that stands in it. */
 function GateForm({
   project,
+  against,
   isBusy,
   onCompare,
 }: {
   project: string;
+  against: number;
   isBusy: boolean;
-  onCompare: (gate: Gate) => void;
+  onCompare: (wanted: Wanted) => void;
 }) {
   const { data: terms = [] } = useQuery(termsQuery(project));
   const scores = terms.filter(({ isScore }) => isScore);
   const [chosen, choose] = useState<{ feedback?: string; path?: string }>({});
   const [pairBy, setPairBy] = useState('');
+  const [filter, setFilter] = useState('');
+  const [other, setOther] = useState('');
   const [numbers, setNumbers] = useState({ min_rows: '', confidence: '', min_difference: '' });
   const feedback = chosen.feedback ?? scores[0]?.feedback ?? '';
   const ofType = scores.filter((term) => term.feedback === feedback);
@@ -135,16 +153,20 @@ function GateForm({
     .map((one) => one.trim())
     .filter((one) => one !== '');
   const isBad = (text: string) => text !== '' && !Number.isFinite(Number(text));
+  const isBadStep = !/^\d*$/.test(other.trim());
+  const wantedFilter = readFilter(filter);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const given = NUMBERS.flatMap(({ name }) =>
       numbers[name].trim() === '' ? [] : [[name, Number(numbers[name])]],
     );
-    onCompare({
+    const gate = {
       score: { feedback, path },
       ...(paths.length > 0 && { pair_by: paths }),
+      ...(wantedFilter && { filter: wantedFilter }),
       ...Object.fromEntries(given),
-    });
+    };
+    onCompare({ gate, against_step: other.trim() === '' ? null : Number(other) });
   };
   return (
     <form className={styles['gate']} onSubmit={submit} aria-label="Gate">
@@ -179,6 +201,27 @@ function GateForm({
         value={pairBy}
         onChange={({ target }) => setPairBy(target.value)}
       />
+      <Field
+        label="Filter of the calls"
+        placeholder='{"op_names":["exam"]}'
+        value={filter}
+        isInvalid={wantedFilter === null}
+        hint={
+          wantedFilter === null
+            ? 'A JSON object, such as {"op_names":["exam"]}.'
+            : 'As in /calls/query. Empty: all calls of both steps.'
+        }
+        onChange={({ target }) => setFilter(target.value)}
+      />
+      <Field
+        label="Against step"
+        inputMode="numeric"
+        placeholder={String(against)}
+        value={other}
+        isInvalid={isBadStep}
+        hint={isBadStep && 'The number of a step.'}
+        onChange={({ target }) => setOther(target.value)}
+      />
       {NUMBERS.map(({ name, label, empty }) => (
         <Field
           key={name}
@@ -197,6 +240,8 @@ function GateForm({
           isBusy ||
           feedback === '' ||
           path === '' ||
+          isBadStep ||
+          wantedFilter === null ||
           NUMBERS.some(({ name }) => isBad(numbers[name]))
         }
       >
@@ -204,4 +249,16 @@ function GateForm({
       </Button>
     </form>
   );
+}
+
+/** The object that a text says; undefined for none, null for one that is no object. */
+function readFilter(text: string): Record<string, never> | undefined | null {
+  if (text.trim() === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, never>) : null;
+  } catch {
+    return null;
+  }
 }
