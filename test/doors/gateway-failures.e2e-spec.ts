@@ -93,6 +93,23 @@ describe('a provider that fails', () => {
     await until(async () => /broke off/.test((await newest()).exception));
   });
 
+  it('has what is no JSON in its stream counted, and the rest of it recorded', async () => {
+    for (const broken of ['{"choices":[{"index":0,"delta":{},"token_ids":[1,]}]}', '{"choi', '7']) {
+      gateway.engine.next((asked, response) => {
+        const [first, ...others] = eventsOf(asked);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end([first, `data: ${broken}\n\n`, ...others].join(''));
+      });
+      const answer = await post({ model: 'gpt-4o-mini', messages, stream: true });
+      expect(await answer.text()).toContain(broken);
+      expect(await newest()).toMatchObject({
+        exception: null,
+        output: { choices: [{ message: { content: 'Hello world' } }] },
+        summary: { gateway: { unread: 1 } },
+      });
+    }
+  });
+
   it('is stopped at the limit of an answer', async () => {
     gateway.engine.next((_, response) =>
       response
