@@ -1018,12 +1018,12 @@ SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id,
 SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
   JOIN checkpoints k ON k.project_id = $1 AND k.model_id = s.model_id AND k.step = s.step)
-  ON s.project_id = $2 AND s.model_id = m.id AND s.expires_at > now()
-  AND CASE WHEN $3::int IS NOT NULL THEN s.step = $4::int
-  WHEN $5::text IS NULL THEN k.tainted_at IS NULL
+  ON s.project_id = $1 AND s.model_id = m.id AND s.expires_at > now()
+  AND CASE WHEN $2::int IS NOT NULL THEN s.step = $2::int
+  WHEN $3::text IS NULL THEN k.tainted_at IS NULL
   ELSE s.step = (SELECT a.step FROM model_aliases a
-  WHERE a.project_id = $6 AND a.model_id = m.id AND a.alias = $7) END
-  WHERE m.project_id = $8 AND m.name = $9 AND m.deleted_at IS NULL
+  WHERE a.project_id = $1 AND a.model_id = m.id AND a.alias = $3) END
+  WHERE m.project_id = $1 AND m.name = $4 AND m.deleted_at IS NULL
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100;
 
 SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
@@ -1079,9 +1079,6 @@ SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   ORDER BY m.id LIMIT $1;
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
-
-SELECT name, wanted, set_config(name, wanted, false) AS given
-  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
