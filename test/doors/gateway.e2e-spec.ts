@@ -369,7 +369,8 @@ describe('POST /v1/responses', () => {
     const reader = answer.body!.getReader();
     let said = '';
     const readTo = async (word?: string) => {
-      while (word === undefined || !said.includes(word)) {
+      for (;;) {
+        if (word !== undefined && said.includes(word)) break;
         const { done, value } = await reader.read();
         if (done) break;
         said += Buffer.from(value).toString();

@@ -153,8 +153,6 @@ function GateForm({
     .map((one) => one.trim())
     .filter((one) => one !== '');
   const isBad = (text: string) => text !== '' && !Number.isFinite(Number(text));
-  const isBadStep = !/^\d*$/.test(other.trim());
-  const wantedFilter = readFilter(filter);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const given = NUMBERS.flatMap(({ name }) =>
@@ -163,10 +161,10 @@ function GateForm({
     const gate = {
       score: { feedback, path },
       ...(paths.length > 0 && { pair_by: paths }),
-      ...(wantedFilter && { filter: wantedFilter }),
+      filter: readFilter(filter) ?? null,
       ...Object.fromEntries(given),
     };
-    onCompare({ gate, against_step: other.trim() === '' ? null : Number(other) });
+    onCompare({ gate, against_step: readStep(other) ?? null });
   };
   return (
     <form className={styles['gate']} onSubmit={submit} aria-label="Gate">
@@ -201,27 +199,8 @@ function GateForm({
         value={pairBy}
         onChange={({ target }) => setPairBy(target.value)}
       />
-      <Field
-        label="Filter of the calls"
-        placeholder='{"op_names":["exam"]}'
-        value={filter}
-        isInvalid={wantedFilter === null}
-        hint={
-          wantedFilter === null
-            ? 'A JSON object, such as {"op_names":["exam"]}.'
-            : 'As in /calls/query. Empty: all calls of both steps.'
-        }
-        onChange={({ target }) => setFilter(target.value)}
-      />
-      <Field
-        label="Against step"
-        inputMode="numeric"
-        placeholder={String(against)}
-        value={other}
-        isInvalid={isBadStep}
-        hint={isBadStep && 'The number of a step.'}
-        onChange={({ target }) => setOther(target.value)}
-      />
+      <FilterField value={filter} onChange={setFilter} />
+      <StepField value={other} against={against} onChange={setOther} />
       {NUMBERS.map(({ name, label, empty }) => (
         <Field
           key={name}
@@ -238,10 +217,8 @@ function GateForm({
         type="submit"
         disabled={
           isBusy ||
-          feedback === '' ||
-          path === '' ||
-          isBadStep ||
-          wantedFilter === null ||
+          [feedback, path].includes('') ||
+          [readFilter(filter), readStep(other)].includes(null) ||
           NUMBERS.some(({ name }) => isBad(numbers[name]))
         }
       >
@@ -249,6 +226,50 @@ function GateForm({
       </Button>
     </form>
   );
+}
+
+interface Typed {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function FilterField({ value, onChange }: Typed) {
+  const isBad = readFilter(value) === null;
+  return (
+    <Field
+      label="Filter of the calls"
+      placeholder='{"op_names":["exam"]}'
+      value={value}
+      isInvalid={isBad}
+      hint={
+        isBad
+          ? 'A JSON object, such as {"op_names":["exam"]}.'
+          : 'As in /calls/query. Empty: all calls of both steps.'
+      }
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
+
+function StepField({ value, onChange, against }: Typed & { against: number }) {
+  const isBad = readStep(value) === null;
+  return (
+    <Field
+      label="Against step"
+      inputMode="numeric"
+      placeholder={String(against)}
+      value={value}
+      isInvalid={isBad}
+      hint={isBad && 'The number of a step.'}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
+
+/** The step that a text says; undefined for none, null for what is no number of a step. */
+function readStep(text: string): number | undefined | null {
+  if (text.trim() === '') return undefined;
+  return /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
 }
 
 /** The object that a text says; undefined for none, null for one that is no object. */

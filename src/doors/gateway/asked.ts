@@ -38,12 +38,19 @@ export function requestSpans(text: string): Map<string, Span> {
  * What is added so that the record is whole: the usage of a stream, and of engines that can, logprobs and token ids. What
  * the client says itself stays. SGLang refuses token ids in streams of chat completions.
  */
-export function addedMembers(
-  body: Json,
-  { engine, api, text }: { engine: Engine; api: Api; text: string },
-): Added {
+export function addedMembers(body: Json, asked: Asked): Added {
+  if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they tell their usage
+  return addedToCompletion(body, asked);
+}
+
+interface Asked {
+  engine: Engine;
+  api: Api;
+  text: string;
+}
+
+function addedToCompletion(body: Json, { engine, api, text }: Asked): Added {
   const members = new Map<string, string>();
-  if (api === 'responses') return { members, hidesUsage: false }; // they tell their usage
   const isStream = body['stream'] === true;
   const isMissing = (name: string) => body[name] === undefined || body[name] === null;
   let hidesUsage = false;

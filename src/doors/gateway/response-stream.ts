@@ -8,7 +8,7 @@ import { errorMessage, type Output, parsed, type StreamReader } from './recordin
 type Json = Record<string, unknown>;
 
 /** Types of the event that ends a stream. */
-export const LAST_TYPES = ['response.completed', 'response.incomplete', 'response.failed'];
+const LAST_TYPES = ['response.completed', 'response.incomplete', 'response.failed'];
 /** Members of an event that are added to a text: what has begun of an item is kept where the stream breaks off. */
 const TEXT = 'response.output_text.delta';
 const ARGUMENTS = 'response.function_call_arguments.delta';
