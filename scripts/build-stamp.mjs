@@ -35,8 +35,11 @@ else if (!existsSync(STAMP) || JSON.parse(readFileSync(STAMP, 'utf8')).sources !
     process.exit(1);
   }
   console.error('Skein is built from its sources first, which takes half a minute or so …');
-  const build = { stdio: 'inherit', shell: process.platform === 'win32' };
-  process.exit(spawnSync('npm', ['run', '--silent', 'build'], build).status ?? 1);
+  const build = spawnSync('npm', ['run', '--silent', 'build'], {
+    stdio: 'inherit',
+    shell: process.platform === 'win32',
+  });
+  process.exit(build.status ?? 1);
 }
 
 /** With `-dirty` behind it when a file of the commit was changed. */
