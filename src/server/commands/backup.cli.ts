@@ -25,7 +25,9 @@ async function tellAudit(database: Database, rows: number): Promise<void> {
   } catch (error) {
     const { message, cause } = error as Error;
     const why = (cause as Error).message;
-    throw new Error(`${message} (${why}); ${WITHOUT_AUDIT} makes a backup all the same`, { cause });
+    throw new Error(`${message} (${why}); ${WITHOUT_AUDIT} makes a backup all the same`, {
+      cause: error,
+    });
   }
 }
 
