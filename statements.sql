@@ -721,7 +721,7 @@ SELECT c.id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.
   c.attributes::text, c.inputs::text, c.output::text, c.summary::text, c.otel_dump::text
   FROM calls c WHERE c.project_id = $1 AND c.id = ANY($2::text[]) AND c.op_name IS NOT NULL;
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
   CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
   AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
@@ -742,7 +742,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
   FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text FROM (SELECT c.* FROM calls c WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = $9) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
-SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, c.turn_id, c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c.thread_id, (c.turn_id || ''), c.started_at, c.ended_at, c.exception, c.user_id, c.run_id, c.run_step, c.run_step_end, c.deleted_at, c.attributes, c.otel_dump, c.inputs, c.output, c.summary, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
   WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END, (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8, coalesce(c.display_name,
   CASE WHEN starts_with(c.op_name, $1::text) AND split_part(c.op_name, '/', $2::int) <> '' AND split_part(c.op_name, '/', $3::int) <> ''
   AND split_part(c.op_name, '/', $4::int) = 'op' AND strpos(split_part(c.op_name, '/', $5::int), ':') > 1 THEN split_part(split_part(c.op_name, '/', $6::int), ':', 1) END,
@@ -1118,9 +1118,6 @@ SELECT m.project_id, m.id, m.name, m.base_model FROM models m
   ORDER BY m.id LIMIT $1;
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
-
-SELECT name, wanted, set_config(name, wanted, false) AS given
-  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
 
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
