@@ -34,6 +34,7 @@ import { Gateway1766430000000 } from './src/platform/database/migrations/1766430
 import { People1766420000000 } from './src/platform/database/migrations/1766420000000-people.js';
 import { SftJobs1766450000000 } from './src/platform/database/migrations/1766450000000-sft-jobs.js';
 import { Promotion1766440000000 } from './src/platform/database/migrations/1766440000000-promotion.js';
+import { GatewayProcesses1766473000000 } from './src/platform/database/migrations/1766473000000-gateway-processes.js';
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
 import { beginSession } from './src/platform/database/session.js';
@@ -57,6 +58,7 @@ import { CheckpointPart } from './src/training/checkpoints/checkpoint-part.entit
 import { Checkpoint } from './src/training/models/checkpoint.entity.js';
 import { Model } from './src/training/models/model.entity.js';
 import { ServedCheckpoint } from './src/training/serving/served-checkpoint.entity.js';
+import { GatewayProcess } from './src/doors/gateway/gateway-process.entity.js';
 import { GatewayUse } from './src/doors/gateway/gateway-use.entity.js';
 import { TrainingJob } from './src/training/jobs/training-job.entity.js';
 import { TrainingJobEvent } from './src/training/jobs/training-job-event.entity.js';
@@ -122,6 +124,7 @@ export function dataSourceOptions(
       Model,
       ServedCheckpoint,
       GatewayUse,
+      GatewayProcess,
       ModelAlias,
       ModelAliasMove,
       TrainingJob,
@@ -151,6 +154,7 @@ export function dataSourceOptions(
       SftJobs1766450000000,
       NarrowIndexes1766460000000,
       TurnsOfANewProject1766470000000,
+      GatewayProcesses1766473000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

@@ -303,6 +303,14 @@ CREATE TABLE files (
   CONSTRAINT files_pkey PRIMARY KEY (project_id, digest)
 );
 
+CREATE TABLE gateway_processes (
+  project_id text COLLATE "C" NOT NULL,
+  process_id uuid NOT NULL,
+  began_at timestamp with time zone NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT gateway_processes_pkey PRIMARY KEY (project_id, process_id)
+);
+
 CREATE TABLE gateway_uses (
   key_id text COLLATE "C" NOT NULL,
   day date NOT NULL,
@@ -636,6 +644,8 @@ ALTER TABLE file_chunks ALTER COLUMN bytes SET STORAGE EXTERNAL;
 ALTER TABLE file_chunks ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE files ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE gateway_processes ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE idempotency_keys ALTER COLUMN project_id SET STATISTICS 0;
 

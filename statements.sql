@@ -362,6 +362,10 @@ INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_t
   $10::text[], $11::text[])
   AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
 
+INSERT INTO gateway_processes (project_id, process_id, began_at, seen_at)
+  VALUES ($1, $2::uuid, $3, now())
+  ON CONFLICT (project_id, process_id) DO UPDATE SET seen_at = excluded.seen_at;
+
 INSERT INTO model_alias_moves (project_id, model_id, alias, seq, step, previous_step, moved_at, moved_by, by_hand, gate, reason)
   SELECT $1, $2::uuid, $3,
   1 + coalesce((SELECT max(seq) FROM model_alias_moves WHERE project_id = $4 AND model_id = $5 AND alias = $6), 0),
@@ -605,6 +609,9 @@ SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[
 
 SELECT ARRAY[t."object_id"::text, t."version_index"::text]::text[] AS key FROM "object_versions" t WHERE t.project_id = $1
   ORDER BY t."object_id" DESC, t."version_index" DESC LIMIT 1;
+
+SELECT ARRAY[t."process_id"::text]::text[] AS key FROM "gateway_processes" t WHERE t.project_id = $1
+  ORDER BY t."process_id" DESC LIMIT 1;
 
 SELECT ARRAY[t."upload_id"::text, t."chunk_index"::text]::text[] AS key FROM "file_chunks" t WHERE t.project_id = $1
   ORDER BY t."upload_id" DESC, t."chunk_index" DESC LIMIT 1;
@@ -1050,12 +1057,12 @@ SELECT left(t.document::text, -1) || ',' || substr(json_build_object('id', t.id,
 SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
   JOIN checkpoints k ON k.project_id = $1 AND k.model_id = s.model_id AND k.step = s.step)
-  ON s.project_id = $2 AND s.model_id = m.id AND s.expires_at > now()
-  AND CASE WHEN $3::int IS NOT NULL THEN s.step = $4::int
-  WHEN $5::text IS NULL THEN k.tainted_at IS NULL
+  ON s.project_id = $1 AND s.model_id = m.id AND s.expires_at > now()
+  AND CASE WHEN $2::int IS NOT NULL THEN s.step = $2::int
+  WHEN $3::text IS NULL THEN k.tainted_at IS NULL
   ELSE s.step = (SELECT a.step FROM model_aliases a
-  WHERE a.project_id = $6 AND a.model_id = m.id AND a.alias = $7) END
-  WHERE m.project_id = $8 AND m.name = $9 AND m.deleted_at IS NULL
+  WHERE a.project_id = $1 AND a.model_id = m.id AND a.alias = $3) END
+  WHERE m.project_id = $1 AND m.name = $4 AND m.deleted_at IS NULL
   ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100;
 
 SELECT m.id, m.scope, m.role, u.id AS user_id, CASE WHEN m.kind = 'email' THEN m.subject WHEN u.email_verified THEN u.email END AS email,
@@ -1146,6 +1153,9 @@ SELECT project_id, id FROM uploads WHERE touched_at < now() - interval '1 hour' 
 
 SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name, created_at::text AS created_at
   FROM erasings WHERE project_id = $1 AND id = $2 AND ended_at IS NULL FOR UPDATE;
+
+SELECT project_id, process_id::text FROM gateway_processes WHERE seen_at < now() - interval '20 seconds'
+  ORDER BY project_id, process_id LIMIT $1;
 
 SELECT q.project_id, q.id FROM (
   SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
@@ -1558,6 +1568,9 @@ UPDATE console_sessions s SET checked_at = now() FROM users u
   WHERE refresh_token IS NOT NULL AND checked_at < now() - make_interval(secs => $1) AND expires_at > now()
   ORDER BY checked_at, token_hash LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING s.token_hash, u.issuer, u.subject, s.refresh_token;
+
+UPDATE gateway_processes SET seen_at = now()
+  WHERE project_id = ANY($1::text[]) AND process_id = $2::uuid RETURNING project_id;
 
 UPDATE object_versions SET is_latest = true
   WHERE project_id = $1 AND object_id = $2 AND version_index = (
@@ -2757,6 +2770,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $5::bigint
   ), gone AS (
   DELETE FROM "object_versions" t USING doomed d WHERE t.project_id = $6 AND t."object_id" = d.erased_key[$7::int]::"text" AND t."version_index" = d.erased_key[$8::int]::"int4" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."process_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "gateway_processes" t
+  WHERE t.project_id = $1 AND (t."process_id") <= ($2::"uuid")
+  AND (t."process_id") > ($3::"uuid")
+  ORDER BY t."process_id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "gateway_processes" t USING doomed d WHERE t.project_id = $6 AND t."process_id" = d.erased_key[$7::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."process_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "gateway_processes" t
+  WHERE t.project_id = $1 AND (t."process_id") <= ($2::"uuid")
+  ORDER BY t."process_id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "gateway_processes" t USING doomed d WHERE t.project_id = $5 AND t."process_id" = d.erased_key[$6::int]::"uuid" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

@@ -1,16 +1,15 @@
 // What the gateway adds to an engine: the first byte of a stream, and the speed of streams. Prints a table; asserts nothing.
-//   npm run build && node bench/gateway.mjs [--streams 200] [--tokens 400]
-// The engine is a stand-in: a process that answers at once, so all that is later is the gateway's.
+//   npm run build && node bench/gateway.mjs [--streams 200] [--tokens 400] [--build ../before/dist]
+// The engine is a stand-in: a process that answers at once, so all that is later is the gateway's. With another build, requests go to the
+// two builds in turns.
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
-import { rmSync } from 'node:fs';
 import { fork } from 'node:child_process';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { newSecret } from '../dist/src/platform/auth/secret.js';
-import { openEmbeddedPostgres } from '../dist/src/platform/postgres/embedded-postgres.js';
-import { cpuMeter, dataFolder, started } from './support.mjs';
+import { cpuMeter, serviceAndDatabase } from './support.mjs';
 
 const MODEL = 'bench';
 const PROJECT = 'acme/bench';
@@ -91,6 +90,23 @@ async function firstBytes(ways, count) {
   return found;
 }
 
+/** Requests to a service: milliseconds up to the first byte. */
+function waysTo({ url, key, headers }) {
+  const through = (n, ms) => stream(`${url}/v1`, { key }, n, ms);
+  const bestEffort = (n, ms) => stream(`${url}/v1`, { key, record: 'best_effort' }, n, ms);
+  /** The start of a call, which is one commit: what the machine takes for that now. */
+  const start = async () => {
+    const began = performance.now();
+    const body = JSON.stringify({
+      start: { project_id: PROJECT, op_name: 'x', started_at: new Date().toISOString() },
+    });
+    const answer = await fetch(`${url}/call/start`, { method: 'POST', headers, body });
+    await answer.arrayBuffer();
+    return { first: performance.now() - began };
+  };
+  return { through, bestEffort, start };
+}
+
 /** Bytes a second of streams that run `atOnce`. */
 async function speed(way, { count, atOnce, tokens, pauseMs }) {
   const began = performance.now();
@@ -107,101 +123,89 @@ async function main() {
     options: {
       streams: { type: 'string', default: '200' },
       tokens: { type: 'string', default: '400' },
+      build: { type: 'string' },
     },
   });
   const [count, tokens] = [Number(values.streams), Number(values.tokens)];
   const engine = fork(fileURLToPath(import.meta.url), ['engine']);
   const [port] = await once(engine, 'message');
   const engineUrl = `http://127.0.0.1:${port}/v1`;
-  const dataDir = dataFolder();
-  const postgres = await openEmbeddedPostgres({ dataDir });
-  const key = newSecret();
-  const { child, url } = await started('../dist/src/main.js', {
-    DATABASE_URL: postgres.url,
-    BOOTSTRAP_API_KEY: key,
-    PORT: '0',
-    LOG_FORMAT: 'json',
+  const settings = {
     GATEWAY_PROVIDERS: JSON.stringify([
       { name: 'engine', base_url: engineUrl, models: [MODEL], engine: 'vllm' },
     ]),
-  });
-  child.stdout.resume();
-  const direct = (n, ms) => stream(engineUrl, { key }, n, ms);
-  const through = (n, ms) => stream(`${url}/v1`, { key }, n, ms);
-  const bestEffort = (n, ms) => stream(`${url}/v1`, { key, record: 'best_effort' }, n, ms);
-  /** The start of a call, which is one commit: what the machine takes for that now. */
-  const start = async () => {
-    const began = performance.now();
-    const body = {
-      start: { project_id: PROJECT, op_name: 'x', started_at: new Date().toISOString() },
-    };
-    const authorization = `Basic ${Buffer.from(`me:${key}`).toString('base64')}`;
-    const headers = { 'content-type': 'application/json', authorization };
-    const answer = await fetch(`${url}/call/start`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    });
-    await answer.arrayBuffer();
-    return { first: performance.now() - began };
   };
+  const builds = [{ name: 'gateway', ...(await serviceAndDatabase(settings)) }];
+  if (values.build)
+    builds.push({
+      name: 'other build',
+      ...(await serviceAndDatabase(settings, resolve(values.build))),
+    });
+  const ways = builds.map(waysTo);
+  const direct = (n, ms) => stream(engineUrl, { key: 'none' }, n, ms);
+  const rows = [];
+  /** A row; `show` says what is told of a build. */
+  const row = (what, engineText, show) =>
+    rows.push({
+      what,
+      engine: engineText,
+      ...Object.fromEntries(builds.map(({ name }, i) => [name, show(i)])),
+    });
   try {
-    const ways = [direct, through, bestEffort, start];
-    await firstBytes(ways, 100); // warm
-    const [plain, ours, easy, starts] = await firstBytes(ways, count);
-    const rows = [];
+    const asked = [
+      direct,
+      ...ways.flatMap(({ through, bestEffort, start }) => [through, bestEffort, start]),
+    ];
+    await firstBytes(asked, 100); // warm
+    const [plain, ...found] = await firstBytes(asked, count);
     for (const part of [0.5, 0.9, 0.99]) {
-      const [engineMs, ...others] = [plain, ours, easy, starts].map((list) => middle(list, part));
+      const engineMs = middle(plain, part);
       const names = ['first byte', 'first byte, best_effort', '(the start of a call, beside it)'];
-      for (const [i, ms] of others.entries())
-        rows.push({
-          what: `${names[i]}, p${part * 100}`,
-          engine: i < 2 ? `${engineMs.toFixed(2)} ms` : '',
-          gateway: `${ms.toFixed(2)} ms`,
-          difference: i < 2 ? `+${(ms - engineMs).toFixed(2)} ms` : '',
+      for (const [k, name] of names.entries())
+        row(`${name}, p${part * 100}`, k < 2 ? `${engineMs.toFixed(2)} ms` : '', (i) => {
+          const ms = middle(found[i * names.length + k], part);
+          return k < 2
+            ? `${ms.toFixed(2)} ms, +${(ms - engineMs).toFixed(2)} ms`
+            : `${ms.toFixed(2)} ms`;
         });
     }
-    /** @type {[string, number, number][]} */
+    /** @type {[string, number, number, number][]} */
     const loads = [
-      ['32 streams, a token every 10 ms', 32, 10],
-      ['1 stream, as fast as it goes', 1, 0],
-      ['16 streams, as fast as they go', 16, 0],
+      ['32 streams, a token every 10 ms', 32, 10, tokens],
+      ['1 stream, as fast as it goes', 1, 0, tokens],
+      ['16 streams, as fast as they go', 16, 0, tokens],
+      ['1 stream of 20 times the tokens', 1, 0, 20 * tokens],
     ];
-    for (const [name, atOnce, pauseMs] of loads) {
-      const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, tokens, pauseMs };
-      const runs = { plain: [], ours: [] };
-      for (let i = 0; i < 3; i++) {
-        runs.plain.push(await speed(direct, options));
-        runs.ours.push(await speed(through, options));
-      }
-      const [a, b] = [middle(runs.plain), middle(runs.ours)];
+    for (const [name, atOnce, pauseMs, size] of loads) {
+      const options = { count: Math.max(atOnce, Math.ceil(count / 4)), atOnce, pauseMs };
+      const runs = [direct, ...ways.map(({ through }) => through)].map((way) => ({
+        way,
+        found: [],
+      }));
+      for (let i = 0; i < 3; i++)
+        for (const run of runs) run.found.push(await speed(run.way, { ...options, tokens: size }));
+      const [a, ...others] = runs.map((run) => middle(run.found));
       const mb = (bytes) => `${(bytes / 1e6).toFixed(2)} MB/s`;
-      rows.push({
-        what: name,
-        engine: mb(a),
-        gateway: mb(b),
-        difference: `× ${(b / a).toFixed(2)}`,
-      });
+      row(name, mb(a), (i) => `${mb(others[i])}, × ${(others[i] / a).toFixed(2)}`);
     }
     for (const size of [4, tokens]) {
-      const spent = cpuMeter(child.pid);
-      await speed(through, { count, atOnce: 4, tokens: size, pauseMs: 0 });
-      const { service } = spent();
-      rows.push({
-        what: `CPU of the service, a stream of ${size} tokens`,
-        engine: '',
-        gateway: `${((service / count) * 1000).toFixed(2)} ms`,
-        difference: '',
-      });
+      const spent = [];
+      for (const [i, { child }] of builds.entries()) {
+        const meter = cpuMeter(child.pid);
+        await speed(ways[i].through, { count, atOnce: 4, tokens: size, pauseMs: 0 });
+        spent.push(meter().service);
+      }
+      row(
+        `CPU of the service, a stream of ${size} tokens`,
+        '',
+        (i) => `${((spent[i] / count) * 1000).toFixed(2)} ms`,
+      );
     }
     console.table(rows);
   } finally {
     agent.destroy();
-    child.kill('SIGTERM');
-    await once(child, 'exit');
+    for (const { close } of builds) await close();
     engine.kill();
-    await postgres.stop();
-    rmSync(dataDir, { recursive: true, force: true });
   }
 }
 

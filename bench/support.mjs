@@ -47,17 +47,18 @@ export async function started(file, env) {
 
 /**
  * The service over an embedded PostgreSQL of its own, and a client of that database. `headers` are those of a JSON request
- * with the admin key. `close` ends all of it and removes the data.
+ * with the admin key. `build` is the folder of another build. `close` ends all of it and removes the data.
  */
-export async function serviceAndDatabase() {
+export async function serviceAndDatabase(settings = {}, build = '../dist') {
   const dataDir = dataFolder();
   const postgres = await openEmbeddedPostgres({ dataDir });
   const key = newSecret();
-  const { child, url } = await started('../dist/src/main.js', {
+  const { child, url } = await started(`${build}/src/main.js`, {
     DATABASE_URL: postgres.url,
     BOOTSTRAP_API_KEY: key,
     PORT: '0',
     LOG_FORMAT: 'json',
+    ...settings,
   });
   child.stdout.resume();
   const client = new pg.Client(postgres.url);

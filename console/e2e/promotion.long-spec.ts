@@ -76,6 +76,19 @@ describeConsole('promoting a checkpoint', () => {
       '7, 1, 0',
     );
     expect(await violations(page)).toEqual([]);
+    await gate.getByLabel('Filter of the calls').fill('[');
+    expect(await gate.getByRole('button', { name: 'Compare' }).isDisabled()).toBe(true);
+    await gate.getByLabel('Filter of the calls').fill('{"op_names":["nothing"]}');
+    await gate.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('no rows are paired').waitFor();
+    await gate.getByLabel('Filter of the calls').fill('');
+    await gate.getByLabel('Against step').fill('2');
+    await gate.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('of step 2').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Promote step 1' }).isDisabled()).toBe(true);
+    await gate.getByLabel('Against step').fill('');
+    await gate.getByRole('button', { name: 'Compare' }).click();
+    await page.getByText('Passed.', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Promote step 1' }).click();
     await page.getByText('This step is current').waitFor();
     await moves().getByText('gate passed: 8 rows').waitFor();
@@ -128,10 +141,10 @@ describeConsole('promoting a checkpoint', () => {
     expect(await violations(reader)).toEqual([]);
   });
 
-  it('marks what was trained on calls that are gone', async () => {
+  it('marks what was trained on calls that are gone, and trains it again without them', async () => {
     await record(
       console.app,
-      [1, 0].map((score, n) => ({
+      [1, 0, 0.5].map((score, n) => ({
         id: `gone${n}`,
         task: 'gone',
         score,
@@ -156,7 +169,27 @@ describeConsole('promoting a checkpoint', () => {
     const { lease_token } = (await preview.claim({ base_models: [BASE] })).body;
     await preview.start(job_id, lease_token);
     await preview.complete(job_id, lease_token);
+    await page.goto(`${console.app.url}/console/p/${PROJECT}/training?tab=tainted`);
+    await page.getByText('Nothing is tainted').waitFor();
+    const reach = page.getByRole('form', { name: 'What a purge would reach' });
+    await reach.getByLabel('Or calls').fill('gone0');
+    await reach.getByRole('button', { name: 'Show what it reaches' }).click();
+    const made = page
+      .getByRole('table', { name: 'Checkpoints' })
+      .getByRole('row', { name: 'agent:step3' });
+    await made.waitFor();
+    await page.getByText('Nothing is changed yet.').waitFor();
+    expect(await page.getByRole('button', { name: 'Train again' }).count()).toBe(0);
     await post('/calls/purge', { call_ids: ['gone0'] });
+    await reach.getByLabel('Or calls').fill('');
+    await reach.getByRole('button', { name: 'Show what is marked' }).click();
+    await made.getByRole('button', { name: 'Train again' }).click();
+    expect(await violations(page)).toEqual([]);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Queue the jobs' }).click();
+    await dialog.getByRole('link', { name: 'is queued' }).waitFor();
+    await page.getByText('from step 2').waitFor();
+    expect(await violations(page)).toEqual([]);
     await page.goto(checkpoint(3, 'files'));
     await page.getByText('trained on calls that were purged').waitFor();
     expect(await violations(page)).toEqual([]);

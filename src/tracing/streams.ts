@@ -1,4 +1,5 @@
 import { isObject } from '../platform/json/is-object.js';
+import { Cursor, skipSpace } from '../platform/json/json-grammar.js';
 import { objectText, textsIn } from '../platform/json/json-text.js';
 
 /*
@@ -43,11 +44,9 @@ const CHUNK = {
   ...named([...FIRST, ...LAST]),
   choices: [
     {
-      logprobs: {
-        content: [true],
-        ...Object.fromEntries(OLD_LOGPROBS.map((name) => [name, [true]] as const)),
-      },
-      token_ids: [true],
+      ...named(['index', 'delta', 'text', 'finish_reason']),
+      logprobs: named(['content', ...OLD_LOGPROBS]),
+      token_ids: true,
       ...named(OF_CHOICE),
     },
   ],
@@ -59,18 +58,13 @@ export function assembled(output: unknown, json: string): string | null {
   const chunks = isList ? output : [output];
   if (!chunks.every(isChunk) || !chunks.some(hasDelta)) return null;
   const texts = isList ? (textsIn(json, [CHUNK]) ?? []) : [textsIn(json, CHUNK)];
-  if (!texts.every(isObject)) return null;
   const assembly = new StreamAssembly();
-  for (const [i, chunk] of chunks.entries()) assembly.addRead(chunk, texts[i] as ChunkTexts);
-  return assembly.json();
+  return texts.every((found) => assembly.addRead(found)) ? assembly.json() : null;
 }
 
 type ChunkTexts = Record<string, string> & { choices: ChoiceTexts[] };
 
-type ChoiceTexts = Record<string, string> & {
-  logprobs?: Record<string, string[]>;
-  token_ids?: string[];
-};
+type ChoiceTexts = Record<string, string> & { logprobs?: Record<string, string> };
 
 const isChunk = (chunk: unknown): chunk is Json =>
   isObject(chunk) && Array.isArray(chunk['choices']) && chunk['choices'].every(isObject);
@@ -78,29 +72,39 @@ const isChunk = (chunk: unknown): chunk is Json =>
 const hasDelta = (chunk: Json) =>
   (chunk['choices'] as Json[]).some(({ delta, message }) => isObject(delta) && !isObject(message));
 
-/** Puts an answer together from its chunks, one after the other. */
+/** What a chunk says; a choice that is nested too deeply is an error in its place. */
+const isRead = (texts: unknown): texts is ChunkTexts =>
+  isObject(texts) &&
+  Array.isArray(texts['choices']) &&
+  texts['choices'].every((choice) => isObject(choice) && !(choice instanceof Error));
+
+/**
+ * Puts an answer together from its chunks, one after the other. It trusts that they are JSON: whether the answer is says whether they
+ * were. A chunk with a token and its logprob takes 6 µs; with `JSON.parse` of each chunk it was 9.5 µs.
+ */
 export class StreamAssembly {
   private readonly members = new Map<string, string>();
   private readonly choices = new Map<number, Streamed>();
-  /** How many chunks it has. */
-  count = 0;
+  /** What the last chunk has before its choices. The next one mostly begins with the same, which is read already. */
+  private head: string | null = null;
 
   /** Adds a chunk. Answers whether it was one. */
-  add(chunk: unknown, json: string): boolean {
-    if (!isChunk(chunk)) return false;
-    const texts = textsIn(json, CHUNK);
-    if (!isObject(texts)) return false;
-    this.addRead(chunk, texts as ChunkTexts);
-    return true;
+  add(json: string): boolean {
+    if (this.head !== null && json.startsWith(this.head))
+      return this.addRead(textsIn(`{${json.slice(this.head.length)}`, CHUNK));
+    this.head = headOf(json);
+    return this.addRead(textsIn(json, CHUNK));
   }
 
-  addRead(chunk: Json, texts: ChunkTexts): void {
-    this.count++;
-    addMembers(this.members, chunk, texts);
-    for (const [k, choice] of (chunk['choices'] as Json[]).entries()) {
+  /** The same of its texts, as `CHUNK` finds them. */
+  addRead(texts: unknown): boolean {
+    if (!isRead(texts)) return false;
+    addMembers(this.members, texts);
+    for (const choice of texts.choices) {
       const found = this.choiceAt(choice['index']);
-      if (found) addChunk(found, choice, texts.choices[k]!);
+      if (found) addChunk(found, choice);
     }
+    return true;
   }
 
   /** The answer as JSON text. */
@@ -110,8 +114,8 @@ export class StreamAssembly {
     return objectText(new Map([...this.members, ['choices', `[${listed.join(',')}]`]]));
   }
 
-  private choiceAt(index: unknown): Streamed | undefined {
-    const at = typeof index === 'number' ? index : 0;
+  private choiceAt(index: string | undefined): Streamed | undefined {
+    const at = Number(index) || 0;
     if (!isIndex(at, MAX_CHOICE)) return undefined;
     const found: Streamed = this.choices.get(at) ?? {
       message: new Map(),
@@ -128,36 +132,57 @@ export class StreamAssembly {
   }
 }
 
-const isGiven = (object: Json, name: string) => object[name] !== null && object[name] !== undefined;
-
-function addMembers(members: Map<string, string>, chunk: Json, texts: ChunkTexts): void {
-  for (const name of FIRST)
-    if (isGiven(chunk, name) && !members.has(name)) members.set(name, texts[name]!);
-  for (const name of LAST) if (isGiven(chunk, name)) members.set(name, texts[name]!);
-}
-
-function addChunk(found: Streamed, choice: Json, texts: ChoiceTexts): void {
-  const { delta, text, finish_reason: reason } = choice;
-  if (typeof reason === 'string') found.finishReason = reason;
-  addTokens(found, texts);
-  for (const name of OF_CHOICE) if (isGiven(choice, name)) found.members.set(name, texts[name]!);
-  if (typeof text === 'string') (found.text ??= []).push(text);
-  if (isObject(delta)) addDelta(found, delta);
-}
-
-function addTokens(found: Streamed, { logprobs = {}, token_ids: ids = [] }: ChoiceTexts): void {
-  for (const each of logprobs['content'] ?? []) found.logprobs.push(each);
-  for (const name of OLD_LOGPROBS) {
-    const list = logprobs[name];
-    if (!list) continue;
-    const known = found.oldLogprobs.get(name) ?? [];
-    found.oldLogprobs.set(name, known);
-    for (const each of list) known.push(each);
+/** The text up to the member with the choices; null where there is none. */
+function headOf(json: string): string | null {
+  const cursor = new Cursor(json, 0);
+  while (cursor.next()) {
+    if (cursor.key === 'choices') return json.slice(0, cursor.keyAt);
+    cursor.skip();
   }
-  for (const each of ids) found.tokenIds.push(each);
+  return null;
 }
 
-function addDelta(found: Streamed, delta: Json): void {
+const isGiven = (text: string | undefined) => text !== undefined && text !== 'null';
+
+function addMembers(members: Map<string, string>, texts: ChunkTexts): void {
+  for (const name of FIRST)
+    if (isGiven(texts[name]) && !members.has(name)) members.set(name, texts[name]!);
+  for (const name of LAST) if (isGiven(texts[name])) members.set(name, texts[name]!);
+}
+
+function addChunk(found: Streamed, texts: ChoiceTexts): void {
+  const { delta, text, finish_reason: reason } = texts;
+  if (isGiven(delta)) addDelta(found, JSON.parse(delta!));
+  if (isString(reason)) found.finishReason = JSON.parse(reason) as string;
+  if (isString(text)) (found.text ??= []).push(JSON.parse(text) as string);
+  addTokens(found, texts);
+  for (const name of OF_CHOICE) if (isGiven(texts[name])) found.members.set(name, texts[name]!);
+}
+
+const isString = (json: string | undefined): json is string => json?.startsWith('"') === true;
+
+function addTokens(found: Streamed, { logprobs, token_ids: ids }: ChoiceTexts): void {
+  if (logprobs) {
+    addElements(found.logprobs, logprobs['content']);
+    for (const name of OLD_LOGPROBS) {
+      if (logprobs[name] === undefined) continue;
+      const known = found.oldLogprobs.get(name) ?? [];
+      found.oldLogprobs.set(name, known);
+      addElements(known, logprobs[name]);
+    }
+  }
+  addElements(found.tokenIds, ids);
+}
+
+/** Adds what stands between the brackets of a list. */
+function addElements(texts: string[], list: string | undefined): void {
+  if (list?.startsWith('[') !== true) return;
+  const elements = list.slice(1, -1);
+  if (skipSpace(elements, 0) < elements.length) texts.push(elements);
+}
+
+function addDelta(found: Streamed, delta: unknown): void {
+  if (!isObject(delta)) return;
   for (const name of TEXTS) if (typeof delta[name] === 'string') addText(found, name, delta[name]);
   if (Array.isArray(delta['tool_calls']))
     for (const [i, call] of delta['tool_calls'].entries()) addToolCall(found, call, i);

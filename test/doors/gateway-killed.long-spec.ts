@@ -85,15 +85,41 @@ it('ends the streams under way before it stops, and records them', async () => {
   });
 });
 
-it('leaves the start of a stream when it is killed, and the client sees that it broke off', async () => {
+it('has its calls ended by others when it is killed, and the client sees that the stream broke off', async () => {
+  const other = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: key });
   const { id, readTo, response } = await halfStream();
   const hungUp = new Promise((resolve) => response.once('close', resolve));
   await server.stop('SIGKILL');
   await expect(readTo()).rejects.toThrow();
   await hungUp;
-  server = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: key });
+  server = other;
   expect(await newest()).toMatchObject({ id, ended_at: null, inputs: { model: 'm' } });
-});
+  await until(async () => (await newest()).ended_at !== null);
+  expect(await newest()).toMatchObject({
+    id,
+    exception: 'the process that passed it on has ended',
+    summary: { svc: { status: 'error' } },
+  });
+  expect(await newest()).not.toHaveProperty('output.choices');
+}, 120_000);
+
+it('keeps what a process stores that was taken for lost', async () => {
+  const { events, response, id, readTo } = await halfStream();
+  const { process: taken } = (await newest()).attributes.gateway;
+  server.process.kill('SIGSTOP');
+  const other = await startServer({ DATABASE_URL: database.url, BOOTSTRAP_API_KEY: key });
+  const read = async () => (await other.post('/call/read', { project_id, id })).body.call;
+  await until(async () => (await read()).exception !== null);
+  server.process.kill('SIGCONT');
+  response.end(events.join(''));
+  expect(await readTo()).toContain('[DONE]');
+  expect(await read()).toMatchObject({
+    exception: null,
+    attributes: { gateway: { process: taken } },
+    output: { choices: [{ message: { content: 'Hello world' } }] },
+  });
+  await other.stop();
+}, 120_000);
 
 it('hangs up where the key is revoked meanwhile', async () => {
   const made = await server.post('/keys/create', { user: 'a', role: 'writer', scopes: ['*'] });

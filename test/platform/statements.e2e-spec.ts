@@ -67,6 +67,7 @@ beforeAll(async () => {
       else await response.arrayBuffer();
     }
   asking = '';
+  await app.query(`UPDATE gateway_processes SET seen_at = now() - interval '1 minute'`);
   for (const run of tasks) await run();
 });
 afterAll(() => app.close());
@@ -102,7 +103,7 @@ it('what an operation asks of the database has an owner, in whose share it count
 const MOST_COST = 5000;
 /** Tables that hold few rows: keys, people and their roles, indexes, training jobs and what there is for each of them, erasings of the last day, one policy a project. */
 const SMALL =
-  `api_keys users memberships call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies served_checkpoints gateway_uses`.split(
+  `api_keys users memberships call_indexes console_sessions erasings models training_jobs trajectory_batches checkpoints retention_policies served_checkpoints gateway_uses gateway_processes`.split(
     ' ',
   );
 
@@ -202,6 +203,7 @@ const OF_ALL: Record<string, string> = {
   project_marks: 'are looked for in all projects by the refresher',
   retention_policies: 'are looked for in all projects by the sweeper',
   call_indexes: 'are looked for in all projects by the keeper',
+  gateway_processes: 'are looked for in all projects by the one that ends calls of lost ones',
   served_checkpoints:
     'are listed by the scopes of the key; a server is told that another project has its name for one',
 };

@@ -83,13 +83,49 @@ export function eventsOf({ body, path }: Pick<Asked, 'body' | 'path'>): string[]
   return events;
 }
 
+/** A response as OpenAI spells it, with a number that JavaScript cannot hold. */
+const responseText = (model: string, status: string, output: string) =>
+  `{"id":"resp_1","object":"response","created_at":1,"status":"${status}","error":null,"model":"${model}","output":[${output}],"temperature":1.0,"usage":${
+    status === 'completed'
+      ? '{"input_tokens":3,"input_tokens_details":{"cached_tokens":1},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":7}'
+      : 'null'
+  },"seed":12345678901234567890}`;
+
+const itemText = (status: string, content: string) =>
+  `{"id":"msg_1","type":"message","status":"${status}","role":"assistant","content":[${content}]}`;
+
+const DONE_ITEM = itemText(
+  'completed',
+  '{"type":"output_text","text":"Hello world","annotations":[]}',
+);
+
+/** The events of a response, of a type each. */
+export function responseEvents({ body: { model } }: Pick<Asked, 'body'>): string[] {
+  let number = 0;
+  const event = (type: string, members: string) =>
+    `event: ${type}\ndata: {"type":"${type}","sequence_number":${number++},${members}}\n\n`;
+  const at = '"output_index":0,"item_id":"msg_1","content_index":0';
+  return [
+    event('response.created', `"response":${responseText(model, 'in_progress', '')}`),
+    event('response.output_item.added', `"output_index":0,"item":${itemText('in_progress', '')}`),
+    ...WORDS.map((word) =>
+      event('response.output_text.delta', `${at},"delta":${JSON.stringify(word)},"logprobs":[]`),
+    ),
+    event('response.output_item.done', `"output_index":0,"item":${DONE_ITEM}`),
+    event('response.completed', `"response":${responseText(model, 'completed', DONE_ITEM)}`),
+  ];
+}
+
 const answer: Handle = (asked, response) => {
+  const isResponse = asked.path.endsWith('/responses');
   if (!asked.body.stream) {
     response.writeHead(200, { 'content-type': 'application/json' });
-    return response.end(whole(asked));
+    return response.end(
+      isResponse ? responseText(asked.body.model, 'completed', DONE_ITEM) : whole(asked),
+    );
   }
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-  for (const event of eventsOf(asked)) response.write(event);
+  for (const event of isResponse ? responseEvents(asked) : eventsOf(asked)) response.write(event);
   return response.end();
 };
 

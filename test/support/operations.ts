@@ -299,10 +299,11 @@ const servesModel =
   (more: object): Build =>
   ({ model }) => ({ body: { model_id: model, step: 0, provider: 'loras', ...more } });
 
-async function plantServed({ model, marker }: Planted, app: TestApp): Promise<void> {
+async function plantServed({ project, model, marker }: Planted, app: TestApp): Promise<void> {
   const body = { model_id: model, step: 0, provider: 'loras', upstream_model: marker };
   await previewOf(app).call('POST', '/trainer/serving', { ...body, ttl_seconds: 600 });
   await app.query('INSERT INTO gateway_uses (key_id, day) VALUES ($1, now()) ON CONFLICT DO NOTHING', [marker]); // prettier-ignore
+  await app.query(`INSERT INTO gateway_processes VALUES ($1, gen_random_uuid(), now(), now() + interval '1 hour')`, [project]); // prettier-ignore
 }
 
 const ASKED = { model: 'echo', messages: [] };
@@ -889,6 +890,13 @@ export const OPERATIONS: Record<string, Operation> = {
     ({ project }) => ({
       headers: { 'x-skein-project': project },
       body: { model: 'echo', prompt: 'a' },
+    }),
+    { changes: ['calls'], harmless: ASKS_AGAIN },
+  ),
+  'POST /v1/responses': asks(
+    ({ project }) => ({
+      headers: { 'x-skein-project': project },
+      body: { model: 'echo', input: 'a' },
     }),
     { changes: ['calls'], harmless: ASKS_AGAIN },
   ),

@@ -45,7 +45,7 @@ export function recordOwners(
   const connect = lender.connect.bind(lender);
   jest.spyOn(lender, 'connect').mockImplementation(async (owner) => {
     const client = await connect(owner);
-    const [ask, release] = [client.query.bind(client) as Function, client.release];
+    const [ask, release] = [client.query.bind(client) as Function, client.release.bind(client)];
     const asked = (...sent: any[]) => {
       note(owner, sent[0].text ?? sent[0]);
       return ask(...sent);

@@ -15,8 +15,6 @@ import typing
 import typing_extensions
 
 ENGINE = "skyrl.tinker.engine"
-#: The base model takes a place beside them.
-MAX_MODELS = 12
 
 
 def main() -> None:
@@ -35,9 +33,7 @@ def main() -> None:
         {
             "base_model": base,
             "backend": "jax",
-            "backend_config": {"max_lora_adapters": MAX_MODELS + 1, "max_lora_rank": 8, "loss_chunk_size": 0},
-            "session_cleanup_interval_sec": 1,
-            "session_timeout_sec": 40,
+            "backend_config": {"max_lora_adapters": 16, "max_lora_rank": 8, "loss_chunk_size": 0},
             "checkpoints_base": f"{folder}/checkpoints",
             "database_url": f"sqlite:///{folder}/skyrl.db",
         }

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from skyrl_server import MAX_MODELS
 from test_engine import examples, record
 from tiny import write_base
 
@@ -95,16 +94,17 @@ def test_checkpoints_of_other_engines_are_refused(base: str, tmp_path: Path):
         engine.start(None, Config(), "file:///somewhere")
 
 
-def test_a_trainer_that_runs_for_long_does_not_fill_the_server(base: str):
+def test_a_job_ends_the_session_of_the_one_before(base: str):
+    """A server unloads what belongs to a session that sends no more heartbeats."""
     from skein_trainer.tinker_engine import TinkerEngine  # noqa: PLC0415
 
-    engine, deadline = TinkerEngine(base, Lora()), time.monotonic() + 300
-    started = 0
-    while started <= MAX_MODELS:
-        try:
-            engine.start(None, Config())
-            started += 1
-        except ValueError as error:  # until the sessions that were left are over
-            assert "Maximum number of LoRA adapters" in str(error)
-            assert time.monotonic() < deadline
-            time.sleep(1)
+    engine = TinkerEngine(base, Lora())
+    engine.start(None, Config())
+    before = engine.service.holder._session_heartbeat_task
+    assert not before.done()
+    engine.start(None, Config())
+    deadline = time.monotonic() + 30
+    while not before.done():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert not engine.service.holder._session_heartbeat_task.done()

@@ -1,13 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useId, useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
 import { recentProjects } from '../api/recent.ts';
 import { mayActAs, type Me, reaches } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
 import { CopyButton } from '../ui/CopyButton.tsx';
+import { ChooseRole } from '../ui/ChooseRole.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
-import { Field, inputClass } from '../ui/Field.tsx';
+import { Field } from '../ui/Field.tsx';
 import { ErrorNote } from '../ui/Notice.tsx';
 import { isScope, parseScopes } from './key.ts';
 import styles from './keys.module.css';
@@ -70,7 +71,6 @@ function Form({
   make: { mutate: (body: RequestBody<'/keys/create'>) => void; isPending: boolean; error: unknown };
   onClose: () => void;
 }) {
-  const id = useId();
   const [user, setUser] = useState('');
   const [role, setRole] = useState<Role>(mayActAs(me, 'writer') ? 'writer' : 'reader');
   const [typed, type] = useState(
@@ -96,25 +96,13 @@ function Form({
           hint="What is written with the key says that it is of this user."
         />
       )}
-      <div className={controls['field']}>
-        <label className={controls['label']} htmlFor={`${id}-role`}>
-          Role
-        </label>
-        <select
-          id={`${id}-role`}
-          className={inputClass}
-          value={role}
-          onChange={({ target }) => setRole(target.value as Role)}
-        >
-          {Object.entries(ROLES)
-            .filter(([value]) => mayActAs(me, value === 'trainer' ? 'admin' : (value as Role)))
-            .map(([value, what]) => (
-              <option key={value} value={value}>
-                {value}: {what}
-              </option>
-            ))}
-        </select>
-      </div>
+      <ChooseRole
+        value={role}
+        onChange={setRole}
+        roles={(Object.keys(ROLES) as Role[])
+          .filter((one) => mayActAs(me, one === 'trainer' ? 'admin' : one))
+          .map((one) => [one, `${one}: ${ROLES[one]}`])}
+      />
       <Field
         label="Reaches"
         placeholder="acme/demo, acme/*, *"

@@ -3,6 +3,7 @@ import { type FormEvent, useId, useState } from 'react';
 import { type RequestBody, post } from '../api/client.ts';
 import { type Me, useProviders } from '../api/session.ts';
 import { Button } from '../ui/Button.tsx';
+import { ChooseRole } from '../ui/ChooseRole.tsx';
 import controls from '../ui/controls.module.css';
 import { Dialog, DialogActions } from '../ui/Dialog.tsx';
 import { Field, inputClass } from '../ui/Field.tsx';
@@ -101,21 +102,11 @@ export function AddMember({
         />
         <ChooseProvider value={issuer} onChange={setIssuer} />
         <Field label="In" value={scope} onChange={({ target }) => setScope(target.value.trim())} />
-        <div className={controls['field']}>
-          <label className={controls['label']} htmlFor={`${id}-role`}>
-            Role
-          </label>
-          <select
-            id={`${id}-role`}
-            className={inputClass}
-            value={role}
-            onChange={({ target }) => setRole(target.value as Role)}
-          >
-            {Object.keys(ROLES).map((value) => (
-              <option key={value}>{value}</option>
-            ))}
-          </select>
-        </div>
+        <ChooseRole
+          value={role}
+          onChange={setRole}
+          roles={(Object.keys(ROLES) as Role[]).map((one) => [one, one])}
+        />
         {isComplete && (
           <Meaning
             isGroup={kind === 'group'}

@@ -1,12 +1,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useLive } from '../api/live.ts';
-import { buttonClass } from '../ui/Button.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { count, number } from '../ui/format.ts';
 import { Empty, Skeleton } from '../ui/Notice.tsx';
 import { Time } from '../ui/Time.tsx';
 import { type Column, VirtualTable } from '../ui/VirtualTable.tsx';
+import { BeginRecipe } from './BeginRecipe.tsx';
 import { type Build, buildsQuery } from './data.ts';
 import styles from './training.module.css';
 
@@ -29,13 +29,7 @@ export function Builds({ entity, project }: { entity: string; project: string })
           object of the class <code>Recipe</code>, and what it would make is shown while you edit
           it.
         </p>
-        <Link
-          to="/p/$entity/$project/training/recipes"
-          params={{ entity, project }}
-          className={buttonClass('primary')}
-        >
-          Begin a recipe
-        </Link>
+        <BeginRecipe entity={entity} project={project} />
       </Empty>
     );
   return (

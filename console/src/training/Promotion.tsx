@@ -64,37 +64,40 @@ function Comparison({
   const key = { project_id, model_id: modelId, step };
   const client = useQueryClient();
   const compare = useMutation({
-    mutationFn: (gate: Gate) => post('/models/gate', { ...key, gate }),
+    mutationFn: ({ gate, against_step }: Wanted) =>
+      post('/models/gate', { ...key, gate, against_step }),
   });
   const promote = useMutation({
     mutationFn: (gate: Gate) => post('/models/promote', { ...key, gate }),
     onSuccess: () =>
       client.invalidateQueries({ queryKey: aliasesQuery(project_id, modelId).queryKey }),
   });
-  const { data: result, variables: gate } = compare;
+  const { data: result, variables: wanted } = compare;
+  const isOther = result !== undefined && result.against_step !== against;
   return (
     <section className={styles['panel']}>
       <h2>Is it better than step {against}?</h2>
       <GateForm
         project={project_id}
+        against={against}
         isBusy={compare.isPending}
-        onCompare={(wanted) => {
+        onCompare={(asked) => {
           promote.reset();
-          compare.mutate(wanted);
+          compare.mutate(asked);
         }}
       />
       {compare.error && <ErrorNote error={compare.error} />}
       {promote.error && <ErrorNote error={promote.error} />}
-      {result && gate && (
+      {result && wanted && (
         <GateOutcome
           result={result}
           action={
             mayPromote && (
               <Button
                 look="primary"
-                disabled={!result.passed || promote.isPending}
-                title={result.passed ? undefined : 'The gate is not passed'}
-                onClick={() => promote.mutate(gate)}
+                disabled={!result.passed || isOther || promote.isPending}
+                title={whyNot(result.passed, isOther)}
+                onClick={() => promote.mutate(wanted.gate)}
               >
                 Promote step {step}
               </Button>
@@ -106,6 +109,17 @@ function Comparison({
   );
 }
 
+function whyNot(isPassed: boolean, isOther: boolean): string | undefined {
+  if (isOther) return 'Promoting compares with the current step: compare with it first';
+  return isPassed ? undefined : 'The gate is not passed';
+}
+
+/** A comparison that is asked for; without a step it is with the current one. */
+interface Wanted {
+  gate: Gate;
+  against_step: number | null;
+}
+
 const NUMBERS = [
   { name: 'min_rows', label: 'Rows, at least', empty: '20' },
   { name: 'confidence', label: 'Confidence', empty: '0.95' },
@@ -115,17 +129,21 @@ const NUMBERS = [
 /** What is compared. What is left empty has the default that stands in it. */
 function GateForm({
   project,
+  against,
   isBusy,
   onCompare,
 }: {
   project: string;
+  against: number;
   isBusy: boolean;
-  onCompare: (gate: Gate) => void;
+  onCompare: (wanted: Wanted) => void;
 }) {
   const { data: terms = [] } = useQuery(termsQuery(project));
   const scores = terms.filter(({ isScore }) => isScore);
   const [chosen, choose] = useState<{ feedback?: string; path?: string }>({});
   const [pairBy, setPairBy] = useState('');
+  const [filter, setFilter] = useState('');
+  const [other, setOther] = useState('');
   const [numbers, setNumbers] = useState({ min_rows: '', confidence: '', min_difference: '' });
   const feedback = chosen.feedback ?? scores[0]?.feedback ?? '';
   const ofType = scores.filter((term) => term.feedback === feedback);
@@ -140,11 +158,13 @@ function GateForm({
     const given = NUMBERS.flatMap(({ name }) =>
       numbers[name].trim() === '' ? [] : [[name, Number(numbers[name])]],
     );
-    onCompare({
+    const gate = {
       score: { feedback, path },
       ...(paths.length > 0 && { pair_by: paths }),
+      filter: readFilter(filter) ?? null,
       ...Object.fromEntries(given),
-    });
+    };
+    onCompare({ gate, against_step: readStep(other) ?? null });
   };
   return (
     <form className={styles['gate']} onSubmit={submit} aria-label="Gate">
@@ -179,6 +199,8 @@ function GateForm({
         value={pairBy}
         onChange={({ target }) => setPairBy(target.value)}
       />
+      <FilterField value={filter} onChange={setFilter} />
+      <StepField value={other} against={against} onChange={setOther} />
       {NUMBERS.map(({ name, label, empty }) => (
         <Field
           key={name}
@@ -195,8 +217,8 @@ function GateForm({
         type="submit"
         disabled={
           isBusy ||
-          feedback === '' ||
-          path === '' ||
+          [feedback, path].includes('') ||
+          [readFilter(filter), readStep(other)].includes(null) ||
           NUMBERS.some(({ name }) => isBad(numbers[name]))
         }
       >
@@ -204,4 +226,60 @@ function GateForm({
       </Button>
     </form>
   );
+}
+
+interface Typed {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function FilterField({ value, onChange }: Typed) {
+  const isBad = readFilter(value) === null;
+  return (
+    <Field
+      label="Filter of the calls"
+      placeholder='{"op_names":["exam"]}'
+      value={value}
+      isInvalid={isBad}
+      hint={
+        isBad
+          ? 'A JSON object, such as {"op_names":["exam"]}.'
+          : 'As in /calls/query. Empty: all calls of both steps.'
+      }
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
+
+function StepField({ value, onChange, against }: Typed & { against: number }) {
+  const isBad = readStep(value) === null;
+  return (
+    <Field
+      label="Against step"
+      inputMode="numeric"
+      placeholder={String(against)}
+      value={value}
+      isInvalid={isBad}
+      hint={isBad && 'The number of a step.'}
+      onChange={({ target }) => onChange(target.value)}
+    />
+  );
+}
+
+/** The step that a text says; undefined for none, null for what is no number of a step. */
+function readStep(text: string): number | undefined | null {
+  if (text.trim() === '') return undefined;
+  return /^\d{1,9}$/.test(text.trim()) ? Number(text) : null;
+}
+
+/** The object that a text says; undefined for none, null for one that is no object. */
+function readFilter(text: string): Record<string, never> | undefined | null {
+  if (text.trim() === '') return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, never>) : null;
+  } catch {
+    return null;
+  }
 }

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useMe } from '../api/session.ts';
-import { Button, buttonClass } from '../ui/Button.tsx';
+import { Button } from '../ui/Button.tsx';
 import { Fault } from '../ui/Fault.tsx';
 import { Field } from '../ui/Field.tsx';
 import { Empty, ErrorNote, Skeleton } from '../ui/Notice.tsx';
 import { Page } from '../ui/Page.tsx';
 import { jsonIndex } from '../json/json-index.ts';
 import { formatted } from '../json/formatted.ts';
+import { BeginRecipe } from './BeginRecipe.tsx';
 import { recipeQuery, recipesQuery, termsQuery } from './recipe-data.ts';
 import { draftNames, keepDraft, readDraft } from './recipe-drafts.ts';
 import { firstTerm, type Purpose, templateRecipe, TEMPLATES } from './recipe-templates.ts';
@@ -49,13 +50,7 @@ function Opened({ name }: { name: string }) {
             Nothing is published under this name in {`${entity}/${project}`}, and this browser keeps
             no draft of it. It may have been deleted.
           </p>
-          <Link
-            to="/p/$entity/$project/training/recipes"
-            params={{ entity, project }}
-            className={buttonClass('primary')}
-          >
-            Begin a recipe
-          </Link>
+          <BeginRecipe entity={entity} project={project} />
         </Empty>
       )}
     </Page>

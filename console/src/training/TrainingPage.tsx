@@ -12,6 +12,7 @@ import { Tabs } from '../ui/Tabs.tsx';
 import { Builds } from './Builds.tsx';
 import { type Model, modelsQuery } from './data.ts';
 import { Jobs } from './Jobs.tsx';
+import { Tainted } from './Tainted.tsx';
 import styles from './training.module.css';
 
 const route = getRouteApi('/p/$entity/$project/training');
@@ -58,6 +59,7 @@ export function TrainingPage() {
               content: <Jobs {...params} models={models ?? []} />,
             },
             { value: 'builds', label: 'Builds', content: <Builds {...params} /> },
+            { value: 'tainted', label: 'Tainted', content: <Tainted {...params} /> },
           ]}
         />
       </div>

@@ -1,4 +1,4 @@
-const TABS = ['models', 'jobs', 'builds'] as const;
+const TABS = ['models', 'jobs', 'builds', 'tainted'] as const;
 type TrainingTab = (typeof TABS)[number];
 
 /** What stands in the address of the page of all models. */

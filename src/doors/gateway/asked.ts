@@ -9,7 +9,7 @@ import { memberTexts, objectText, type Span } from '../../platform/json/json-tex
 export type Json = Record<string, unknown>;
 
 /** The operations of OpenAI's that the gateway knows, by their path at a provider. */
-export type Api = 'chat/completions' | 'completions';
+export type Api = 'chat/completions' | 'completions' | 'responses';
 
 /** Members that the gateway adds to a request, as JSON texts by name. */
 export interface Added {
@@ -54,10 +54,18 @@ export function requestSpans(text: string): Map<string, Span> {
  * What is added so that the record is whole: the usage of a stream, and of engines that can, logprobs and token ids. What
  * the client says itself stays. SGLang refuses token ids in streams of chat completions.
  */
-export function addedMembers(
-  body: Json,
-  { engine, api, text }: { engine: Engine; api: Api; text: string },
-): Added {
+export function addedMembers(body: Json, asked: Asked): Added {
+  if (asked.api === 'responses') return { members: new Map(), hidesUsage: false }; // they tell their usage
+  return addedToCompletion(body, asked);
+}
+
+interface Asked {
+  engine: Engine;
+  api: Api;
+  text: string;
+}
+
+function addedToCompletion(body: Json, { engine, api, text }: Asked): Added {
   const members = new Map<string, string>();
   const isStream = body['stream'] === true;
   const isMissing = (name: string) => body[name] === undefined || body[name] === null;

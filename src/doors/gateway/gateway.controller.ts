@@ -11,11 +11,11 @@ import {
 import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Context, Ctx } from '../../platform/http/context.js';
 import type { Api, Json } from './asked.js';
-import { ChatDto, CompletionDto, GatewayModelsDto } from './gateway.dto.js';
+import { ChatDto, CompletionDto, GatewayModelsDto, ResponseDto } from './gateway.dto.js';
 import { GatewayErrorFilter } from './gateway.filter.js';
 import { GatewayService } from './gateway.service.js';
 import { artifactProject, NamesService } from './names.service.js';
-import { EventsPassage } from './passages.js';
+import { EventsPassage, ResponsesPassage } from './passages.js';
 import { namedProject, projectRequired, readPlacement, readRecord } from './placement.js';
 import { cutUnread } from './relay.js';
 
@@ -85,6 +85,16 @@ export class GatewayController {
     return this.ask('completions', body, context, response);
   }
 
+  /** Asks a model for a response, and records the call. Streams pass as they come. */
+  @Ask('responses')
+  respond(
+    @Body() body: ResponseDto,
+    @Ctx() context: Context,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    return this.ask('responses', body, context, response);
+  }
+
   /** The models that the key may ask for. */
   @Get('models')
   @Allow('writer')
@@ -95,7 +105,7 @@ export class GatewayController {
 
   private async ask(
     api: Api,
-    body: ChatDto | CompletionDto,
+    body: ChatDto | CompletionDto | ResponseDto,
     context: Context,
     response: ServerResponse,
   ): Promise<void> {
@@ -110,7 +120,8 @@ export class GatewayController {
         body: body as unknown as Json & { model: string },
         placement: readPlacement(context, projectId),
         record: readRecord(context, this.config),
-        passage: (hidesUsage) => new EventsPassage(hidesUsage),
+        passage: (hidesUsage) =>
+          api === 'responses' ? new ResponsesPassage() : new EventsPassage(hidesUsage),
       },
       context,
     );

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsOptional } from 'class-validator';
+import { IsBoolean, IsIn, IsOptional } from 'class-validator';
 import { ANY_JSON, AnyJson, IsText } from '../../platform/http/dto.js';
 
 /** The name of a model, also one such as `wandb-artifact:///<entity>/<project>/<name>:step<N>`. */
@@ -21,6 +21,14 @@ export class ChatDto extends AskDto {
 export class CompletionDto extends AskDto {
   /** As the provider reads it. */
   @AnyJson() @ApiProperty(ANY_JSON) prompt!: unknown;
+}
+
+/** A request of OpenAI's; members that are not listed go to the provider as well. */
+export class ResponseDto extends AskDto {
+  /** As the provider reads it. */
+  @IsOptional() @AnyJson() @ApiProperty({ ...ANY_JSON, required: false }) input?: unknown;
+  /** An answer that comes later could not be fetched here. */
+  @IsOptional() @IsIn([false]) background?: false | null;
 }
 
 export class GatewayModelDto {

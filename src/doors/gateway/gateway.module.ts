@@ -9,6 +9,7 @@ import { CompletionsService } from './completions.service.js';
 import { GatewayController } from './gateway.controller.js';
 import { GatewayService } from './gateway.service.js';
 import { NamesService } from './names.service.js';
+import { ProcessesService } from './processes.service.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import { RoomService } from './room.service.js';
 
@@ -21,6 +22,7 @@ import { RoomService } from './room.service.js';
     CompletionsService,
     NamesService,
     BudgetsService,
+    ProcessesService,
     ProviderKeys,
     RoomService,
   ],

@@ -20,18 +20,21 @@ import {
 import { Blot } from './blot.js';
 import { BudgetsService } from './budgets.service.js';
 import { NamesService, type Target } from './names.service.js';
+import { ProcessesService } from './processes.service.js';
 import type { Passage } from './passages.js';
 import type { Placement, RecordMode } from './placement.js';
 import { ProviderKeys } from './provider-keys.service.js';
 import {
   errorMessage,
   type Output,
-  readStream,
   readWhole,
   Recording,
   spentUsage,
+  type StreamReader,
+  StreamReading,
 } from './recording.js';
-import { cutUnread, relay, type Relayed } from './relay.js';
+import { cutUnread, relay, type Relayed, type Ways } from './relay.js';
+import { ResponseReading } from './response-stream.js';
 import { RoomService } from './room.service.js';
 import { askProvider, providerFailed, ProviderRefusal } from './upstream.js';
 
@@ -41,11 +44,8 @@ const MAX_REFUSAL_BYTES = 1024 * 1024;
 const PASSED_HEADERS = ['retry-after', 'retry-after-ms', 'x-should-retry'];
 /** Tells a client its call. */
 export const CALL_HEADER = 'x-skein-call-id';
-/** The objects that answers say they are. */
-const OBJECTS: Record<Api, string> = {
-  'chat/completions': 'chat.completion',
-  completions: 'text_completion',
-};
+/** The objects that completions say they are. */
+const OBJECTS = { 'chat/completions': 'chat.completion', completions: 'text_completion' };
 
 /** A request for a model. */
 export interface ModelRequest {
@@ -95,6 +95,9 @@ interface Ended {
 export class GatewayService implements OnApplicationShutdown {
   @Inject(CONFIG) private readonly config!: Config;
   @Inject() private readonly room!: RoomService;
+  @Inject() private readonly processes!: ProcessesService;
+  /** Whether the database stored the start of the last call. */
+  private hasStored = false;
   /** Records that nobody waits for. */
   private readonly pending = new Set<Promise<unknown>>();
   private readonly unrecorded = showCounter(
@@ -127,13 +130,14 @@ export class GatewayService implements OnApplicationShutdown {
       request.target ?? (await this.names.find(request.body.model, placement.projectId, caller));
     return this.room.run(caller.owner, context.signal, async () => {
       await this.budgets.admit(caller);
-      const recording = record === 'none' ? null : this.newRecording(request, target, context);
       const isRequired = record === 'required';
       const reading = context.bodies.budget.hold(caller.owner);
-      const trip = { request, context, target, recording, isRequired, startedMs, reading };
+      const trip = { request, context, target, isRequired, startedMs, reading };
       try {
-        await this.begin(trip);
-        return await this.travel(trip);
+        if (record === 'none') return await this.travel({ ...trip, recording: null });
+        return await this.processes.run(placement.projectId, (known) =>
+          this.travel({ ...trip, recording: this.newRecording(request, target, context, known) }),
+        );
       } finally {
         reading.release();
       }
@@ -144,30 +148,43 @@ export class GatewayService implements OnApplicationShutdown {
     { opName, placement, text, body, inputs }: ModelRequest,
     target: Target,
     context: Context,
+    mayBegin: Promise<void>,
   ) {
-    const gateway = { provider: target.provider.name, model: target.model };
+    const gateway = {
+      provider: target.provider.name,
+      model: target.model,
+      process: this.processes.id,
+    };
     const attributes = memberTexts(placement.attributes).set('gateway', JSON.stringify(gateway));
     return new Recording(this.calls, context.caller, {
       opName,
       placement,
       inputs: inputs ?? recordedInputs(text, body),
       attributes: objectText(attributes),
+      mayBegin,
     });
   }
 
-  /** Where the record is required, the provider is asked when the start is committed. */
+  /** Resolves when the start is committed, or need not be. */
   private async begin({ recording, isRequired, context }: Trip): Promise<void> {
     if (!recording) return;
     context.response.setHeader(CALL_HEADER, recording.id);
-    if (isRequired) return recording.begin();
-    recording.begin().catch(() => {}); // the end stores the start as well, or tells
+    const begun = recording.begin().then(
+      () => void (this.hasStored = true),
+      (error: unknown) => {
+        this.hasStored = false;
+        throw error;
+      },
+    );
+    if (isRequired) return begun;
+    begun.catch(() => {}); // the end stores the start as well, or tells
   }
 
   private async travel(trip: Trip): Promise<WholeAnswer | null> {
     const { request, context } = trip;
     const { engine } = trip.target.provider;
     const added = addedMembers(request.body, { engine, api: request.api, text: request.text });
-    const { answer, blot } = await this.firstOf(trip, added.members);
+    const { answer, blot } = await this.begunAnswer(trip, added.members);
     const status = answer.statusCode!;
     if (status >= 400) throw await this.refused(trip, answer, blot);
     if (status >= 300 || answer.headers['content-encoding'] !== undefined) {
@@ -183,10 +200,32 @@ export class GatewayService implements OnApplicationShutdown {
       : this.takeWhole(trip, answer, blot);
   }
 
-  /** The head of the provider's answer, and what takes the key out of it. Where there is none, the call ends. */
-  private async firstOf(trip: Trip, members: Map<string, string>) {
-    const { request, context, target } = trip;
+  /**
+   * The head of the provider's answer, and what takes the key out of it, when the start of the call is committed. The provider is asked meanwhile, unless the database
+   * has refused the start before: then tokens would be paid for that nobody gets.
+   */
+  private async begunAnswer(trip: Trip, members: Map<string, string>) {
     const leaving = new AbortController();
+    const mayHurry = this.hasStored;
+    const begun = this.begin(trip);
+    if (!mayHurry) await begun;
+    begun.catch(() => leaving.abort());
+    const asked = this.firstOf(trip, members, leaving);
+    const [start, answer] = await Promise.allSettled([begun, asked]);
+    if (start.status === 'rejected') {
+      if (answer.status === 'fulfilled') answer.value.answer.destroy();
+      throw start.reason;
+    }
+    if (answer.status === 'rejected') throw await this.failed(trip, answer.reason as Error);
+    return answer.value;
+  }
+
+  /** The head of the provider's answer. @throws ApiError, or the reason for which the question was given up */
+  private async firstOf(
+    { request, context, target }: Trip,
+    members: Map<string, string>,
+    leaving: AbortController,
+  ) {
     const leave = () => leaving.abort(new Error('the client left before the answer began'));
     if (context.signal.aborted) leave();
     context.signal.addEventListener('abort', leave);
@@ -197,8 +236,6 @@ export class GatewayService implements OnApplicationShutdown {
       const headers = questionHeaders(context, key);
       const question = { api: request.api, body, headers, signal: leaving.signal };
       return { answer: await askProvider(target.provider, question), blot: new Blot(key) };
-    } catch (error) {
-      throw await this.failed(trip, error as Error);
     } finally {
       context.signal.removeEventListener('abort', leave);
     }
@@ -220,7 +257,7 @@ export class GatewayService implements OnApplicationShutdown {
   private async refused(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<Error> {
     const { provider } = trip.target;
     const status = answer.statusCode!;
-    const ways = { blot, passage: null, maxBytes: MAX_REFUSAL_BYTES };
+    const ways = { ...WHOLE, blot, maxBytes: MAX_REFUSAL_BYTES };
     const { bytes } = await this.relayed(trip, answer, ways);
     if (status === 401)
       return this.failed(trip, providerFailed(provider, 'does not take the key that it is sent'));
@@ -242,7 +279,7 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   private async takeWhole(trip: Trip, answer: IncomingMessage, blot: Blot): Promise<WholeAnswer> {
-    const { bytes, fault } = await this.relayed(trip, answer, { blot, passage: null });
+    const { bytes, fault } = await this.relayed(trip, answer, { ...WHOLE, blot });
     if (fault !== null) {
       const output = bytes && bytes.length > 0 ? await readWhole(bytes, trip.reading) : null;
       await this.end(trip, { output, exception: fault });
@@ -262,11 +299,14 @@ export class GatewayService implements OnApplicationShutdown {
     const { passage } = ways;
     const { response } = trip.context;
     response.writeHead(200, { 'content-type': passage.contentType, 'cache-control': 'no-cache' });
-    response.write(passage.first(trip.recording?.id ?? null));
-    response.flushHeaders();
-    const relayed = await this.relayed(trip, answer, ways);
+    const first = passage.first(trip.recording?.id ?? null);
+    if (first !== '') response.write(first);
+    setImmediate(() => response.flushHeaders()); // with the first bytes, where these are there already
+    const isRead = trip.recording !== null || this.budgets.countCosts;
+    const reading = isRead ? newReading(trip.request.api) : null;
+    const relayed = await this.relayed(trip, answer, { ...ways, reading });
     const { fault, clientLeft } = relayed;
-    const outcome = await this.streamOutcome(trip, relayed);
+    const outcome = await streamOutcome(relayed, reading, trip.reading);
     const rest = passage.rest();
     cutUnread(response);
     if (!trip.isRequired && fault === null) response.write(rest);
@@ -283,16 +323,6 @@ export class GatewayService implements OnApplicationShutdown {
     return null;
   }
 
-  /** The completion that a stream was, as far as it came, and why it is not whole. */
-  private async streamOutcome(
-    { recording, request, reading }: Trip,
-    { bytes, fault }: Relayed,
-  ): Promise<Ended> {
-    const isRead = recording !== null || this.budgets.countCosts;
-    const output = isRead && bytes ? await readStream(bytes, OBJECTS[request.api], reading) : null;
-    return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
-  }
-
   /** What is incomplete must not look complete. */
   private cut({ context: { response } }: Trip, failure: string): null {
     response.write(failure, () => response.destroy());
@@ -302,7 +332,7 @@ export class GatewayService implements OnApplicationShutdown {
   private relayed(
     { context, target, isRequired, recording }: Trip,
     answer: IncomingMessage,
-    ways: { blot: Blot; passage: Passage | null; maxBytes?: number },
+    ways: Pick<Ways, 'blot' | 'passage' | 'reading'> & { maxBytes?: number },
   ): Promise<Relayed> {
     const { response, hold, caller } = context;
     const { passage } = ways;
@@ -351,6 +381,22 @@ export class GatewayService implements OnApplicationShutdown {
 }
 
 const NOT_KEPT = 'there was no memory to record the answer';
+
+const newReading = (api: Api): StreamReader =>
+  api === 'responses' ? new ResponseReading() : new StreamReading(OBJECTS[api]);
+
+/** The completion that a stream was, as far as it came, and why it is not whole. */
+async function streamOutcome(
+  { bytes, fault }: Relayed,
+  reading: StreamReader | null,
+  hold: Hold,
+): Promise<Ended> {
+  const output = reading && bytes ? await reading.end(bytes, hold) : null;
+  return { output, exception: fault ?? output?.error ?? (bytes ? null : NOT_KEPT) };
+}
+
+/** An answer that does not come as a stream. */
+const WHOLE = { passage: null, reading: null };
 
 function questionHeaders(
   { request, headers }: Context,

@@ -16,18 +16,24 @@ export interface Passage {
 }
 
 const NONE = Buffer.alloc(0);
-const DONE = Buffer.from('[DONE]');
+/** How the line begins with which the last event does. */
+const DONE = ['data: [DONE]', 'data:[DONE]'];
+const RESPONSE_DONE = ['completed', 'incomplete', 'failed'].flatMap((how) => [
+  `event: response.${how}`,
+  `event:response.${how}`,
+]);
 const END = Buffer.from('\n\n');
 const WINDOWS_END = Buffer.from('\r\n\r\n');
 /** As long as the end of an event, less one. */
 const SEAM = WINDOWS_END.length - 1;
 const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 const NO_CHOICES = /"choices"\s*:\s*\[\s*\]/;
 /** No event that tells the usage is so long. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-/** Bytes that wait for the end of their event. */
-class Held extends Pieces {
+/** Bytes that wait for those behind them. */
+export class Held extends Pieces {
   /** The last of them, where the end of an event may have begun. */
   private last = NONE;
 
@@ -66,7 +72,10 @@ export class EventsPassage implements Passage {
   private readonly held = new Held();
   private isDone = false;
 
-  constructor(private readonly hidesUsage: boolean) {}
+  constructor(
+    private readonly hidesUsage: boolean,
+    private readonly ends = DONE,
+  ) {}
 
   first(): string {
     return '';
@@ -74,7 +83,7 @@ export class EventsPassage implements Passage {
 
   pass(chunk: Buffer): Buffer {
     if (this.isDone) {
-      if (this.held.length <= MAX_HELD_BYTES) this.held.add(chunk); // nothing is to come
+      this.held.add(chunk);
       return NONE;
     }
     return this.hidesUsage ? this.passEvents(chunk) : this.passBytes(chunk);
@@ -92,7 +101,9 @@ export class EventsPassage implements Passage {
   private passBytes(chunk: Buffer): Buffer {
     this.held.add(chunk);
     const bytes = this.held.take();
-    const end = lastEventAt(bytes) ?? openLineAt(bytes);
+    const doneAt = lastEventAt(bytes, this.ends);
+    this.isDone = doneAt !== undefined;
+    const end = doneAt ?? openLineAt(bytes, this.ends);
     this.held.add(bytes.subarray(end));
     return end === bytes.length ? bytes : bytes.subarray(0, end);
   }
@@ -100,7 +111,7 @@ export class EventsPassage implements Passage {
   private passEvents(chunk: Buffer): Buffer {
     let events = this.held.events(chunk);
     if (this.held.length > MAX_HELD_BYTES) events = Buffer.concat([events, this.held.take()]);
-    const doneAt = lastEventAt(events);
+    const doneAt = lastEventAt(events, this.ends);
     if (doneAt === undefined) return withoutUsage(events);
     this.isDone = true;
     const behind = this.held.take();
@@ -110,22 +121,37 @@ export class EventsPassage implements Passage {
   }
 }
 
+/** The same for responses, whose last event has a type. Errors are events of a type too. */
+export class ResponsesPassage extends EventsPassage {
+  constructor() {
+    super(false, RESPONSE_DONE);
+  }
+
+  override failure(message: string): string {
+    const error = { type: 'server_error', code: 'provider_failed', message, param: null };
+    return `event: error\ndata: ${JSON.stringify({ ...error, type: 'error', error })}\n\n`;
+  }
+}
+
 /** Where the event begins that ends a stream. */
-function lastEventAt(bytes: Buffer): number | undefined {
-  const at = bytes.lastIndexOf(DONE);
-  if (at < 0) return undefined;
-  const line = lineStart(bytes, at);
-  return /^data: ?$/.test(bytes.toString('latin1', line, at)) ? line : undefined;
+function lastEventAt(bytes: Buffer, ends: readonly string[]): number | undefined {
+  for (const end of ends) {
+    const at = bytes.lastIndexOf(end, undefined, 'latin1');
+    if (at >= 0 && lineStart(bytes, at) === at) return at;
+  }
+  return undefined;
 }
 
 /** Where the last line begins if the bytes to come may make that event of it, else the end. */
-function openLineAt(bytes: Buffer): number {
+function openLineAt(bytes: Buffer, ends: readonly string[]): number {
   const line = lineStart(bytes, bytes.length);
-  if (line === bytes.length || bytes.length - line > DONE.length * 2) return bytes.length;
+  if (line === bytes.length || bytes.length - line > MAX_END) return bytes.length;
   const text = bytes.toString('latin1', line);
-  const mayBe = 'data: [DONE]'.startsWith(text) || 'data:[DONE]'.startsWith(text);
-  return mayBe ? line : bytes.length;
+  return ends.some((end) => end.startsWith(text)) ? line : bytes.length;
 }
+
+/** No line of `DONE` and `RESPONSE_DONE` begins with more that matters. */
+const MAX_END = 32;
 
 const lineStart = (bytes: Buffer, at: number) =>
   at === 0 ? 0 : bytes.lastIndexOf(LINE_FEED, at - 1) + 1;
@@ -157,22 +183,33 @@ function isUsage(event: string): boolean {
   }
 }
 
-/** The data of events that came as one text; null for each line that ends none, so that one who reads many can take turns. */
+/** Lines between two looks at the clock. */
+const LINES_AT_ONCE = 256;
+
+/** The data of events; null now and then, so that one who reads many can take turns. */
 export function* payloads(text: string): Generator<string | null> {
-  let data: string[] = [];
+  let data: string | null = null;
+  let lines = 0;
   for (let at = 0; at < text.length;) {
-    const found = text.indexOf('\n', at);
-    const end = found < 0 ? text.length : found;
-    const line = text.slice(at, text[end - 1] === '\r' ? end - 1 : end);
+    if (++lines % LINES_AT_ONCE === 0) yield null;
+    const feed = text.indexOf('\n', at);
+    const end = feed < 0 ? text.length : feed;
+    const isEmpty = end === at || (end === at + 1 && text.charCodeAt(at) === CARRIAGE_RETURN);
+    if (isEmpty && data !== null) {
+      yield data;
+      data = null;
+    } else if (text.startsWith('data:', at)) {
+      const line = text.slice(at + 5, end).trim();
+      data = data === null ? line : `${data}\n${line}`;
+    }
     at = end + 1;
-    if (line.startsWith('data:')) data.push(line.slice(5).trim());
-    const isEnd = line === '' || at >= text.length;
-    yield isEnd && data.length > 0 ? data.join('\n') : null;
-    if (isEnd) data = [];
   }
+  if (data !== null) yield data;
 }
 
-const dataIn = (text: string) => [...payloads(text)].filter((payload) => payload !== null);
+/** The same of a text that is read at once. */
+export const dataIn = (text: string): string[] =>
+  [...payloads(text)].filter((data) => data !== null);
 
 /** The data of events, a line each; what says that all is there is left out. */
 export class LinesPassage implements Passage {

@@ -1,10 +1,15 @@
 import { BodyBudget } from '../../platform/http/body-budget.js';
 import { LinesPassage } from './passages.js';
 import { Pieces } from './pieces.js';
-import { readStream, readWhole } from './recording.js';
+import { readWhole, StreamReading } from './recording.js';
 
 const aHold = () => new BodyBudget(1e9).hold('acme/key');
-const stream = (events: string) => readStream(Buffer.from(events), 'chat.completion', aHold());
+/** As it comes, in one piece. */
+function stream(events: string) {
+  const reading = new StreamReading('chat.completion');
+  reading.add(Buffer.from(events));
+  return reading.end(Buffer.from(events), aHold());
+}
 const chunk = (index: number | string, more = '{"content":"x"}') =>
   `data: {"choices":[{"index":${index},"delta":${more}}]}\n\n`;
 

@@ -8,7 +8,7 @@ import { memberTexts, objectText, textsIn } from '../../platform/json/json-text.
 import { Turn } from '../../platform/time/turn.js';
 import type { CallsService } from '../../tracing/calls/calls.service.js';
 import { StreamAssembly } from '../../tracing/streams.js';
-import { payloads } from './passages.js';
+import { dataIn, Held, payloads } from './passages.js';
 import type { Placement } from './placement.js';
 
 /** What an answer was, as far as it came. */
@@ -30,6 +30,8 @@ interface Begun {
   /** JSON texts. */
   inputs: string;
   attributes: string;
+  /** Resolves when its start may be stored. */
+  mayBegin: Promise<void>;
 }
 
 interface Ended {
@@ -55,7 +57,8 @@ export class Recording {
 
   /** Resolves when the start is committed. */
   async begin(): Promise<void> {
-    const { inputs, attributes } = this.begun;
+    const { inputs, attributes, mayBegin } = this.begun;
+    await mayBegin;
     const text = `{"start":{"attributes":${attributes},"inputs":${inputs}}}`;
     await this.calls.start(this.start, text, this.caller);
     this.isBegun = true;
@@ -154,7 +157,9 @@ export function spentUsage(
 export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
   const text = bytes.toString('utf8').trim();
   try {
-    return { text, value: await valueIn(text, hold), error: null, unread: 0, chunks: 0 };
+    const value = await valueIn(text, hold);
+    const error = isObject(value) && isObject(value['error']) ? errorMessage(value) : null;
+    return { text, value, error, unread: 0, chunks: 0 };
   } catch (error) {
     const why = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read';
     return {
@@ -167,50 +172,103 @@ export async function readWhole(bytes: Buffer, hold: Hold): Promise<Output> {
   }
 }
 
-/** A provider that sends so many events that are none is read no further. */
-const MAX_UNREAD = 1000;
-
-/** An answer that came as a stream, as it would be without the stream. */
-export async function readStream(bytes: Buffer, object: string, hold: Hold): Promise<Output> {
-  const turn = new Turn();
-  const assembly = new StreamAssembly();
-  let [error, unread]: [string | null, number] = [null, 0];
-  for (const payload of payloads(bytes.toString('utf8'))) {
-    if (turn.isOver) await turn.next();
-    if (payload === null || payload === '' || payload === '[DONE]') continue;
-    if (unread === MAX_UNREAD) break;
-    const chunk = parsed(payload);
-    if (isFailure(chunk)) error = errorMessage(chunk) ?? 'the provider answered an error';
-    else if (!addTo(assembly, chunk, payload)) unread++;
-  }
-  const { count: chunks } = assembly;
-  const members = memberTexts(assembly.json());
-  const text = objectText([['object', JSON.stringify(object)], ...members]);
-  try {
-    return { text, value: await valueIn(text, hold), error, unread, chunks };
-  } catch {
-    return { text: 'null', value: undefined, error: 'the answer cannot be read', unread, chunks };
-  }
-}
-
 /** @throws what a text that is no JSON, or takes too much memory, does */
-async function valueIn(text: string, hold: Hold): Promise<unknown> {
+export async function valueIn(text: string, hold: Hold): Promise<unknown> {
   await hold.add(parsedBytes(text));
   return JSON.parse(text);
 }
 
-const isFailure = (chunk: unknown) =>
-  isObject(chunk) && chunk['error'] !== undefined && chunk['error'] !== null;
+/** Reads a stream behind what goes to the client. */
+export interface StreamReader {
+  add(chunk: Buffer): void;
+  /** What all bytes together are. */
+  end(bytes: Buffer, hold: Hold): Promise<Output>;
+}
 
-function addTo(assembly: StreamAssembly, chunk: unknown, payload: string): boolean {
-  try {
-    return assembly.add(chunk, payload);
-  } catch {
-    return false; // nested too deeply, or too much of it
+/** A provider that sends so many events that are none is read no further. */
+export const MAX_UNREAD = 1000;
+
+/**
+ * An answer that comes as a stream, put together as it would be without the stream. It is read as it comes, behind what goes to the
+ * client: at its end there is little left to do, for which the client would wait.
+ */
+export class StreamReading implements StreamReader {
+  private readonly assembly = new StreamAssembly();
+  private readonly held = new Held();
+  private error: string | null = null;
+  private unread = 0;
+  private chunks = 0;
+
+  constructor(private readonly object: string) {}
+
+  add(chunk: Buffer): void {
+    for (const event of dataIn(this.held.events(chunk).toString('utf8'))) this.addEvent(event);
+  }
+
+  /** To look at each event first takes longer, so it is done where what was put together is no JSON. */
+  async end(bytes: Buffer, hold: Hold): Promise<Output> {
+    for (const event of dataIn(this.held.take().toString('utf8'))) this.addChecked(event);
+    const output = await this.output(hold);
+    if (output !== null) return output;
+    const careful = new StreamReading(this.object);
+    const turn = new Turn();
+    for (const event of payloads(bytes.toString('utf8'))) {
+      if (turn.isOver) await turn.next();
+      if (event !== null) careful.addChecked(event);
+    }
+    return (await careful.output(hold)) ?? UNREADABLE;
+  }
+
+  private addChecked(event: string): void {
+    if (event !== '[DONE]' && event !== '' && parsed(event) === undefined) this.unread++;
+    else this.addEvent(event);
+  }
+
+  private addEvent(event: string): void {
+    if (event === '[DONE]' || event === '' || this.unread >= MAX_UNREAD) return;
+    const told = event.includes('"error"') ? errorIn(event) : null;
+    if (told !== null) this.error = told;
+    else if (addTo(this.assembly, event)) this.chunks++;
+    else this.unread++;
+  }
+
+  /** Null where it is no JSON. */
+  private async output(hold: Hold): Promise<Output | null> {
+    const { error, unread, chunks } = this;
+    try {
+      const members = memberTexts(this.assembly.json());
+      const text = objectText([['object', JSON.stringify(this.object)], ...members]);
+      return { text, value: await valueIn(text, hold), error, unread, chunks };
+    } catch (reason) {
+      return reason instanceof SyntaxError ? null : { ...UNREADABLE, unread, chunks };
+    }
   }
 }
 
-function parsed(text: string): unknown {
+/** What could not be read of a stream. */
+const UNREADABLE: Output = {
+  text: 'null',
+  value: undefined,
+  error: 'the answer cannot be read',
+  unread: 1,
+  chunks: 0,
+};
+
+function errorIn(event: string): string | null {
+  const chunk = parsed(event);
+  if (!isObject(chunk) || chunk['error'] === undefined || chunk['error'] === null) return null;
+  return errorMessage(chunk) ?? 'the provider answered an error';
+}
+
+function addTo(assembly: StreamAssembly, event: string): boolean {
+  try {
+    return assembly.add(event);
+  } catch {
+    return false; // nested too deeply, too much of it, or no JSON
+  }
+}
+
+export function parsed(text: string): unknown {
   try {
     return parseLight(text);
   } catch {

@@ -4,6 +4,7 @@ import type { ModelProvider } from '../../platform/config/gateway-settings.js';
 import type { Blot } from './blot.js';
 import type { Passage } from './passages.js';
 import { Pieces } from './pieces.js';
+import type { StreamReader } from './recording.js';
 
 /** A client that reads nothing of an answer for this long is disconnected. */
 export const UNREAD_SECONDS = 60;
@@ -26,12 +27,14 @@ export interface Relayed {
   clientLeft: boolean;
 }
 
-interface Ways {
+export interface Ways {
   provider: ModelProvider;
   maxBytes: number;
   blot: Blot;
   /** Where a stream goes; null for an answer that is sent when it is whole. */
   passage: Passage | null;
+  /** Takes what has gone on. */
+  reading: StreamReader | null;
   hold: Hold;
   /** Whether an answer that there is no memory for goes on all the same. */
   mayForget: boolean;
@@ -46,7 +49,7 @@ interface Ways {
 export function relay(
   upstream: IncomingMessage,
   response: ServerResponse,
-  { provider, maxBytes, blot, passage, hold, mayForget, assertValid }: Ways,
+  { provider, maxBytes, blot, passage, reading, hold, mayForget, assertValid }: Ways,
 ): Promise<Relayed> {
   return new Promise((resolve) => {
     const kept = new Pieces();
@@ -98,6 +101,7 @@ export function relay(
     const keep = (chunk: Buffer) => {
       if (!isKept) return;
       kept.add(chunk);
+      if (reading) process.nextTick(() => reading.add(chunk)); // behind the client's bytes
       if (bytes <= held) return;
       held = bytes + STEP_BYTES;
       const waiting = hold.add(STEP_BYTES * ANSWER_WEIGHT);
@@ -119,13 +123,12 @@ export function relay(
       bytes += chunk.length;
       if (bytes > maxBytes)
         return end(`the answer of the provider ${provider.name} has over ${maxBytes} bytes`);
+      const passing = passage?.pass(chunk);
+      if (passing && passing.length > 0 && !response.write(passing)) wait('client');
       keep(chunk);
-      if (!passage) return;
-      const passing = passage.pass(chunk);
-      if (passing.length > 0 && !response.write(passing)) wait('client');
     };
 
-    /** Chunks of one packet, which go on as one. */
+    /** Chunks of one packet, which go on as one: engines send each token as a chunk of its own. */
     let batch: Buffer[] = [];
     let hasBegun = false;
     const flush = () => {
@@ -139,6 +142,7 @@ export function relay(
       } else silence.refresh();
       goOnWith(blot.pass(chunk));
     };
+    // `readable` would lose what comes with the end of a connection that breaks off
     upstream.on('data', (chunk: Buffer) => {
       if (batch.push(chunk) === 1) process.nextTick(flush);
     });
@@ -152,5 +156,6 @@ export function relay(
     response.on('close', onClose);
     response.on('drain', onDrain);
     if (response.destroyed) onClose();
+    else if (upstream.destroyed) end(`the provider ${provider.name} broke off its answer`);
   });
 }

@@ -40,7 +40,9 @@ async function tellAudit(database: Database, rows: number): Promise<void> {
   } catch (error) {
     const { message, cause } = error as Error;
     const why = (cause as Error).message;
-    throw new Error(`${message} (${why}); --without-audit makes a backup all the same`, { cause });
+    throw new Error(`${message} (${why}); --without-audit makes a backup all the same`, {
+      cause: error,
+    });
   }
 }
 

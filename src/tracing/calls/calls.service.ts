@@ -88,8 +88,8 @@ export class CallsService {
   }
 
   /** `text` is the body as it was sent. */
-  async end(end: CallEndDto, text: string, caller: Caller): Promise<void> {
-    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), caller.owner);
+  async end(end: CallEndDto, text: string, { owner }: Pick<Caller, 'owner'>): Promise<void> {
+    await this.writer.store(endWrite(end, textsIn(text, { end: END_SHAPE })?.end), owner);
   }
 
   /** Ends a call that is stored. @throws ApiError `not_found` */

@@ -1,7 +1,7 @@
 // SQL: times of the database, lists that join models and checkpoints, and lists by the scopes of a key.
 import type { Caller } from '../../platform/auth/caller.js';
 import { lock, textLock } from '../../platform/database/advisory-locks.js';
-import { allOf, sql } from '../../platform/query/sql.js';
+import { allOf, Parameter, prepared, type Prepared, sql } from '../../platform/query/sql.js';
 import { PAGE_SIZE } from '../pages.js';
 import { isReached } from '../preview.query.js';
 import type { ServableQueryDto, ServedDto, ServingDto } from './serving.dto.js';
@@ -59,18 +59,31 @@ export interface Which {
   alias: string | null;
 }
 
-/** Who serves a model of a project, the newest step first. No row where there is no such model. */
-export const servedQuery = (projectId: string, name: string, { step, alias }: Which) => sql<Served>`
+/** In the order in which the statement has them first. */
+const [PROJECT, STEP, ALIAS, NAME] = Array.from({ length: 4 }, () => new Parameter(null));
+
+/** Every request of the gateway asks it, and to plan it takes longer than to run it. */
+const SERVED = prepared(
+  'gateway.served',
+  sql<Served>`
   SELECT m.id AS model_id, s.step, s.provider, s.upstream_model
   FROM models m LEFT JOIN (served_checkpoints s
-    JOIN checkpoints k ON k.project_id = ${projectId} AND k.model_id = s.model_id AND k.step = s.step)
-    ON s.project_id = ${projectId} AND s.model_id = m.id AND s.expires_at > now()
-      AND CASE WHEN ${step}::int IS NOT NULL THEN s.step = ${step}::int
-        WHEN ${alias}::text IS NULL THEN k.tainted_at IS NULL
+    JOIN checkpoints k ON k.project_id = ${PROJECT} AND k.model_id = s.model_id AND k.step = s.step)
+    ON s.project_id = ${PROJECT} AND s.model_id = m.id AND s.expires_at > now()
+      AND CASE WHEN ${STEP}::int IS NOT NULL THEN s.step = ${STEP}::int
+        WHEN ${ALIAS}::text IS NULL THEN k.tainted_at IS NULL
         ELSE s.step = (SELECT a.step FROM model_aliases a
-          WHERE a.project_id = ${projectId} AND a.model_id = m.id AND a.alias = ${alias}) END
-  WHERE m.project_id = ${projectId} AND m.name = ${name} AND m.deleted_at IS NULL
-  ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100`;
+          WHERE a.project_id = ${PROJECT} AND a.model_id = m.id AND a.alias = ${ALIAS}) END
+  WHERE m.project_id = ${PROJECT} AND m.name = ${NAME} AND m.deleted_at IS NULL
+  ORDER BY s.step DESC NULLS LAST, s.provider LIMIT 100`,
+);
+
+/** Who serves a model of a project, the newest step first. No row where there is no such model. */
+export const servedQuery = (
+  projectId: string,
+  name: string,
+  { step, alias }: Which,
+): Prepared<Served> => ({ ...SERVED, values: [projectId, step, alias, name] });
 
 /** A checkpoint that is served, of a project that the key reaches. */
 export interface Listed {

@@ -1,0 +1,52 @@
+// SQL: times of the database, and rows that are looked at and locked at once.
+import { sql, type Sql } from '../../platform/query/sql.js';
+
+/** A process that has not been seen for so long has ended, and is seen four times in it. */
+const LOST_AFTER = sql`interval '20 seconds'`;
+/** Of each, what a statement takes. */
+const MAX_PROCESSES = 100;
+export const MAX_CALLS = 100;
+
+export interface Process {
+  project_id: string;
+  process_id: string;
+}
+
+export const processInsert = (projectId: string, processId: string, beganAt: Date) => sql`
+  INSERT INTO gateway_processes (project_id, process_id, began_at, seen_at)
+  VALUES (${projectId}, ${processId}::uuid, ${beganAt}, now())
+  ON CONFLICT (project_id, process_id) DO UPDATE SET seen_at = excluded.seen_at`;
+
+/** Says that the process is there, and answers the projects in which it is known. */
+export const processSeen = (processId: string, projects: readonly string[]) => sql<{
+  project_id: string;
+}>`
+  UPDATE gateway_processes SET seen_at = now()
+  WHERE project_id = ANY(${projects}::text[]) AND process_id = ${processId}::uuid RETURNING project_id`;
+
+export const lostProcesses = () => sql<Process>`
+  SELECT project_id, process_id::text FROM gateway_processes WHERE seen_at < now() - ${LOST_AFTER}
+  ORDER BY project_id, process_id LIMIT ${MAX_PROCESSES}`;
+
+/** Takes the row of a lost process, unless another one has it or the process was seen again. */
+export const lostLock = ({ project_id, process_id }: Process) => sql<{
+  began_at: string;
+  seen_at: string;
+}>`
+  SELECT began_at::text, seen_at::text FROM gateway_processes
+  WHERE project_id = ${project_id} AND process_id = ${process_id}::uuid AND seen_at < now() - ${LOST_AFTER}
+  FOR UPDATE SKIP LOCKED`;
+
+/** Calls that the process has begun and not ended, and when it was last seen in them. `field` is the member that names the process. */
+export const lostCalls = (
+  { project_id, process_id }: Process,
+  { began_at, seen_at }: { began_at: string; seen_at: string },
+  field: Sql,
+) => sql<{ id: string; ended_at: Date }>`
+  SELECT c.id, greatest(c.started_at, ${seen_at}::timestamptz) AS ended_at FROM calls c
+  WHERE c.project_id = ${project_id} AND c.ended_at IS NULL AND c.op_name IS NOT NULL
+    AND c.started_at >= ${began_at}::timestamptz AND ${field} = ${process_id}
+  ORDER BY c.id LIMIT ${MAX_CALLS} FOR UPDATE`;
+
+export const processDelete = ({ project_id, process_id }: Process) => sql`
+  DELETE FROM gateway_processes WHERE project_id = ${project_id} AND process_id = ${process_id}::uuid`;
