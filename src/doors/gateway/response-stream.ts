@@ -67,33 +67,48 @@ const errorOf = (response: Json) =>
 
 async function partOf(events: readonly string[], hold: Hold): Promise<Output> {
   const turn = new Turn();
-  let base = '{}';
-  let [error, unread]: [string | null, number] = [null, 0];
-  const items = new Map<unknown, Item>();
+  const parts = new Parts();
   for (const event of events) {
     if (turn.isOver) await turn.next();
-    if (unread === MAX_UNREAD) break;
+    if (parts.unread === MAX_UNREAD) break;
+    parts.add(event);
+  }
+  const { text, error, unread } = parts;
+  const value = await valueIn(text, hold).catch(() => undefined);
+  return { text, value, error, unread, chunks: events.length };
+}
+
+/** What the events of a response that broke off have said. */
+class Parts {
+  error: string | null = null;
+  unread = 0;
+  private base = '{}';
+  private readonly items = new Map<unknown, Item>();
+
+  add(event: string): void {
     const value = parsed(event);
-    if (!isObject(value) || typeof value['type'] !== 'string') {
-      unread++;
-      continue;
-    }
-    const { type, output_index: index, delta } = value;
-    if (type === 'error') error = errorMessage(value) ?? 'the provider answered an error';
-    else if (isObject(value['response'])) base = memberTexts(event).get('response')!;
-    else if (isObject(value['item']))
-      items.set(index, {
+    if (!isObject(value) || typeof value['type'] !== 'string') this.unread++;
+    else if (value['type'] === 'error')
+      this.error = errorMessage(value) ?? 'the provider answered an error';
+    else if (isObject(value['response'])) this.base = memberTexts(event).get('response')!;
+    else this.addItem(event, value);
+  }
+
+  get text(): string {
+    const output = `[${Array.from(this.items.values(), itemText).join(',')}]`;
+    return objectText(memberTexts(this.base).set('output', output));
+  }
+
+  private addItem(event: string, { type, item, output_index: index, delta }: Json): void {
+    if (isObject(item))
+      this.items.set(index, {
         text: memberTexts(event).get('item')!,
         isDone: type === 'response.output_item.done',
         deltas: [],
       });
     else if ((type === TEXT || type === ARGUMENTS) && typeof delta === 'string')
-      items.get(index)?.deltas.push(delta);
+      this.items.get(index)?.deltas.push(delta);
   }
-  const output = `[${Array.from(items.values(), itemText).join(',')}]`;
-  const text = objectText(memberTexts(base).set('output', output));
-  const value = await valueIn(text, hold).catch(() => undefined);
-  return { text, value, error, unread, chunks: events.length };
 }
 
 /** An item as far as it came. */

@@ -102,6 +102,23 @@ async function newest(): Promise<string> {
   return join(folder(), backup.name);
 }
 
+/** Makes one backup. An interruption leaves nothing of it. */
+async function make(
+  file: string | undefined,
+  { isDueOnly, withoutAudit }: { isDueOnly: boolean; withoutAudit: boolean | undefined },
+): Promise<void> {
+  const interrupted = new AbortController();
+  const { signal } = interrupted;
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.once(name, () => interrupted.abort(new Error(`${name}: no backup was made`)));
+  await withDatabase(async (dataSource) => {
+    await assertSchemaKnown(dataSource, config);
+    if (file) await backUp(dataSource, file, { signal, withoutAudit });
+    else if (isDueOnly) await backUpWhenDue(dataSource, signal);
+    else await backUpNext(dataSource, signal);
+  });
+}
+
 function parse() {
   try {
     const isFlag = { type: 'boolean' } as const;
@@ -112,24 +129,19 @@ function parse() {
   }
 }
 
+/** Some flags go with a FILE only, and some without one only. */
+const isMeantOtherwise = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
+  file === undefined ? flags['without-audit'] : (flags.due ?? flags.list);
+
 await command(USAGE, async () => {
   const { values, positionals } = parse();
   const [file, ...others] = positionals;
   const { 'without-audit': withoutAudit, ...actions } = values;
   const isOdd = others.length > 0 || Object.keys(actions).length > 1;
-  if (isOdd || (file ? (values.due ?? values.list) : withoutAudit)) throw new Error(USAGE);
+  if (isOdd || isMeantOtherwise(file, values)) throw new Error(USAGE);
   if (values.list) return list();
   if (values.verify) return verify(file ?? (await newest()));
   if (values.due && !(await isDue())) return undefined;
   if (!file) folder();
-  const interrupted = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => interrupted.abort(new Error(`${signal}: no backup was made`)));
-  return withDatabase(async (dataSource) => {
-    await assertSchemaKnown(dataSource, config);
-    const { signal } = interrupted;
-    if (file) await backUp(dataSource, file, { signal, withoutAudit });
-    else if (values.due) await backUpWhenDue(dataSource, signal);
-    else await backUpNext(dataSource, signal);
-  });
+  return make(file, { isDueOnly: values.due ?? false, withoutAudit });
 });
