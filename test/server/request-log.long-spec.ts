@@ -76,6 +76,15 @@ it('names the project of a request that no field of a body names', async () => {
   };
   await send(`${server.url}/otel/v1/traces`, { resourceSpans: [] }, headers);
   expect(await lineOf('spans')).toMatchObject({ project: 'acme/spans', status: 200 });
+  const form = new FormData();
+  form.append('project_id', 'acme/files');
+  form.append('file', new Blob(['x']), 'x');
+  await fetch(`${server.url}/files/create`, {
+    method: 'POST',
+    headers: { authorization: basic(server.key), 'x-request-id': 'file' },
+    body: form,
+  });
+  expect(await lineOf('file')).toMatchObject({ project: 'acme/files', status: 200 });
 });
 
 it('has one line without a stack for many requests that the database could not answer', async () => {

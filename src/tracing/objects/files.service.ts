@@ -48,21 +48,22 @@ export class FilesService {
 
   /** Takes the multipart body of the request. */
   create(context: Context): Promise<FileCreatedDto> {
-    return readFileForm(context, (file, form) => this.store(file, form, context.caller), {
+    return readFileForm(context, (file, form) => this.store(file, form, context), {
       limit: MAX_FORM_BYTES,
       timeoutMs: this.stalledAfterMs,
     });
   }
 
-  private async store(file: Readable, form: Form, caller: Caller): Promise<FileCreatedDto> {
-    if (form.fields.has('project_id')) formProject(form, caller);
+  private async store(file: Readable, form: Form, context: Context): Promise<FileCreatedDto> {
+    const { caller } = context;
+    if (form.fields.has('project_id')) formProject(form, context);
     const hash = createHash('sha256');
     const chunks = cutChunks(file, hash);
     const first = await chunks.next();
     const second = await chunks.next();
-    if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, caller);
+    if (second.done) return this.storeSmall(first.value ?? Buffer.alloc(0), hash, form, context);
     const upload = this.uploads.begin();
-    if (form.fields.has('project_id')) upload.projectId = formProject(form, caller);
+    if (form.fields.has('project_id')) upload.projectId = formProject(form, context);
     try {
       const sizeBytes = await this.stage(
         upload,
@@ -72,7 +73,7 @@ export class FilesService {
       );
       await form.isComplete;
       await caller.assertValid();
-      const projectId = formProject(form, caller);
+      const projectId = formProject(form, context);
       const digest = checkedDigest(hash, form);
       await this.keep(upload, { projectId, digest, uploadId: upload.id }, sizeBytes);
       return { digest };
@@ -130,11 +131,11 @@ export class FilesService {
     bytes: Buffer,
     hash: Hash,
     form: Form,
-    caller: Caller,
+    context: Context,
   ): Promise<FileCreatedDto> {
     await form.isComplete;
-    await caller.assertValid();
-    const projectId = formProject(form, caller);
+    await context.caller.assertValid();
+    const projectId = formProject(form, context);
     const digest = checkedDigest(hash, form);
     await this.database.query(
       insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
@@ -173,13 +174,13 @@ export class FilesService {
 }
 
 /** The project that the form names. @throws ApiError `invalid_request`, `forbidden` */
-function formProject({ fields }: Form, caller: Caller): string {
+function formProject({ fields }: Form, context: Context): string {
   const projectId = fields.get('project_id');
   if (projectId === undefined)
     throw invalidRequest([{ path: 'project_id', message: 'is required' }]);
   if (!isProjectId(projectId))
     throw invalidRequest([{ path: 'project_id', message: PROJECT_ID_RULE }]);
-  caller.assertReaches(projectId);
+  context.assertReaches(projectId);
   return projectId;
 }
 
