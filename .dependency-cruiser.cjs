@@ -19,7 +19,7 @@ const PLATFORM = {
   process: ['process', 'config', '[a-z-]+[.]ts'],
   http: ['http', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
   database: ['database', 'config', 'query', 'json', 'time', 'process', '[a-z-]+[.]ts'],
-  postgres: ['postgres', '[a-z-]+[.]ts'],
+  postgres: ['postgres'],
 };
 
 const error = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });

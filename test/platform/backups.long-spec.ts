@@ -111,7 +111,7 @@ describe('backups in BACKUP_URL', () => {
     const server = await startServer({
       ...env,
       BACKUP_URL: pathToFileURL(join(folder.path, 'none')).href,
-      BACKUP_EVERY: '1m',
+      BACKUP_EVERY: '2s',
     });
     await until(() => server.output().includes('"work":"backup"'));
     const metrics = await (await fetch(`${server.url}/metrics`)).text();

@@ -33,7 +33,7 @@ describe('without a database in DATA_DIR', () => {
     const { code, said } = await ended(program, { DATA_DIR }, args);
     expect(said).toEqual([
       `there is no database in ${DATA_DIR} (DATA_DIR): set DATA_DIR, or DATABASE_URL, as for the service; ` +
-        'only npm start and npm run restore make a database',
+        'only npm start and npm run restore (in a package: skein start, skein restore) make a database',
     ]);
     expect(code).toBe(1);
     expect(readdirSync(folder.path)).toEqual([]);

@@ -5,7 +5,7 @@ const PERIODS = ['daily', 'weekly', 'monthly'] as const;
 /** For how many days, weeks and months that have backups the newest one of each is kept. */
 export type Keep = Record<(typeof PERIODS)[number], number>;
 
-const SECONDS = { m: 60, h: 3600, d: 86_400 } as const;
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
 /** What the service backs up by itself. */
 export function backupSettings(setting: Setting) {
@@ -32,7 +32,7 @@ function folder(setting: Setting): string | undefined {
 
 function every(setting: Setting): number {
   const text = setting('BACKUP_EVERY') ?? '1d';
-  const [, count = '', unit = ''] = /^(\d{1,4})([mhd])$/.exec(text) ?? [];
+  const [, count = '', unit = ''] = /^(\d{1,4})([smhd])$/.exec(text) ?? [];
   if (Number(count) === 0)
     throw new InvalidSetting(`BACKUP_EVERY must be a time such as 30m, 6h or 1d, got "${text}"`);
   return Number(count) * SECONDS[unit as keyof typeof SECONDS];

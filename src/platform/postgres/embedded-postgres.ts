@@ -38,7 +38,6 @@ import {
 import { ownResources, settingsFor } from './settings.js';
 import { type LogLevel, serverLog } from './server-log.js';
 import { commandLine, waitForEnd, isPostmaster, serverProcesses, signal } from './processes.js';
-import { typed } from '../program.js';
 
 export interface EmbeddedPostgresOptions {
   /** Made when missing. One process at a time may have it. */
@@ -187,7 +186,7 @@ function assertDatabase(dataDir: string): void {
   }
   throw new Error(
     `there is no database in ${path} (DATA_DIR): set DATA_DIR, or DATABASE_URL, as for the service; ` +
-      `only ${typed('start')} and ${typed('restore')} make a database`,
+      'only npm start and npm run restore (in a package: skein start, skein restore) make a database',
   );
 }
 

@@ -31,7 +31,6 @@ import {
   type Account,
   type Binaries,
 } from './postgres-account.js';
-import { typed } from '../program.js';
 
 /** Where the cluster goes when the account cannot reach DATA_DIR. */
 const CLUSTERS = '/var/lib/skein';
@@ -145,9 +144,9 @@ export async function openCluster(dataDir: string, tools: Tools): Promise<string
   if (version !== tools.binaries.major) {
     throw new Error(
       `${pgdata} was made by PostgreSQL ${version}, and this version of Skein brings ${tools.binaries.major}. Move the data by a backup:\n` +
-        `  with the version of Skein that ran last:  DATA_DIR=${dataDir} ${typed('backup', 'skein.backup')}\n` +
-        `  with this version, into a new folder:     DATA_DIR=${dataDir}-${tools.binaries.major} ${typed('restore', 'skein.backup')}\n` +
-        `and start with DATA_DIR=${dataDir}-${tools.binaries.major}. ${dataDir} is left as it is.`,
+        `  with the version of Skein that ran last:  DATA_DIR=${dataDir} npm run backup -- skein.backup\n` +
+        `  with this version, into a new folder:     DATA_DIR=${dataDir}-${tools.binaries.major} npm run restore -- skein.backup\n` +
+        `and start with DATA_DIR=${dataDir}-${tools.binaries.major}. ${dataDir} is left as it is. A package has skein backup and skein restore.`,
     );
   }
   return folder;
