@@ -201,8 +201,8 @@ export class GatewayService implements OnApplicationShutdown {
   }
 
   /**
-   * The head of the provider's answer, and what takes the key out of it, when the start of the call is committed. The provider is asked meanwhile, unless the database
-   * has refused the start before: then tokens would be paid for that nobody gets.
+   * The head of the provider's answer, and what takes the key out of it, when the start of the call is committed. The provider
+   * is asked meanwhile, unless the database has refused the start before: then tokens would be paid for that nobody gets.
    */
   private async begunAnswer(trip: Trip, members: Map<string, string>) {
     const leaving = new AbortController();

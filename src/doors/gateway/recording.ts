@@ -220,6 +220,7 @@ export class StreamReading implements StreamReader {
   }
 
   private addChecked(event: string): void {
+    if (this.unread >= MAX_UNREAD) return;
     if (event !== '[DONE]' && event !== '' && parsed(event) === undefined) this.unread++;
     else this.addEvent(event);
   }
