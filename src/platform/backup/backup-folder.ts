@@ -35,6 +35,12 @@ export async function storedBackups(folder: string): Promise<StoredBackup[]> {
   );
 }
 
+/** Whether there is none, or the newest is so old. */
+export async function isBackupDue(folder: string, everySeconds: number): Promise<boolean> {
+  const [newest] = await storedBackups(folder);
+  return !newest || Date.now() - newest.at.getTime() >= everySeconds * 1000;
+}
+
 /** The path of a backup that begins now. The folder is made. */
 export async function newBackupPath(folder: string, now: Date): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -6,7 +6,7 @@ import { CONFIG, type Config } from '../config/config.js';
 import { Schedule } from '../database/schedule.js';
 import { logger } from '../process/logger.js';
 import { showNumbers } from '../process/metrics.js';
-import { type StoredBackup, storedBackups } from './backup-folder.js';
+import { isBackupDue, type StoredBackup, storedBackups } from './backup-folder.js';
 
 /** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
 const LOOK_MS = 60_000;
@@ -38,10 +38,8 @@ export class BackupsKeeper implements OnApplicationBootstrap {
     );
     show('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', ({ bytes }) => bytes);
     if (backupFolder === undefined) return;
-    const everyMs = backupEverySeconds * 1000;
-    this.schedule.every(Math.min(LOOK_MS, everyMs / 2), 'backup', async () => {
-      const backup = await newest(backupFolder);
-      if (!backup || Date.now() - backup.at.getTime() >= everyMs) await this.backUp();
+    this.schedule.every(Math.min(LOOK_MS, backupEverySeconds * 500), 'backup', async () => {
+      if (await isBackupDue(backupFolder, backupEverySeconds)) await this.backUp();
     });
   }
 

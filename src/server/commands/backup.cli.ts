@@ -11,7 +11,12 @@ import { assertSchemaKnown } from '../../platform/database/schema-state.js';
 import { config } from '../../platform/config/process-config.js';
 import type { BackupHeader } from '../../platform/backup/backup-file.js';
 import { backup } from '../../platform/backup/backup.js';
-import { newBackupPath, prune, storedBackups } from '../../platform/backup/backup-folder.js';
+import {
+  isBackupDue,
+  newBackupPath,
+  prune,
+  storedBackups,
+} from '../../platform/backup/backup-folder.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
 import { typed } from '../../platform/program.js';
@@ -73,10 +78,7 @@ function folder(): string {
   throw new Error(`there is no FILE, and BACKUP_URL is not set\n\n${USAGE}`);
 }
 
-async function isDue(): Promise<boolean> {
-  const [newest] = await storedBackups(folder());
-  return !newest || Date.now() - newest.at.getTime() >= config.backupEverySeconds * 1000;
-}
+const isDue = () => isBackupDue(folder(), config.backupEverySeconds);
 
 /** Into the folder of BACKUP_URL. */
 async function backUpNext(dataSource: DataSource, signal: AbortSignal): Promise<void> {
