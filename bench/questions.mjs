@@ -2,16 +2,23 @@
  * What the questions of a console cost over HTTP, each beside the naive query on the same data in the same run: pages of
  * calls (newest, by status, op, user, thread, ...), right after the load and once PostgreSQL has analysed the table, counts,
  * and statistics of 30 days in hours. Starts an embedded PostgreSQL with durable settings and the service on it.
- *   npm run build && node bench/questions.mjs [calls...=200000 1000000]
- * Calls of 1.7 KB over 30 days, five a trace, with a model each (three of them, one priced by the project); a thousand
+ *   npm run build && node bench/questions.mjs [calls...=200000 1000000] [--small]
+ * Calls of 1.7 KB (`--small`: of 0.1 KB, and no naive queries) over 30 days, five a trace, with a model each (three of them, one priced by the project); a thousand
  * projects of ten calls stand beside them. 0.02 % are errors, 0.01 % run, 0.002 % are of a rare op. `naive` is the usual
  * query straight on PostgreSQL, without HTTP; it prices nothing. What marks cost ingest: bench/marks.mjs.
  */
 import { once } from 'node:events';
 import http from 'node:http';
+import { parseArgs } from 'node:util';
 import { serviceAndDatabase } from './support.mjs';
 
-const SIZES = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [2e5, 1e6];
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { small: { type: 'boolean', default: false } },
+});
+const SIZES = positionals.length > 0 ? positionals.map(Number) : [2e5, 1e6];
+/** The repetitions of 32 characters in an input and in an output. */
+const REPEATED = options.small ? 1 : 24;
 const PROJECT = 'acme/bench';
 const WINDOW = { start: '2026-01-01T00:00:00Z', end: '2026-01-31T00:00:00Z' };
 const AT_ONCE = 20_000;
@@ -54,8 +61,8 @@ const FILL = `
     CASE WHEN n % 10 < 5 THEN 'thread-' || n / 100 END, CASE WHEN n % 10 < 5 THEN root END,
     CASE WHEN n % 20000 = 3 THEN 'rarely' ELSE 'user' || n % 3 END, at,
     CASE WHEN n % 10000 > 0 THEN at + random() * random() * interval '30 s' END, CASE WHEN n % 5000 = 1 THEN 'no' END,
-    n % 5000 = 0, '{}', json_build_object('text', repeat(md5(n::text), 24)),
-    json_build_object('text', repeat(md5((n + 1)::text), 24)),
+    n % 5000 = 0, '{}', json_build_object('text', repeat(md5(n::text), ${REPEATED})),
+    json_build_object('text', repeat(md5((n + 1)::text), ${REPEATED})),
     CASE WHEN n % 100 > 0 THEN json_build_object('usage', json_build_object((ARRAY['gpt-4o', 'mine', 'claude-sonnet-4-5'])[1 + n % 3],
       json_build_object('prompt_tokens', 100 + n % 1000, 'completion_tokens', n % 300, 'requests', 1))) END
   FROM (SELECT n, 'call-' || lpad(n::text, 12, '0') AS id, 'call-' || lpad((n - n % 5)::text, 12, '0') AS root,
@@ -219,7 +226,7 @@ async function asked(size, isAnalysed) {
   for (const [name, [run, sql]] of Object.entries(all)) {
     const first = await msOrRefusal(run, 1);
     const over_http = typeof first === 'string' ? first : await msOrRefusal(run);
-    found[name] = [over_http, isAnalysed && sql ? ms(await timed(naive(sql), 2)) : ''];
+    found[name] = [over_http, isAnalysed && sql && !options.small ? ms(await timed(naive(sql), 2)) : ''];
   }
   return found;
 }
@@ -258,7 +265,7 @@ async function questions() {
     for (const [name, body, sql] of QUESTIONS)
       rows[name] = {
         'ms over HTTP': await msOrRefusal(ask(body), sql ? READS : 3),
-        'naive ms': sql ? ms(await timed(naive(sql), 2)) : '',
+        'naive ms': sql && !options.small ? ms(await timed(naive(sql), 2)) : '',
       };
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', HOLD);
     await client.query(
