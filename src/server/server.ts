@@ -1,100 +1,29 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
-import { DataSource } from 'typeorm';
-import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { assertBootstrapKey, firstKey } from '../platform/auth/bootstrap.js';
 import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
 import { makeRates } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
-import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
-import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
-import { serviceUrl, type Config } from '../platform/config/config.js';
+import { serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
-import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
 import { Database } from '../platform/database/database.js';
-import { SESSION } from '../platform/database/limits.js';
 import { migrate } from '../platform/database/migrate.js';
 import { describeBuild } from '../platform/database/schema-state.js';
 import {
   assertConnectionsSuffice,
-  assertSessionsLast,
   durabilityWarning,
   serverSettings,
 } from '../platform/database/start-checks.js';
+import { connect, driverPool, openPostgres, type Postgres } from './connect.js';
 import { assertFree, Listener } from './listener.js';
-import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
 import { config, misspelt } from '../platform/config/process-config.js';
-import { openService, type Service } from './service.js';
+import type { Service } from './service.js';
 import { Starting } from './starting.js';
 import type { Stopped, StopRequest } from './stop-request.js';
 import { serveAsTold, Workers } from './workers.js';
-
-/** An external database that is still starting is waited for this long. */
-const DATABASE_PATIENCE_MS = 60_000;
-
-/** The database the settings ask for. */
-export interface Postgres {
-  url: string;
-  /** Ends the embedded server; an external one is left alone. */
-  stop(): Promise<void>;
-}
-
-/** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
-export async function openPostgres(
-  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes }: Config,
-  { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
-): Promise<Postgres> {
-  if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
-  const postgres = await openEmbeddedPostgres({
-    dataDir,
-    flags: postgresFlags,
-    processBytes: postgresProcessBytes,
-    signal,
-    mustExist,
-    log: (line, level) => logger[level]({ context: 'postgres' }, line),
-  });
-  DISK_WATCH.answer(() => postgres.disk.progress);
-  ROOM_TO_ERASE.answer(() => postgres.disk.roomToErase);
-  ROOM_IN_FILES.answer(() => postgres.disk.reuse());
-  logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
-  return postgres;
-}
-
-/** Connects, waiting for a database that is not up yet. */
-export async function connect(url: string, session = SESSION): Promise<DataSource> {
-  const dataSource = new DataSource(dataSourceOptions(url, session));
-  const deadline = Date.now() + DATABASE_PATIENCE_MS;
-  for (;;) {
-    try {
-      await dataSource.initialize();
-      break;
-    } catch (error) {
-      if (!isWorthWaiting(error) || Date.now() > deadline) throw databaseError(error);
-      logger.warn(`waiting for the database: ${(error as Error).message}`);
-      await sleep(1000);
-    }
-  }
-  await assertSessionsLast(driverPool(dataSource));
-  return dataSource;
-}
-
-const driverPool = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
-
-/** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
-function isWorthWaiting(error: unknown): boolean {
-  const { severity, code } = error as { severity?: string; code?: string };
-  return severity ? /^(57P0|53)/.test(code ?? '') : isConnectionError(error);
-}
-
-function databaseError(error: unknown): unknown {
-  if (!config.databaseUrl) return error;
-  return new InvalidSetting(
-    `DATABASE_URL does not lead to a database: ${(error as Error).message}`,
-  );
-}
 
 /** Opens the database, brings its schema up to date, listens, and stops all of it in the right order. */
 export async function serve(request: StopRequest): Promise<void> {
@@ -105,7 +34,9 @@ export async function serve(request: StopRequest): Promise<void> {
   await assertFree(config).catch((error: unknown) => explainListening(error));
   for (const { name, meant } of misspelt())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
-  const postgres = await openPostgres(config, { signal: request.signal });
+  const opening = openPostgres(config, { signal: request.signal });
+  if (config.workers === 1) void loadService().catch(() => {}); // while PostgreSQL starts
+  const postgres = await opening;
   try {
     const { service, listeners } = await request.during(start(postgres, request));
     whenStopped(request, async () => {
@@ -122,6 +53,9 @@ export async function serve(request: StopRequest): Promise<void> {
   }
 }
 
+/** Half of the code, which takes a second to load, is the application: a primary process of several has no use for it. */
+const loadService = () => import('./service.js');
+
 async function start(postgres: Postgres, request: StopRequest) {
   let service: Service | undefined;
   const starting = new Starting();
@@ -135,7 +69,7 @@ async function start(postgres: Postgres, request: StopRequest) {
     service =
       config.workers > 1
         ? await startWorkers(postgres, request)
-        : await openService(dataSource, config);
+        : await (await loadService()).openService(dataSource, config);
     starting.close();
     if (config.operationsPort !== undefined)
       listeners.push(await listenForOperations(service, config.operationsPort));
@@ -196,6 +130,7 @@ async function serveAsWorker(): Promise<void> {
   const dataSource = await connect(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
   for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
+  const { openService } = await loadService();
   const service = await openService(dataSource, config);
   serveAsTold(service, () => exitAfter(service.close(), 0));
 }

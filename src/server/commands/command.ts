@@ -12,7 +12,7 @@ import { embeddedPostgresUrl, folderHolder } from '../../platform/postgres/embed
 import { config } from '../../platform/config/process-config.js';
 import { printableLines } from '../../platform/process/printable.js';
 import { typed } from '../../platform/program.js';
-import { connect, openPostgres, type Postgres } from '../server.js';
+import { connect, openPostgres, type Postgres } from '../connect.js';
 
 /** Runs a program to its end, or says how it is used; what stops it is said in a line, with a stack where only that explains it. */
 export async function command(usage: string, work: () => Promise<void>): Promise<void> {

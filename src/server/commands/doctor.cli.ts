@@ -17,7 +17,7 @@ import { fileSystemProblem } from '../../platform/postgres/file-system.js';
 import { typed } from '../../platform/program.js';
 import { command, explained, say, withPostgres } from './command.js';
 import { assertFree } from '../listener.js';
-import { connect } from '../server.js';
+import { connect } from '../connect.js';
 
 const USAGE = `${typed('doctor')}
 

@@ -9,7 +9,7 @@ import { openBackup, restore } from '../../platform/backup/restore.js';
 import { assertRestorable, prepareSchema } from '../../platform/backup/schema.js';
 import { columnList, quoted } from '../../platform/backup/tables.js';
 import { UNLIMITED_SESSION } from '../../platform/database/limits.js';
-import { connect } from '../server.js';
+import { connect } from '../connect.js';
 import { say, withPostgres } from './command.js';
 
 /** Puts a backup into a database of its own on the server of the service, which is removed again, and compares every row with the file. */

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { dataSourceOptions } from '../../ormconfig.js';
+import type { Config } from '../platform/config/config.js';
+import { config } from '../platform/config/process-config.js';
+import { InvalidSetting } from '../platform/config/setting.js';
+import { SESSION } from '../platform/database/limits.js';
+import { assertSessionsLast } from '../platform/database/start-checks.js';
+import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
+import { isConnectionError } from '../platform/errors.js';
+import { DISK_WATCH } from '../platform/operations/disk-watch.metrics.js';
+import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js';
+import { logger } from '../platform/process/logger.js';
+
+/** An external database that is still starting is waited for this long. */
+const DATABASE_PATIENCE_MS = 60_000;
+
+/** The database the settings ask for. */
+export interface Postgres {
+  url: string;
+  /** Ends the embedded server; an external one is left alone. */
+  stop(): Promise<void>;
+}
+
+/** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
+export async function openPostgres(
+  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes }: Config,
+  { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
+): Promise<Postgres> {
+  if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
+  const postgres = await openEmbeddedPostgres({
+    dataDir,
+    flags: postgresFlags,
+    processBytes: postgresProcessBytes,
+    signal,
+    mustExist,
+    log: (line, level) => logger[level]({ context: 'postgres' }, line),
+  });
+  DISK_WATCH.answer(() => postgres.disk.progress);
+  ROOM_TO_ERASE.answer(() => postgres.disk.roomToErase);
+  ROOM_IN_FILES.answer(() => postgres.disk.reuse());
+  logger.info(`PostgreSQL keeps its data in ${postgres.folder}`);
+  return postgres;
+}
+
+/** Connects, waiting for a database that is not up yet. */
+export async function connect(url: string, session = SESSION): Promise<DataSource> {
+  const dataSource = new DataSource(dataSourceOptions(url, session));
+  const deadline = Date.now() + DATABASE_PATIENCE_MS;
+  for (;;) {
+    try {
+      await dataSource.initialize();
+      break;
+    } catch (error) {
+      if (!isWorthWaiting(error) || Date.now() > deadline) throw databaseError(error);
+      logger.warn(`waiting for the database: ${(error as Error).message}`);
+      await sleep(1000);
+    }
+  }
+  await assertSessionsLast(driverPool(dataSource));
+  return dataSource;
+}
+
+export const driverPool = ({ driver }: DataSource) => (driver as PostgresDriver).master as Pool;
+
+/** A server that starts, stops or is full may take us later; a wrong password or name it never will. */
+function isWorthWaiting(error: unknown): boolean {
+  const { severity, code } = error as { severity?: string; code?: string };
+  return severity ? /^(57P0|53)/.test(code ?? '') : isConnectionError(error);
+}
+
+function databaseError(error: unknown): unknown {
+  if (!config.databaseUrl) return error;
+  return new InvalidSetting(
+    `DATABASE_URL does not lead to a database: ${(error as Error).message}`,
+  );
+}
