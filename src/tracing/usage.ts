@@ -243,6 +243,11 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],
 };
 
+/** Taken apart once: each span is read by all of them. */
+const TOLD_PATHS = Object.entries(TOLD).map(
+  ([member, names]) => [member, names.map((name) => ({ name, path: name.split('.') }))] as const,
+);
+
 /**
  * An entry of a model from the usage that a span or Langfuse tells: its prompt tokens hold the cached ones, its
  * completion tokens all that the model wrote. Langfuse's own names, `input` and `output`, are what their details leave,
@@ -250,9 +255,13 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
  */
 export function toldUsage(counts: Usage): Record<string, number> {
   const told: Record<string, number> = {};
-  for (const [member, names] of Object.entries(TOLD)) {
-    const count = names.map((name) => counts[name] ?? at(counts, name.split('.'))).find(isCount);
-    if (count !== undefined) told[member] = count;
+  for (const [member, names] of TOLD_PATHS) {
+    for (const { name, path } of names) {
+      const count = counts[name] ?? (path.length > 1 ? at(counts, path) : undefined);
+      if (!isCount(count)) continue;
+      told[member] = count;
+      break;
+    }
   }
   const { total_tokens } = told;
   const [input, output] = [counts['input'], counts['output']];
