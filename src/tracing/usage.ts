@@ -243,10 +243,16 @@ export const TOLD: Readonly<Record<string, readonly string[]>> = {
   audio_output_tokens: ['audio_output_tokens', 'output_audio_tokens', 'output_audio'],
 };
 
+interface ToldName {
+  name: string;
+  path: string[];
+}
+
 /** Taken apart once: each span is read by all of them. */
-const TOLD_PATHS = Object.entries(TOLD).map(
-  ([member, names]) => [member, names.map((name) => ({ name, path: name.split('.') }))] as const,
-);
+const TOLD_PATHS: [string, ToldName[]][] = Object.entries(TOLD).map(([member, names]) => [
+  member,
+  names.map((name) => ({ name, path: name.split('.') })),
+]);
 
 /**
  * An entry of a model from the usage that a span or Langfuse tells: its prompt tokens hold the cached ones, its
@@ -256,12 +262,8 @@ const TOLD_PATHS = Object.entries(TOLD).map(
 export function toldUsage(counts: Usage): Record<string, number> {
   const told: Record<string, number> = {};
   for (const [member, names] of TOLD_PATHS) {
-    for (const { name, path } of names) {
-      const count = counts[name] ?? (path.length > 1 ? at(counts, path) : undefined);
-      if (!isCount(count)) continue;
-      told[member] = count;
-      break;
-    }
+    const count = firstCount(counts, names);
+    if (count !== undefined) told[member] = count;
   }
   const { total_tokens } = told;
   const [input, output] = [counts['input'], counts['output']];
@@ -277,6 +279,14 @@ export function toldUsage(counts: Usage): Record<string, number> {
       told['completion_tokens'] = tokens.completion_tokens;
   }
   return told;
+}
+
+function firstCount(counts: Usage, names: readonly ToldName[]): number | undefined {
+  for (const { name, path } of names) {
+    const count = counts[name] ?? (path.length > 1 ? at(counts, path) : undefined);
+    if (isCount(count)) return count;
+  }
+  return undefined;
 }
 
 const IS_INPUT = /^input_(?!tokens$)|^cache_(read|creation)_input_tokens$/;
