@@ -763,6 +763,8 @@ CREATE INDEX annotation_queue_items_position_idx ON annotation_queue_items USING
 
 CREATE INDEX annotation_queue_items_state_idx ON annotation_queue_items USING btree (project_id, queue_id, annotation_state, "position");
 
+CREATE INDEX annotation_queues_created_idx ON annotation_queues USING btree (project_id, created_at, id) WHERE (deleted_at IS NULL);
+
 CREATE INDEX api_keys_entity_idx ON api_keys USING btree (split_part(scopes[1], '/'::text, 1), id);
 
 CREATE UNIQUE INDEX api_keys_secret_hash_idx ON api_keys USING btree (secret_hash);

@@ -542,16 +542,15 @@ export const OPERATIONS: Record<string, Operation> = {
     { changes: ['objects'] },
   ),
   'POST /datasets/split': writes(
-    async (planted, app) => ({
-      body: {
-        project_id: planted.project,
-        object_id: await aDataset(planted, app),
-        parts: [
-          { object_id: `${fresh()}-a`, fraction: 0.9999 },
-          { object_id: `${fresh()}-b`, fraction: 0.0001 },
-        ],
-      },
-    }),
+    async ({ project }, app) => {
+      const rows = Array.from({ length: 50 }, (_, n) => ({ n }));
+      const table = await app.post('/table/create', { table: { project_id: project, rows } });
+      const ref = refOf(project, `table/${table.body.digest}`);
+      const val = { _class_name: 'Dataset', rows: ref };
+      await app.post('/obj/create', { obj: { project_id: project, object_id: 'numbers', val } });
+      const parts = [fresh(), fresh()].map((object_id) => ({ object_id, fraction: 0.5 }));
+      return { body: { project_id: project, object_id: 'numbers', parts } };
+    },
     { changes: ['objects'] },
   ),
   'POST /datasets/lineage': {

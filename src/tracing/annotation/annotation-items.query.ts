@@ -136,27 +136,26 @@ export interface NewItems {
   userName: string;
 }
 
+/** How many of the calls are in the queue. */
+export const itemsThere = ({ projectId, queueId, callIds }: NewItems) => sql<{ count: number }>`
+  SELECT count(*)::int AS count FROM unnest(${callIds}::text[]) t (id) ${lookedUp(
+    sql`SELECT 1 FROM annotation_queue_items i WHERE ${inQueue(projectId, queueId)} AND i.call_id = t.id`,
+    'i',
+  )}`;
+
 /** Adds the calls that are there and not in the queue, in their order. */
-export const itemsInsert = (items: NewItems) => sql<{ added_count: number; duplicates: number }>`
-  WITH known AS MATERIALIZED (
-    SELECT t.item_id, t.n, c.*, EXISTS (
-      SELECT FROM annotation_queue_items i
-      WHERE ${inQueue(items.projectId, items.queueId)} AND i.call_id = c.id) AS is_there
-    FROM unnest(${items.callIds}::text[], ${items.ids}::text[]) WITH ORDINALITY t (id, item_id, n)
-    ${lookedUp(
-      sql`SELECT c.id, c.started_at, c.ended_at, c.op_name, c.trace_id FROM calls c
-        WHERE ${visibleIn(items.projectId)} AND c.id = t.id`,
-      'c',
-    )}
-  ), added AS (
-    INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id, call_started_at, call_ended_at,
-      call_op_name, call_trace_id, display_fields, created_by)
-    SELECT ${items.projectId}, k.item_id, ${items.queueId}, ${items.total}::int + row_number() OVER (ORDER BY k.n)::int,
-      k.id, k.started_at, k.ended_at, k.op_name, k.trace_id, ${JSON.stringify(items.displayFields)}::json, ${items.userName}
-    FROM known k WHERE NOT k.is_there RETURNING 1
-  )
-  SELECT (SELECT count(*)::int FROM added) AS added_count,
-    (SELECT count(*)::int FROM known WHERE is_there) AS duplicates`;
+export const itemsInsert = (items: NewItems) => sql`
+  INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id, call_started_at, call_ended_at,
+    call_op_name, call_trace_id, display_fields, created_by)
+  SELECT ${items.projectId}, t.item_id, ${items.queueId}, ${items.total}::int + row_number() OVER (ORDER BY t.n)::int,
+    c.id, c.started_at, c.ended_at, c.op_name, c.trace_id, ${JSON.stringify(items.displayFields)}::json, ${items.userName}
+  FROM unnest(${items.callIds}::text[], ${items.ids}::text[]) WITH ORDINALITY t (id, item_id, n)
+  ${lookedUp(
+    sql`SELECT c.id, c.started_at, c.ended_at, c.op_name, c.trace_id FROM calls c
+      WHERE ${visibleIn(items.projectId)} AND c.id = t.id AND NOT EXISTS (
+        SELECT FROM annotation_queue_items i WHERE ${inQueue(items.projectId, items.queueId)} AND i.call_id = t.id)`,
+    'c',
+  )}`;
 
 /** Items of calls, whose ids `calls` selects. */
 export const itemsOfCalls = (projectId: string, calls: Sql) => sql`

@@ -23,6 +23,7 @@ import {
   itemsInsert,
   itemsOfCalls,
   itemsQuery,
+  itemsThere,
   stateQuery,
   stateUpdate,
 } from './annotation-items.query.js';
@@ -82,8 +83,8 @@ export class AnnotationItemsService {
       const ids = callIds.map(() => uuidv7());
       const { userName } = caller;
       const items = { projectId, queueId, total, callIds, ids, displayFields, userName };
-      const [answer] = await this.database.query(itemsInsert(items));
-      const { added_count } = answer!;
+      const [there] = await this.database.query(itemsThere(items));
+      const added_count = await this.database.write(itemsInsert(items));
       if (total + added_count > MAX_QUEUE_ITEMS)
         throw new ApiError(
           'too_large',
@@ -91,7 +92,7 @@ export class AnnotationItemsService {
         );
       await this.database.query(itemsAdded(projectId, queueId, added_count));
       this.database.note(projectId, ANNOTATION);
-      return answer!;
+      return { added_count, duplicates: there!.count };
     };
     return this.database.alone(makersLock(projectId), add, 'long');
   }

@@ -1,4 +1,4 @@
-import { Column, PrimaryColumn } from 'typeorm';
+import { Column, Index, PrimaryColumn } from 'typeorm';
 import { ProjectTable } from '../../platform/database/project-table.js';
 import { changeKind } from '../../platform/database/changes.js';
 
@@ -9,6 +9,9 @@ export const ANNOTATION = changeKind('annotation');
  * moves or removes items locks the row of their queue first, so that the counts are those of the items.
  */
 @ProjectTable('annotation_queues', { rows: 'data', counted: {} })
+@Index('annotation_queues_created_idx', ['projectId', 'createdAt', 'id'], {
+  where: 'deleted_at IS NULL',
+})
 export class AnnotationQueue {
   @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
   @PrimaryColumn('text', { collation: 'C' }) id!: string;

@@ -86,15 +86,16 @@ export const itemCompleted = (projectId: string, id: string) => sql`
   UPDATE annotation_queues SET completed_items = completed_items + 1
   WHERE project_id = ${projectId} AND id = ${id}`;
 
-/** One for each id, in their order. */
-export const statsQuery = (projectId: string, ids: readonly string[]) => sql<{
+interface Stat {
   queue_id: string;
   total_items: number;
   completed_items: number;
-}>`
-  SELECT t.id AS queue_id, coalesce(q.total_items, 0) AS total_items, coalesce(q.completed_items, 0) AS completed_items
-  FROM unnest(${ids}::text[]) WITH ORDINALITY t (id, n)
-  LEFT JOIN annotation_queues q ON ${isLive(projectId)} AND q.id = t.id ORDER BY t.n`;
+}
+
+/** Of those that are there. */
+export const statsQuery = (projectId: string, ids: readonly string[]) => sql<Stat>`
+  SELECT q.id AS queue_id, q.total_items, q.completed_items FROM annotation_queues q
+  WHERE ${isLive(projectId)} AND ${isListed(sql`q.id`, ids)}`;
 
 /** Takes items out of their queues, which are locked. */
 export const itemsForget = (projectId: string, ids: readonly string[]) => sql`

@@ -36,7 +36,7 @@ export class AnnotationQueuesService {
   /** @throws ApiError `too_large` */
   create(body: AnnotationQueueCreateDto, caller: Caller): Promise<AnnotationQueueCreatedDto> {
     const { project_id: projectId, name, description, scorer_refs: scorerRefs } = body;
-    return this.database.alone(makersLock(projectId), async () => {
+    const create = async () => {
       await caller.assertValid();
       const [row] = await this.database.query(queueCount(projectId));
       if (row!.count >= MAX_QUEUES)
@@ -48,7 +48,8 @@ export class AnnotationQueuesService {
         .insert({ projectId, id, name, description: description ?? '', scorerRefs, createdBy });
       this.database.note(projectId, ANNOTATION);
       return { id };
-    });
+    };
+    return this.database.alone(makersLock(projectId), create, 'long');
   }
 
   stream(query: AnnotationQueuesQueryDto): Promise<Readable> {
@@ -100,7 +101,10 @@ export class AnnotationQueuesService {
   }
 
   async stats({ project_id, queue_ids }: AnnotationStatsQueryDto): Promise<AnnotationStatsDto> {
-    return { stats: await this.database.query(statsQuery(project_id, queue_ids)) };
+    const rows = await this.database.query(statsQuery(project_id, queue_ids));
+    const known = new Map(rows.map((row) => [row.queue_id, row]));
+    const none = { total_items: 0, completed_items: 0 };
+    return { stats: queue_ids.map((queue_id) => known.get(queue_id) ?? { queue_id, ...none }) };
   }
 
   /** Locks a queue until the transaction ends. @throws ApiError `not_found` */

@@ -42,7 +42,9 @@ export class CallRowsService {
       throw new ApiError('invalid_request', 'either call_ids, or filter or query, is required');
     if (call_ids) {
       const ids = [...new Set(call_ids)];
-      const found = await this.database.query(callsById(project_id, ids));
+      const calls = await this.database.query(callsById(project_id, ids));
+      const known = new Map(calls.map((call) => [call.id, call]));
+      const found = ids.flatMap((id) => known.get(id) ?? []);
       return { found, missing: ids.length - found.length };
     }
     const condition = this.calls.condition({ project_id, filter, query });

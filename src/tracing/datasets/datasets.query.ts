@@ -28,12 +28,12 @@ export interface SourceCall {
   thread_id: string | null;
 }
 
-/** Those of the calls that are there, in the order asked for. */
+/** Those of the calls that are there. */
 export const callsById = (projectId: string, ids: readonly string[]) => sql<SourceCall>`
-  SELECT c.id, c.trace_id, c.thread_id FROM unnest(${ids}::text[]) WITH ORDINALITY t (id, n) ${lookedUp(
+  SELECT c.id, c.trace_id, c.thread_id FROM unnest(${ids}::text[]) t (id) ${lookedUp(
     sql`SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE ${visibleIn(projectId)} AND c.id = t.id`,
     'c',
-  )} ORDER BY t.n`;
+  )}`;
 
 /** The oldest calls under a condition. */
 export const callsMatching = (projectId: string, condition: Sql, limit: number) => sql<SourceCall>`

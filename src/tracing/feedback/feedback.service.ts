@@ -211,7 +211,7 @@ export class FeedbackService {
       try {
         let schema = schemas.get(ref);
         if (schema === undefined) {
-          const found = await this.findFieldSchema(ref, `${path}annotation_ref`, caller);
+          const found = await this.findFieldSchema(ref, `${path}annotation_ref`);
           schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
           schemas.set(ref, schema);
         }
@@ -231,16 +231,11 @@ export class FeedbackService {
   }
 
   /**
-   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach
-   * or has none. `path` is where the ref stands. @throws ApiError `too_large`
+   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored or has none. `path` is where
+   * the ref stands. @throws ApiError `too_large`
    */
-  private async findFieldSchema(
-    ref: string,
-    path: string,
-    caller: Caller,
-  ): Promise<string | undefined> {
+  private async findFieldSchema(ref: string, path: string): Promise<string | undefined> {
     const { projectId, name, digest } = parseRef(ref)!;
-    if (!caller.reaches(projectId)) return undefined;
     const object = { project_id: projectId, object_id: name, digest: digest! };
     const val = await this.objects.valueUpTo(object, MAX_SCHEMA_OBJECT_BYTES);
     if (val === null)

@@ -20,6 +20,7 @@ export class Annotation1766474000000 implements MigrationInterface {
         deleted_at timestamptz,
         CONSTRAINT annotation_queues_pkey PRIMARY KEY (project_id, id)
       );
+      CREATE INDEX annotation_queues_created_idx ON annotation_queues (project_id, created_at, id) WHERE deleted_at IS NULL;
       CREATE TABLE annotation_queue_items (
         project_id text COLLATE "C" NOT NULL,
         id text COLLATE "C" NOT NULL,
