@@ -97,7 +97,8 @@ columns = {
 made = post("/datasets/add_from_calls", {"object_id": "golden", "call_ids": ids[:2], "columns": columns})
 dataset = weave.ref(made["ref"]).get()
 seen["dataset"] = [type(dataset).__name__, dataset.name, [dict(row) for row in dataset.rows]]
-grown = weave.publish(dataset.add_rows([{"prompt": "own", "expected": "OWN", "stars": 5}]))
+weave.publish(dataset.add_rows([{"prompt": "own", "expected": "OWN", "stars": 5}]))
+client.flush()  # it publishes in the background
 more = post("/datasets/add_from_calls", {"object_id": "golden", "call_ids": ids, "columns": columns})
 seen["more"] = [more["added"], more["duplicates"], more["version_index"], more["num_rows"]]
 seen["grown"] = [row["prompt"] for row in weave.ref("golden:latest").get().rows]
