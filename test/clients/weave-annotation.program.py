@@ -4,6 +4,8 @@ import asyncio
 import base64
 import json
 import os
+import time
+import urllib.error
 import urllib.request
 
 import weave
@@ -29,10 +31,23 @@ def post(path, body):
         return json.load(response)
 
 
+def publish(obj):
+    """The client publishes in the background, and its `flush` may end before."""
+    ref = weave.publish(obj)
+    client.flush()
+    for _ in range(400):
+        try:
+            post("/obj/read", {"object_id": ref.name, "digest": ref.digest})
+            return ref
+        except urllib.error.HTTPError:
+            time.sleep(0.05)
+    raise TimeoutError(ref.uri)
+
+
 seen = {}
 calls = [answer.call(prompt)[1] for prompt in ["one", "two", "three"]]
 client.flush()
-spec = weave.publish(AnnotationSpec(name="stars", field_schema={"type": "integer", "minimum": 1, "maximum": 5}))
+spec = publish(AnnotationSpec(name="stars", field_schema={"type": "integer", "minimum": 1, "maximum": 5}))
 
 queue_id = client.create_annotation_queue(name="Review", scorer_refs=[spec.uri], description="how good?")
 queue = client.get_annotation_queue(queue_id)
@@ -97,8 +112,7 @@ columns = {
 made = post("/datasets/add_from_calls", {"object_id": "golden", "call_ids": ids[:2], "columns": columns})
 dataset = weave.ref(made["ref"]).get()
 seen["dataset"] = [type(dataset).__name__, dataset.name, [dict(row) for row in dataset.rows]]
-weave.publish(dataset.add_rows([{"prompt": "own", "expected": "OWN", "stars": 5}]))
-client.flush()  # it publishes in the background
+publish(dataset.add_rows([{"prompt": "own", "expected": "OWN", "stars": 5}]))
 more = post("/datasets/add_from_calls", {"object_id": "golden", "call_ids": ids, "columns": columns})
 seen["more"] = [more["added"], more["duplicates"], more["version_index"], more["num_rows"]]
 seen["grown"] = [row["prompt"] for row in weave.ref("golden:latest").get().rows]
