@@ -38,7 +38,7 @@ const MAX_FIELDS = 100;
 const MAX_PATH = 1000;
 const MAX_ASKED = 1000;
 
-export const STATES = ['unstarted', 'in_progress', 'completed', 'skipped'] as const;
+const STATES = ['unstarted', 'in_progress', 'completed', 'skipped'] as const;
 export type AnnotationState = (typeof STATES)[number];
 /** Those that an annotator may ask for. */
 export const STEPS = ['in_progress', 'completed', 'skipped'] as const;

@@ -3,11 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { Database } from '../../platform/database/database.js';
 import { ApiError, invalidRequest } from '../../platform/errors.js';
-import { isProjectId } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { memberTexts, objectText } from '../../platform/json/json-text.js';
 import { Turn } from '../../platform/time/turn.js';
-import { MadeOfCalls } from '../calls/erasing/made-of-calls.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables.service.js';
 import { type CallRow, CallRowsService } from './call-rows.service.js';
@@ -19,19 +17,15 @@ import {
   type DatasetRemoveDto,
   type DatasetSplitAnswerDto,
   type DatasetSplitDto,
-  type DatasetVersionDto,
   MAX_DATASET_ROWS,
 } from './datasets.dto.js';
 import {
   callsById,
-  deletersLock,
   groupsQuery,
   lineageQuery,
   makersLock,
   sourcesCopy,
-  sourcesErased,
   sourcesInsert,
-  sourcesOfCalls,
   sourcesRemove,
   valuesAt,
 } from './datasets.query.js';
@@ -52,6 +46,15 @@ interface Version {
   rows: Buffer;
 }
 
+/** The same as it is answered. */
+interface Published {
+  object_id: string;
+  digest: string;
+  version_index: number;
+  ref: string;
+  num_rows: number;
+}
+
 /** A version to be. */
 interface NewVersion extends Version {
   projectId: string;
@@ -68,16 +71,7 @@ export class DatasetsService {
     private readonly objects: ObjectsService,
     private readonly tables: TablesService,
     private readonly callRows: CallRowsService,
-    calls: MadeOfCalls,
-  ) {
-    calls.register({
-      lock: deletersLock,
-      made: sourcesOfCalls,
-      forget: async (projectId, ids) => {
-        if (ids.length > 0) await this.database.query(sourcesErased(projectId, ids));
-      },
-    });
-  }
+  ) {}
 
   /** Adds rows that the dataset does not have, in a new version. @throws ApiError */
   async add(body: DatasetAddDto, caller: Caller): Promise<DatasetAddedDto> {
@@ -149,7 +143,7 @@ export class DatasetsService {
       if (turn.isOver) await turn.next();
     }
     assertNoneEmpty(parts);
-    const made = new Map<string, DatasetVersionDto>();
+    const made = new Map<string, Published>();
     const names = body.parts.map(({ object_id }) => object_id);
     // one after the other by name: two splits that share names wait for each other
     const sorted = names.map((to, i) => ({ to, rows: parts[i]! })).toSorted(byName);
@@ -217,7 +211,7 @@ export class DatasetsService {
     { projectId, objectId, members, rows }: NewVersion,
     fresh: NewRows,
     caller: Caller,
-  ): Promise<DatasetVersionDto> {
+  ): Promise<Published> {
     const num_rows = rows.length / DIGEST_LENGTH;
     if (num_rows > MAX_DATASET_ROWS)
       throw new ApiError(
@@ -255,9 +249,8 @@ export class DatasetsService {
     if (val === undefined) return undefined;
     const members = val?.startsWith('{') ? memberTexts(val) : new Map<string, string>();
     const table = TABLE_REF.exec(textIn(members, 'rows'));
-    const isOwn = isProjectId(table?.[1]) && table![1] === projectId;
-    const isDataset = textIn(members, '_class_name') === 'Dataset' && isOwn;
-    const rows = isDataset ? await this.tables.rowDigests(projectId, table![2]!) : undefined;
+    const isDataset = textIn(members, '_class_name') === 'Dataset' && table?.[1] === projectId;
+    const rows = isDataset ? await this.tables.rowDigests(projectId, table[2]!) : undefined;
     if (rows) return { members, rows };
     const message = 'must be a dataset whose rows are a table of the project';
     throw invalidRequest([{ path: 'object_id', message }]);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
-import { In, IsNull } from 'typeorm';
+import { Any, IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
@@ -183,7 +183,7 @@ export class FeedbackService {
       const ids = list.map(({ body }) => body.queue_id!);
       const found = await this.database
         .repository(AnnotationQueue)
-        .find({ select: { id: true }, where: { projectId, id: In(ids), deletedAt: IsNull() } });
+        .find({ select: { id: true }, where: { projectId, id: Any(ids), deletedAt: IsNull() } });
       const known = new Set(found.map(({ id }) => id));
       for (const one of list.filter(({ body }) => !known.has(body.queue_id!)))
         refused.set(
