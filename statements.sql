@@ -1027,9 +1027,9 @@ SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.leased_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
 SELECT json_build_array(ARRAY(
-  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $1 AND i.call_id IN (SELECT unnest($2::text[]))), ARRAY(
   SELECT DISTINCT s.call_id FROM dataset_row_sources s
-  WHERE s.project_id = $3 AND s.call_id IN (SELECT unnest($4::text[])) AND s.erased_at IS NULL), ARRAY(
+  WHERE s.project_id = $1 AND s.call_id IN (SELECT unnest($2::text[])) AND s.erased_at IS NULL), ARRAY(
+  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $3 AND i.call_id IN (SELECT unnest($4::text[]))), ARRAY(
   SELECT b.id FROM builds b
   WHERE b.project_id = $5 AND b.tainted_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
@@ -1788,9 +1788,9 @@ WITH
   WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
-  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $6 AND i.call_id IN (SELECT id FROM deleted)), ARRAY(
   SELECT DISTINCT s.call_id FROM dataset_row_sources s
-  WHERE s.project_id = $7 AND s.call_id IN (SELECT id FROM deleted) AND s.erased_at IS NULL), ARRAY(
+  WHERE s.project_id = $6 AND s.call_id IN (SELECT id FROM deleted) AND s.erased_at IS NULL), ARRAY(
+  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $7 AND i.call_id IN (SELECT id FROM deleted)), ARRAY(
   SELECT b.id FROM builds b
   WHERE b.project_id = $8 AND b.erased_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
