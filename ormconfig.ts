@@ -37,6 +37,7 @@ import { Promotion1766440000000 } from './src/platform/database/migrations/17664
 import { GatewayProcesses1766473000000 } from './src/platform/database/migrations/1766473000000-gateway-processes.js';
 import { NarrowIndexes1766460000000 } from './src/platform/database/migrations/1766460000000-narrow-indexes.js';
 import { TurnsOfANewProject1766470000000 } from './src/platform/database/migrations/1766470000000-turns-of-a-new-project.js';
+import { Annotation1766474000000 } from './src/platform/database/migrations/1766474000000-annotation.js';
 import { beginSession } from './src/platform/database/session.js';
 import { Upload } from './src/platform/database/upload.entity.js';
 import { Erasing } from './src/platform/erasing/erasing.entity.js';
@@ -49,6 +50,10 @@ import { ObjectTag } from './src/tracing/objects/object-tag.entity.js';
 import { ObjectVersion } from './src/tracing/objects/object-version.entity.js';
 import { TableRow } from './src/tracing/objects/table-row.entity.js';
 import { Table } from './src/tracing/objects/table.entity.js';
+import { AnnotationItem } from './src/tracing/annotation/annotation-item.entity.js';
+import { AnnotationProgress } from './src/tracing/annotation/annotation-progress.entity.js';
+import { AnnotationQueue } from './src/tracing/annotation/annotation-queue.entity.js';
+import { DatasetRowSource } from './src/tracing/datasets/dataset-row-source.entity.js';
 import { Feedback } from './src/tracing/feedback/feedback.entity.js';
 import { ThreadMark } from './src/tracing/threads/thread-mark.entity.js';
 import { Thread } from './src/tracing/threads/thread.entity.js';
@@ -116,6 +121,10 @@ export function dataSourceOptions(
       File,
       FileChunk,
       Feedback,
+      AnnotationQueue,
+      AnnotationItem,
+      AnnotationProgress,
+      DatasetRowSource,
       Cost,
       BodyChunk,
       Checkpoint,
@@ -155,6 +164,7 @@ export function dataSourceOptions(
       NarrowIndexes1766460000000,
       TurnsOfANewProject1766470000000,
       GatewayProcesses1766473000000,
+      Annotation1766474000000,
     ],
     namingStrategy: new Names(),
     synchronize: false,

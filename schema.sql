@@ -1,5 +1,48 @@
 -- The whole schema, printed by `npm run generate`: nothing reads it but people.
 
+CREATE TABLE annotation_progress (
+  project_id text COLLATE "C" NOT NULL,
+  item_id text COLLATE "C" NOT NULL,
+  user_id text COLLATE "C" NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT annotation_progress_pkey PRIMARY KEY (project_id, item_id, user_id)
+);
+
+CREATE TABLE annotation_queue_items (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  queue_id text COLLATE "C" NOT NULL,
+  position integer NOT NULL,
+  call_id text COLLATE "C" NOT NULL,
+  call_started_at timestamp with time zone NOT NULL,
+  call_ended_at timestamp with time zone,
+  call_op_name text COLLATE "C" NOT NULL,
+  call_trace_id text COLLATE "C" NOT NULL,
+  display_fields json NOT NULL,
+  annotation_state text COLLATE "C" NOT NULL DEFAULT 'unstarted'::text,
+  annotator_user_id text COLLATE "C",
+  created_by text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT annotation_queue_items_pkey PRIMARY KEY (project_id, id)
+);
+
+CREATE TABLE annotation_queues (
+  project_id text COLLATE "C" NOT NULL,
+  id text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  description text COLLATE "C" NOT NULL,
+  scorer_refs json NOT NULL,
+  total_items integer NOT NULL DEFAULT 0,
+  completed_items integer NOT NULL DEFAULT 0,
+  created_by text COLLATE "C" NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  updated_at timestamp with time zone NOT NULL DEFAULT now(),
+  deleted_at timestamp with time zone,
+  CONSTRAINT annotation_queues_pkey PRIMARY KEY (project_id, id)
+);
+
 CREATE TABLE api_keys (
   id uuid NOT NULL,
   user_name text NOT NULL,
@@ -254,6 +297,20 @@ CREATE TABLE costs (
   CONSTRAINT costs_pkey PRIMARY KEY (project_id, id)
 );
 
+CREATE TABLE dataset_row_sources (
+  project_id text COLLATE "C" NOT NULL,
+  object_id text COLLATE "C" NOT NULL,
+  row_digest text COLLATE "C" NOT NULL,
+  call_id text COLLATE "C" NOT NULL,
+  trace_id text COLLATE "C" NOT NULL,
+  thread_id text COLLATE "C",
+  added_at timestamp with time zone NOT NULL DEFAULT now(),
+  added_by text COLLATE "C" NOT NULL,
+  removed_at timestamp with time zone,
+  erased_at timestamp with time zone,
+  CONSTRAINT dataset_row_sources_pkey PRIMARY KEY (project_id, object_id, row_digest, call_id)
+);
+
 CREATE TABLE erasings (
   project_id text COLLATE "C" NOT NULL,
   id uuid NOT NULL,
@@ -284,6 +341,7 @@ CREATE TABLE feedback (
   creator text COLLATE "C",
   user_id text COLLATE "C" NOT NULL,
   payload json NOT NULL,
+  queue_id text COLLATE "C",
   CONSTRAINT feedback_pkey PRIMARY KEY (project_id, id)
 );
 
@@ -595,6 +653,12 @@ CREATE TABLE users (
   CONSTRAINT users_pkey PRIMARY KEY (id)
 );
 
+ALTER TABLE annotation_progress ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE annotation_queue_items ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE annotation_queues ALTER COLUMN project_id SET STATISTICS 0;
+
 ALTER TABLE audit_events ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE body_chunks ALTER COLUMN project_id SET STATISTICS 0;
@@ -634,6 +698,8 @@ ALTER TABLE checkpoint_parts ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE checkpoints ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE costs ALTER COLUMN project_id SET STATISTICS 0;
+
+ALTER TABLE dataset_row_sources ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE erasings ALTER COLUMN project_id SET STATISTICS 0;
 
@@ -690,6 +756,14 @@ ALTER TABLE trajectories ALTER COLUMN project_id SET STATISTICS 0;
 ALTER TABLE trajectory_batches ALTER COLUMN project_id SET STATISTICS 0;
 
 ALTER TABLE uploads ALTER COLUMN project_id SET STATISTICS 0;
+
+CREATE UNIQUE INDEX annotation_queue_items_call_idx ON annotation_queue_items USING btree (project_id, call_id, queue_id);
+
+CREATE INDEX annotation_queue_items_position_idx ON annotation_queue_items USING btree (project_id, queue_id, "position");
+
+CREATE INDEX annotation_queue_items_state_idx ON annotation_queue_items USING btree (project_id, queue_id, annotation_state, "position");
+
+CREATE INDEX annotation_queues_created_idx ON annotation_queues USING btree (project_id, created_at, id) WHERE (deleted_at IS NULL);
 
 CREATE INDEX api_keys_entity_idx ON api_keys USING btree (split_part(scopes[1], '/'::text, 1), id);
 
@@ -750,6 +824,10 @@ CREATE INDEX console_sessions_expires_idx ON console_sessions USING btree (expir
 CREATE INDEX console_sessions_user_idx ON console_sessions USING btree (user_id) WHERE (user_id IS NOT NULL);
 
 CREATE INDEX costs_llm_idx ON costs USING btree (project_id, llm_id, effective_date, id);
+
+CREATE INDEX dataset_row_sources_call_idx ON dataset_row_sources USING btree (project_id, call_id);
+
+CREATE INDEX dataset_row_sources_erased_idx ON dataset_row_sources USING btree (project_id, object_id, row_digest, call_id) WHERE ((erased_at IS NOT NULL) AND (removed_at IS NULL));
 
 CREATE INDEX erasings_ended_idx ON erasings USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 
@@ -851,6 +929,50 @@ AS $function$
     FROM (SELECT DISTINCT e FROM jsonb_array_elements(known || coming) e) e) u
 $function$;
 
+CREATE OR REPLACE FUNCTION skein_mark_project_annotation_queue_items()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_annotation_queues()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION skein_mark_project_build_chunks()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -918,6 +1040,28 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION skein_mark_project_costs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  mark record;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR mark IN SELECT project_id, count(*) AS rows, sum(0) AS bytes FROM written GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR mark IN SELECT project_id, -count(*) AS rows, -sum(0) AS bytes FROM replaced GROUP BY 1 LOOP
+      INSERT INTO project_marks (project_id, row_count, call_count, bytes)
+      VALUES (mark.project_id, mark.rows, 0, mark.bytes);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION skein_mark_project_dataset_row_sources()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
@@ -1405,6 +1549,14 @@ BEGIN
 END
 $function$;
 
+CREATE TRIGGER annotation_queue_items_mark_project_delete AFTER DELETE ON annotation_queue_items REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queue_items();
+
+CREATE TRIGGER annotation_queue_items_mark_project_insert AFTER INSERT ON annotation_queue_items REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queue_items();
+
+CREATE TRIGGER annotation_queues_mark_project_delete AFTER DELETE ON annotation_queues REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queues();
+
+CREATE TRIGGER annotation_queues_mark_project_insert AFTER INSERT ON annotation_queues REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_annotation_queues();
+
 CREATE TRIGGER audit_events_never_edited BEFORE DELETE OR UPDATE OR TRUNCATE ON audit_events FOR EACH STATEMENT EXECUTE FUNCTION skein_refuse_change();
 
 CREATE TRIGGER build_chunks_mark_project_delete AFTER DELETE ON build_chunks REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_build_chunks();
@@ -1434,6 +1586,10 @@ CREATE TRIGGER checkpoint_parts_mark_project_insert AFTER INSERT ON checkpoint_p
 CREATE TRIGGER costs_mark_project_delete AFTER DELETE ON costs REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
 
 CREATE TRIGGER costs_mark_project_insert AFTER INSERT ON costs REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_costs();
+
+CREATE TRIGGER dataset_row_sources_mark_project_delete AFTER DELETE ON dataset_row_sources REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_dataset_row_sources();
+
+CREATE TRIGGER dataset_row_sources_mark_project_insert AFTER INSERT ON dataset_row_sources REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_dataset_row_sources();
 
 CREATE TRIGGER feedback_mark_project_delete AFTER DELETE ON feedback REFERENCING OLD TABLE AS replaced FOR EACH STATEMENT EXECUTE FUNCTION skein_mark_project_feedback();
 

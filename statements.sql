@@ -79,6 +79,10 @@ DELETE FROM uploads WHERE project_id = $1 AND id = $2 RETURNING 1;
 
 DELETE FROM uploads WHERE project_id = $1 RETURNING 1;
 
+INSERT INTO "annotation_progress"("project_id", "item_id", "user_id", "state", "updated_at") VALUES ($1, $2, $3, $4, now()) ON CONFLICT ( "project_id", "item_id", "user_id" ) DO UPDATE SET "project_id" = EXCLUDED."project_id", "item_id" = EXCLUDED."item_id", "user_id" = EXCLUDED."user_id", "state" = EXCLUDED."state", "updated_at" = EXCLUDED."updated_at" RETURNING "updated_at";
+
+INSERT INTO "annotation_queues"("project_id", "id", "name", "description", "scorer_refs", "total_items", "completed_items", "created_by", "created_at", "updated_at", "deleted_at") VALUES ($1, $2, $3, $4, $5, DEFAULT, DEFAULT, $6, DEFAULT, DEFAULT, DEFAULT) RETURNING "total_items", "completed_items", "created_at", "updated_at";
+
 INSERT INTO "api_keys"("id", "user_name", "role", "scopes", "secret_hash", "hint", "created_at", "expires_at", "revoked_at", "user_id", "created_by") VALUES ($1, $2, $3, $4, $5, $6, DEFAULT, $7, DEFAULT, $8, $9) RETURNING "created_at";
 
 INSERT INTO "audit_events" AS "AuditEvent"("project_id", "id", "created_at", "action", "key_id", "user_name", "target", "scopes", "detail", "user_id") VALUES ($1, $2, DEFAULT, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING;
@@ -96,6 +100,15 @@ INSERT INTO "retention_policies" AS "RetentionPolicy"("project_id", "calls_days"
 INSERT INTO "training_data"("project_id", "id", "num_rows", "size_bytes", "sha256", "user_id", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING "created_at";
 
 INSERT INTO "trajectory_batches"("project_id", "id", "model_id", "split", "job_id", "step", "num_groups", "num_trajectories", "body_bytes", "body_sha256", "payload_bytes", "payload_sha256", "created_at") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, DEFAULT) RETURNING "created_at";
+
+INSERT INTO annotation_queue_items (project_id, id, queue_id, position, call_id, call_started_at, call_ended_at,
+  call_op_name, call_trace_id, display_fields, created_by)
+  SELECT $1, t.item_id, $2, $3::int + row_number() OVER (ORDER BY t.n)::int,
+  c.id, c.started_at, c.ended_at, c.op_name, c.trace_id, $4::json, $5
+  FROM unnest($6::text[], $7::text[]) WITH ORDINALITY t (id, item_id, n)
+  CROSS JOIN LATERAL (SELECT c.id, c.started_at, c.ended_at, c.op_name, c.trace_id FROM calls c
+  WHERE c.project_id = $8 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id AND NOT EXISTS (
+  SELECT FROM annotation_queue_items i WHERE i.project_id = $9 AND i.queue_id = $10 AND i.call_id = t.id) OFFSET 0) "c";
 
 INSERT INTO body_chunks (project_id, batch_id, seq, text, groups_before)
   VALUES ($1, $2, $3, $4, $5);
@@ -362,6 +375,19 @@ INSERT INTO costs (project_id, id, llm_id, effective_date, provider_id, prompt_t
   $10::text[], $11::text[])
   AS t (id, llm_id, effective_date, provider_id, prompt, completion, cache_read, cache_creation, prompt_unit, completion_unit);
 
+INSERT INTO dataset_row_sources (project_id, object_id, row_digest, call_id, trace_id, thread_id, added_at, added_by, erased_at)
+  SELECT s.project_id, $1, s.row_digest, s.call_id, s.trace_id, s.thread_id, s.added_at, s.added_by, s.erased_at
+  FROM dataset_row_sources s
+  WHERE s.project_id = $2 AND s.object_id = $3 AND s.row_digest IN (SELECT unnest($4::text[]))
+  ON CONFLICT (project_id, object_id, row_digest, call_id) DO UPDATE SET removed_at = NULL, erased_at = excluded.erased_at;
+
+INSERT INTO dataset_row_sources (project_id, object_id, row_digest, call_id, trace_id, thread_id, added_by)
+  SELECT DISTINCT $1, $2, t.digest, t.id, t.trace_id, t.thread_id, $3
+  FROM unnest($4::text[], $5::text[],
+  $6::text[], $7::text[])
+  AS t (digest, id, trace_id, thread_id)
+  ON CONFLICT (project_id, object_id, row_digest, call_id) DO UPDATE SET removed_at = NULL, erased_at = NULL;
+
 INSERT INTO gateway_processes (project_id, process_id, began_at, seen_at)
   VALUES ($1, $2::uuid, $3, now())
   ON CONFLICT (project_id, process_id) DO UPDATE SET seen_at = excluded.seen_at;
@@ -506,9 +532,11 @@ SELECT (
   SELECT t.row_digests, generate_series($4::bigint, least($5::bigint, octet_length(t.row_digests) / $6::int) - 1)::int AS n
   FROM tables t WHERE t.project_id = $7 AND t.digest = $8) p) p; -- a list
 
-SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.user_id AS "svc_user_id") t) AS json FROM (
+SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", f.project_id AS "project_id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.ref AS "svc_ref", f.feedback_type AS "feedback_type", f.payload AS "payload", f.creator AS "creator", f.annotation_ref AS "annotation_ref", f.runnable_ref AS "runnable_ref", f.call_ref AS "call_ref", f.trigger_ref AS "trigger_ref", f.queue_id AS "queue_id", f.user_id AS "svc_user_id") t) AS json FROM (
   SELECT f.* FROM feedback f WHERE f.project_id = $1 ORDER BY f.created_at ASC NULLS LAST, f.id COLLATE "C" ASC NULLS LAST
   LIMIT $2::bigint OFFSET $3::bigint) f; -- a list
+
+SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "annotation_queues" "AnnotationQueue" WHERE (("AnnotationQueue"."project_id" = $1) AND ("AnnotationQueue"."id" = $2) AND ("AnnotationQueue"."deleted_at" IS NULL))) LIMIT 1;
 
 SELECT 1 AS "row_exists" FROM (SELECT 1 AS dummy_column) "dummy_table" WHERE EXISTS (SELECT 1 FROM "checkpoints" "Checkpoint" WHERE (("Checkpoint"."project_id" = $1) AND ("Checkpoint"."model_id" = $2) AND ("Checkpoint"."step" = $3))) LIMIT 1;
 
@@ -553,6 +581,12 @@ SELECT ARRAY[t."digest"::text]::text[] AS key FROM "table_rows" t WHERE t.projec
 SELECT ARRAY[t."digest"::text]::text[] AS key FROM "tables" t WHERE t.project_id = $1
   ORDER BY t."digest" DESC LIMIT 1;
 
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "annotation_queue_items" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
+SELECT ARRAY[t."id"::text]::text[] AS key FROM "annotation_queues" t WHERE t.project_id = $1
+  ORDER BY t."id" DESC LIMIT 1;
+
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "builds" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
@@ -580,6 +614,9 @@ SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectories" t WHERE t.project_
 SELECT ARRAY[t."id"::text]::text[] AS key FROM "trajectory_batches" t WHERE t.project_id = $1
   ORDER BY t."id" DESC LIMIT 1;
 
+SELECT ARRAY[t."item_id"::text, t."user_id"::text]::text[] AS key FROM "annotation_progress" t WHERE t.project_id = $1
+  ORDER BY t."item_id" DESC, t."user_id" DESC LIMIT 1;
+
 SELECT ARRAY[t."job_id"::text, t."file"::text, t."part"::text]::text[] AS key FROM "checkpoint_parts" t WHERE t.project_id = $1
   ORDER BY t."job_id" DESC, t."file" DESC, t."part" DESC LIMIT 1;
 
@@ -604,6 +641,9 @@ SELECT ARRAY[t."name"::text]::text[] AS key FROM "call_indexes" t WHERE t.projec
 SELECT ARRAY[t."object_id"::text, t."alias"::text]::text[] AS key FROM "object_aliases" t WHERE t.project_id = $1
   ORDER BY t."object_id" DESC, t."alias" DESC LIMIT 1;
 
+SELECT ARRAY[t."object_id"::text, t."row_digest"::text, t."call_id"::text]::text[] AS key FROM "dataset_row_sources" t WHERE t.project_id = $1
+  ORDER BY t."object_id" DESC, t."row_digest" DESC, t."call_id" DESC LIMIT 1;
+
 SELECT ARRAY[t."object_id"::text, t."version_index"::text, t."tag"::text]::text[] AS key FROM "object_tags" t WHERE t.project_id = $1
   ORDER BY t."object_id" DESC, t."version_index" DESC, t."tag" DESC LIMIT 1;
 
@@ -626,6 +666,9 @@ SELECT CASE WHEN type <> 'training_started' OR attempt = $1 THEN trainer_seq::fl
 
 SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
   WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.digest = $4;
+
+SELECT CASE WHEN v.size_bytes <= $1 THEN v.val::text END AS val FROM object_versions v
+  WHERE v.project_id = $2 AND v.object_id = $3 AND v.deleted_at IS NULL AND v.is_latest;
 
 SELECT COUNT(1) AS "cnt" FROM "memberships" "Membership" WHERE (("Membership"."kind" = $1) AND ("Membership"."issuer" = $2) AND ("Membership"."subject" = $3) AND (("Membership"."scope" > $4 AND "Membership"."scope" < $5)));
 
@@ -764,7 +807,7 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   FROM json_to_recordset(c.usage) AS model (llm_id text)), to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.usage::text, c.counts_gross::text, (
   SELECT ('[' || coalesce(string_agg(row_to_json(t)::text, ',' ORDER BY t.created_at, t.id), '') || ']')::json
   FROM (SELECT f.id, f.project_id, to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS created_at, f.ref AS "svc_ref",
-  f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref,
+  f.feedback_type, f.payload, f.creator, f.annotation_ref, f.runnable_ref, f.call_ref, f.trigger_ref, f.queue_id,
   f.user_id AS "svc_user_id"
   FROM (SELECT f.*, sum(octet_length(f.payload::text)) OVER (ORDER BY f.created_at DESC, f.id DESC) AS bytes
   FROM (SELECT f.* FROM feedback f WHERE f.project_id = $8
@@ -773,6 +816,11 @@ SELECT c.id, c.project_id, c.op_name, c.display_name, c.trace_id, c.parent_id, c
   WHERE f.bytes <= $11::bigint) t) FROM (SELECT c.* FROM calls c WHERE c.project_id = $12 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND TRUE AND TRUE ORDER BY c.started_at ASC NULLS LAST, c.id COLLATE "C" ASC NULLS LAST ) c, LATERAL (SELECT c.trace_id, c.parent_id) r; -- a list
 
 SELECT c.id, c.trace_id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT id, trace_id FROM calls WHERE project_id = $2 AND id = t.id AND trace_id IS NOT NULL OFFSET 0) "c";
+
+SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = ANY($2::text[])
+  ORDER BY c.started_at, c.id LIMIT $3::bigint;
+
+SELECT c.id, c.trace_id, c.thread_id FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT c.id, c.trace_id, c.thread_id FROM calls c WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = t.id OFFSET 0) "c";
 
 SELECT c.id, c.trace_id, c.thread_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at
   FROM calls c
@@ -832,6 +880,10 @@ SELECT count(*)::int AS count FROM (
   SELECT 1 FROM calls c WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = ANY($2::text[])
   LIMIT $3::bigint) t;
 
+SELECT count(*)::int AS count FROM annotation_queues q WHERE q.project_id = $1 AND q.deleted_at IS NULL;
+
+SELECT count(*)::int AS count FROM unnest($1::text[]) t (id) CROSS JOIN LATERAL (SELECT 1 FROM annotation_queue_items i WHERE i.project_id = $2 AND i.queue_id = $3 AND i.call_id = t.id OFFSET 0) "i";
+
 SELECT count(*)::int AS parts FROM checkpoint_parts WHERE project_id = $1 AND job_id = $2;
 
 SELECT count(*)::int AS rows FROM (SELECT c.id FROM calls c WHERE c.has_unread_usage LIMIT $1::bigint) c;
@@ -881,6 +933,18 @@ SELECT f.upload_id, f.size_bytes, c.bytes FROM files f
 
 SELECT file, part, size_bytes FROM checkpoint_parts
   WHERE project_id = $1 AND job_id = $2 ORDER BY file, part;
+
+SELECT i.annotation_state AS state, (SELECT p.state FROM annotation_progress p
+  WHERE p.project_id = $1 AND p.item_id = i.id AND p.user_id = $2) AS mine
+  FROM annotation_queue_items i WHERE i.project_id = $3 AND i.queue_id = $4 AND i.id = $5;
+
+SELECT i.id FROM annotation_queue_items i
+  WHERE i.project_id = $1 AND i.queue_id = $2 AND i.annotation_state = $3
+  ORDER BY i.position, i.id LIMIT 1;
+
+SELECT i.id FROM annotation_queue_items i
+  WHERE i.project_id = $1 AND i.queue_id = $2 AND i.annotation_state = $3 AND i.annotator_user_id = $4
+  ORDER BY i.position, i.id LIMIT 1;
 
 SELECT i.id FROM build_inputs i LEFT JOIN calls c ON c.project_id = $1 AND c.id = i.id
   WHERE i.project_id = $2 AND i.build_id = $3 AND i.kind = 'call'
@@ -963,10 +1027,13 @@ SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:
 SELECT j.project_id, j.id, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at FROM training_jobs j WHERE j.status IN ('leased', 'running') AND j.leased_at < now() - make_interval(secs => $1) ORDER BY j.project_id, j.id LIMIT 100;
 
 SELECT json_build_array(ARRAY(
+  SELECT DISTINCT s.call_id FROM dataset_row_sources s
+  WHERE s.project_id = $1 AND s.call_id IN (SELECT unnest($2::text[])) AND s.erased_at IS NULL), ARRAY(
+  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $3 AND i.call_id IN (SELECT unnest($4::text[]))), ARRAY(
   SELECT b.id FROM builds b
-  WHERE b.project_id = $1 AND b.tainted_at IS NULL AND b.id IN (
+  WHERE b.project_id = $5 AND b.tainted_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
-  WHERE i.project_id = $2 AND i.kind = 'call' AND i.id IN (SELECT unnest($3::text[]))))) AS made;
+  WHERE i.project_id = $6 AND i.kind = 'call' AND i.id IN (SELECT unnest($7::text[]))))) AS made;
 
 SELECT json_build_object('alias', a.alias, 'step', a.step, 'moved_at', to_char(m.moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'moved_by', m.moved_by, 'by_hand', m.by_hand)::text AS json
@@ -1154,6 +1221,9 @@ SELECT project_id, id, kind, request, targets, cursor, counts, key_id, user_name
 SELECT project_id, process_id::text FROM gateway_processes WHERE seen_at < now() - interval '20 seconds'
   ORDER BY project_id, process_id LIMIT $1;
 
+SELECT q.id AS queue_id, q.total_items, q.completed_items FROM annotation_queues q
+  WHERE q.project_id = $1 AND q.deleted_at IS NULL AND q.id IN (SELECT unnest($2::text[]));
+
 SELECT q.project_id, q.id FROM (
   SELECT DISTINCT ON (j.project_id, j.model_id) j.project_id, j.model_id, j.created_at, j.id, j.kind FROM training_jobs j
   WHERE j.status = 'queued' AND (j.project_id = ANY($1::text[]) OR split_part(j.project_id, '/', 1) || '/*' = ANY($2::text[]))
@@ -1172,7 +1242,17 @@ SELECT q.project_id, q.id FROM (
   WHERE o.project_id = q.project_id AND o.model_id = q.model_id AND o.status IN ('leased', 'running')) AND q.kind = ANY($1::text[]) AND n.base_model = ANY($2::text[])
   ORDER BY q.created_at, q.id LIMIT $3;
 
+SELECT q.total_items FROM annotation_queues q WHERE q.project_id = $1 AND q.deleted_at IS NULL AND q.id = $2 FOR UPDATE;
+
 SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($1::text[], $2::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $3 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.digest = r.word UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($4::text[], $5::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $6 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.version_index = substr(r.word, 2)::int UNION ALL SELECT r.object_id, r.word, v.version_index, v.size_bytes FROM unnest($7::text[], $8::text[]) AS r (object_id, word) JOIN object_versions v ON v.project_id = $9 AND v.object_id = r.object_id AND v.deleted_at IS NULL AND v.is_latest;
+
+SELECT row_to_json(o)::text AS json FROM (
+  SELECT i.id AS "id", i.project_id AS "project_id", i.queue_id AS "queue_id", i.call_id AS "call_id", to_char(i.call_started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_started_at", to_char(i.call_ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_ended_at", i.call_op_name AS "call_op_name", i.call_trace_id AS "call_trace_id", i.display_fields AS "display_fields", i.created_by AS "added_by", i.annotation_state AS "annotation_state", i.annotator_user_id AS "annotator_user_id", to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", i.created_by AS "created_by", to_char(i.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "updated_at", to_char(NULL::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", i.position AS "position_in_queue" FROM annotation_queue_items i
+  WHERE i.project_id = $1 AND i.id = $2) o;
+
+SELECT row_to_json(o)::text AS json FROM (
+  SELECT q.id AS "id", q.project_id AS "project_id", q.name AS "name", q.description AS "description", q.scorer_refs AS "scorer_refs", to_char(q.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", q.created_by AS "created_by", to_char(q.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "updated_at", to_char(q.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at" FROM annotation_queues q
+  WHERE q.project_id = $1 AND q.id = $2) o;
 
 SELECT row_to_json(o)::text AS json FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", '{}'::json AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
@@ -1183,6 +1263,18 @@ SELECT row_to_json(o)::text AS json FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3
   AND v.size_bytes <= $4::bigint) o;
+
+SELECT row_to_json(o)::text FROM (
+  SELECT i.id AS "id", i.project_id AS "project_id", i.queue_id AS "queue_id", i.call_id AS "call_id", to_char(i.call_started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_started_at", to_char(i.call_ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_ended_at", i.call_op_name AS "call_op_name", i.call_trace_id AS "call_trace_id", i.display_fields AS "display_fields", i.created_by AS "added_by", i.annotation_state AS "annotation_state", i.annotator_user_id AS "annotator_user_id", to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", i.created_by AS "created_by", to_char(i.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "updated_at", to_char(NULL::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at" FROM annotation_queue_items i WHERE i.project_id = $1 AND i.queue_id = $2 ORDER BY i.position ASC NULLS LAST, i.id COLLATE "C" ASC NULLS LAST LIMIT $3::bigint OFFSET $4::bigint) o; -- a list
+
+SELECT row_to_json(o)::text FROM (
+  SELECT q.id AS "id", q.project_id AS "project_id", q.name AS "name", q.description AS "description", q.scorer_refs AS "scorer_refs", to_char(q.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", q.created_by AS "created_by", to_char(q.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "updated_at", to_char(q.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at" FROM annotation_queues q
+  WHERE q.project_id = $1 AND q.deleted_at IS NULL
+  ORDER BY q.created_at DESC, q.id COLLATE "C" ASC NULLS LAST LIMIT $2::bigint OFFSET $3::bigint) o; -- a list
+
+SELECT row_to_json(o)::text FROM (
+  SELECT s.object_id AS "object_id", s.row_digest AS "row_digest", s.call_id AS "call_id", s.trace_id AS "trace_id", s.thread_id AS "thread_id", to_char(s.added_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "added_at", s.added_by AS "added_by", to_char(s.removed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "removed_at", (s.erased_at IS NOT NULL) AS "erased", to_char(s.erased_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "erased_at" FROM dataset_row_sources s WHERE s.project_id = $1
+  ORDER BY s.object_id COLLATE "C" ASC NULLS LAST, s.row_digest COLLATE "C" ASC NULLS LAST, s.call_id COLLATE "C" ASC NULLS LAST LIMIT $2::bigint OFFSET $3::bigint) o; -- a list
 
 SELECT row_to_json(o)::text FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
@@ -1528,6 +1620,10 @@ SELECT w.field, w.kind, CASE WHEN t.is_valid THEN 'ready' WHEN w.error IS NOT NU
   WHERE x.indrelid = 'calls'::regclass AND starts_with(c.relname::text, $1::text)) t ON t.name = w.name
   WHERE w.project_id = $2 AND ($3::text IS NULL OR w.name = $4) ORDER BY w.created_at, w.name;
 
+UPDATE "annotation_queues" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2);
+
+UPDATE "annotation_queues" SET "description" = $1, "updated_at" = now() WHERE ("project_id" = $2 AND "id" = $3);
+
 UPDATE "erasings" SET "cursor" = $1, "counts" = $2, "touched_at" = statement_timestamp() WHERE ("project_id" = $3 AND "id" = $4);
 
 UPDATE "erasings" SET "request" = $1, "targets" = $2, "cursor" = $3, "counts" = $4, "touched_at" = statement_timestamp(), "ended_at" = statement_timestamp() WHERE ("project_id" = $5 AND "id" = $6);
@@ -1539,6 +1635,15 @@ UPDATE "models" SET "deleted_at" = now() WHERE ("project_id" = $1 AND "id" = $2)
 UPDATE "training_jobs" SET "state" = $1 WHERE ("project_id" = $2 AND "id" = $3);
 
 UPDATE "users" SET "is_active" = $1 WHERE ("id" = $2 AND "is_active" = $3);
+
+UPDATE annotation_queue_items SET annotation_state = $1, annotator_user_id = $2, updated_at = now()
+  WHERE project_id = $3 AND id = $4;
+
+UPDATE annotation_queues SET completed_items = completed_items + 1
+  WHERE project_id = $1 AND id = $2;
+
+UPDATE annotation_queues SET total_items = total_items + $1::int
+  WHERE project_id = $2 AND id = $3;
 
 UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL RETURNING id, scopes;
 
@@ -1565,6 +1670,14 @@ UPDATE console_sessions s SET checked_at = now() FROM users u
   WHERE refresh_token IS NOT NULL AND checked_at < now() - make_interval(secs => $1) AND expires_at > now()
   ORDER BY checked_at, token_hash LIMIT $2 FOR UPDATE SKIP LOCKED)
   RETURNING s.token_hash, u.issuer, u.subject, s.refresh_token;
+
+UPDATE dataset_row_sources s SET removed_at = now()
+  WHERE s.project_id = $1 AND s.object_id = $2 AND s.removed_at IS NULL
+  AND TRUE;
+
+UPDATE dataset_row_sources s SET removed_at = now()
+  WHERE s.project_id = $1 AND s.object_id = $2 AND s.removed_at IS NULL
+  AND s.row_digest IN (SELECT unnest($3::text[]));
 
 UPDATE gateway_processes SET seen_at = now()
   WHERE project_id = ANY($1::text[]) AND process_id = $2::uuid RETURNING project_id;
@@ -1675,10 +1788,13 @@ WITH
   WHERE project_id = $5 AND id = ANY(ARRAY(SELECT id FROM locked)) AND deleted_at IS NULL RETURNING id
   )
   SELECT (SELECT count(*)::int FROM deleted) AS num_deleted, json_build_array(ARRAY(
+  SELECT DISTINCT s.call_id FROM dataset_row_sources s
+  WHERE s.project_id = $6 AND s.call_id IN (SELECT id FROM deleted) AND s.erased_at IS NULL), ARRAY(
+  SELECT i.id FROM annotation_queue_items i WHERE i.project_id = $7 AND i.call_id IN (SELECT id FROM deleted)), ARRAY(
   SELECT b.id FROM builds b
-  WHERE b.project_id = $6 AND b.erased_at IS NULL AND b.id IN (
+  WHERE b.project_id = $8 AND b.erased_at IS NULL AND b.id IN (
   SELECT i.build_id FROM build_inputs i
-  WHERE i.project_id = $7 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
+  WHERE i.project_id = $9 AND i.kind = 'call' AND i.id IN (SELECT id FROM deleted)))) AS made;
 
 WITH RECURSIVE found AS (
   SELECT min(t."alias") AS name FROM "object_aliases" t WHERE t.project_id = $1 AND TRUE
@@ -1772,12 +1888,12 @@ WITH doomed AS MATERIALIZED (
   DELETE FROM feedback f USING locked l WHERE f.project_id = $6 AND f.id = l.id RETURNING 1;
 
 WITH f AS (
-  INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "creator", "payload")
-  VALUES ($1, $2, $3, $4::boolean, $5::"text", $6::"text", $7::"text", $8::"text", $9::"text", $10::"text", $11::"text", $12::"json")
+  INSERT INTO feedback AS f (project_id, id, user_id, is_opaque, "feedback_type", "ref", "annotation_ref", "runnable_ref", "call_ref", "trigger_ref", "queue_id", "creator", "payload")
+  VALUES ($1, $2, $3, $4::boolean, $5::"text", $6::"text", $7::"text", $8::"text", $9::"text", $10::"text", $11::"text", $12::"text", $13::"json")
   ON CONFLICT (project_id, id) DO UPDATE SET id = f.id
   RETURNING *)
   SELECT (SELECT row_to_json(t)::text FROM (SELECT f.id AS "id", to_char(f.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", f.user_id AS "svc_user_id", f.payload AS "payload") t) AS json,
-  (f."feedback_type"::text IS NOT DISTINCT FROM $13::text AND f."ref"::text IS NOT DISTINCT FROM $14::text AND f."annotation_ref"::text IS NOT DISTINCT FROM $15::text AND f."runnable_ref"::text IS NOT DISTINCT FROM $16::text AND f."call_ref"::text IS NOT DISTINCT FROM $17::text AND f."trigger_ref"::text IS NOT DISTINCT FROM $18::text AND f."creator"::text IS NOT DISTINCT FROM $19::text AND f."payload"::text IS NOT DISTINCT FROM $20::text) AS is_same FROM f;
+  (f."feedback_type"::text IS NOT DISTINCT FROM $14::text AND f."ref"::text IS NOT DISTINCT FROM $15::text AND f."annotation_ref"::text IS NOT DISTINCT FROM $16::text AND f."runnable_ref"::text IS NOT DISTINCT FROM $17::text AND f."call_ref"::text IS NOT DISTINCT FROM $18::text AND f."trigger_ref"::text IS NOT DISTINCT FROM $19::text AND f."queue_id"::text IS NOT DISTINCT FROM $20::text AND f."creator"::text IS NOT DISTINCT FROM $21::text AND f."payload"::text IS NOT DISTINCT FROM $22::text) AS is_same FROM f;
 
 WITH file AS (
   INSERT INTO files (project_id, digest, upload_id, size_bytes)
@@ -2317,6 +2433,41 @@ WITH next AS MATERIALIZED (
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
 
 WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."display_fields"), 0) AS erased_bytes
+  FROM "annotation_queue_items" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "annotation_queue_items" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."display_fields"), 0) AS erased_bytes
+  FROM "annotation_queue_items" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "annotation_queue_items" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
   SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."document"), 0) AS erased_bytes
   FROM "trajectories" t
   WHERE t.project_id = $1 AND (t."id") <= ($2::"uuid")
@@ -2452,6 +2603,76 @@ WITH next AS MATERIALIZED (
   WHERE before < $4::bigint
   ), gone AS (
   DELETE FROM "builds" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"uuid" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."scorer_refs"), 0) AS erased_bytes
+  FROM "annotation_queues" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  AND (t."id") > ($3::"text")
+  ORDER BY t."id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "annotation_queues" t USING doomed d WHERE t.project_id = $6 AND t."id" = d.erased_key[$7::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."id"::text]::text[] AS erased_key, coalesce(pg_column_size(t."scorer_refs"), 0) AS erased_bytes
+  FROM "annotation_queues" t
+  WHERE t.project_id = $1 AND (t."id") <= ($2::"text")
+  ORDER BY t."id" LIMIT $3::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $4::bigint
+  ), gone AS (
+  DELETE FROM "annotation_queues" t USING doomed d WHERE t.project_id = $5 AND t."id" = d.erased_key[$6::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."item_id"::text, t."user_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "annotation_progress" t
+  WHERE t.project_id = $1 AND (t."item_id", t."user_id") <= ($2::"text", $3::"text")
+  AND (t."item_id", t."user_id") > ($4::"text", $5::"text")
+  ORDER BY t."item_id", t."user_id" LIMIT $6::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $7::bigint
+  ), gone AS (
+  DELETE FROM "annotation_progress" t USING doomed d WHERE t.project_id = $8 AND t."item_id" = d.erased_key[$9::int]::"text" AND t."user_id" = d.erased_key[$10::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."item_id"::text, t."user_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "annotation_progress" t
+  WHERE t.project_id = $1 AND (t."item_id", t."user_id") <= ($2::"text", $3::"text")
+  ORDER BY t."item_id", t."user_id" LIMIT $4::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $5::bigint
+  ), gone AS (
+  DELETE FROM "annotation_progress" t USING doomed d WHERE t.project_id = $6 AND t."item_id" = d.erased_key[$7::int]::"text" AND t."user_id" = d.erased_key[$8::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
@@ -2697,6 +2918,41 @@ WITH next AS MATERIALIZED (
   WHERE before < $5::bigint
   ), gone AS (
   DELETE FROM "object_aliases" t USING doomed d WHERE t.project_id = $6 AND t."object_id" = d.erased_key[$7::int]::"text" AND t."alias" = d.erased_key[$8::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."row_digest"::text, t."call_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "dataset_row_sources" t
+  WHERE t.project_id = $1 AND (t."object_id", t."row_digest", t."call_id") <= ($2::"text", $3::"text", $4::"text")
+  AND (t."object_id", t."row_digest", t."call_id") > ($5::"text", $6::"text", $7::"text")
+  ORDER BY t."object_id", t."row_digest", t."call_id" LIMIT $8::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $9::bigint
+  ), gone AS (
+  DELETE FROM "dataset_row_sources" t USING doomed d WHERE t.project_id = $10 AND t."object_id" = d.erased_key[$11::int]::"text" AND t."row_digest" = d.erased_key[$12::int]::"text" AND t."call_id" = d.erased_key[$13::int]::"text" RETURNING 1
+  )
+  SELECT (SELECT count(*) FROM gone)::int AS rows,
+  (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;
+
+WITH next AS MATERIALIZED (
+  SELECT ARRAY[t."object_id"::text, t."row_digest"::text, t."call_id"::text]::text[] AS erased_key, 0 AS erased_bytes
+  FROM "dataset_row_sources" t
+  WHERE t.project_id = $1 AND (t."object_id", t."row_digest", t."call_id") <= ($2::"text", $3::"text", $4::"text")
+  ORDER BY t."object_id", t."row_digest", t."call_id" LIMIT $5::bigint FOR UPDATE
+  ), placed AS (
+  SELECT erased_key, erased_bytes, row_number() OVER () AS place FROM next
+  ), doomed AS MATERIALIZED (
+  SELECT erased_key, place FROM (
+  SELECT p.*, sum(erased_bytes) OVER (ORDER BY place) - erased_bytes AS before FROM placed p) p
+  WHERE before < $6::bigint
+  ), gone AS (
+  DELETE FROM "dataset_row_sources" t USING doomed d WHERE t.project_id = $7 AND t."object_id" = d.erased_key[$8::int]::"text" AND t."row_digest" = d.erased_key[$9::int]::"text" AND t."call_id" = d.erased_key[$10::int]::"text" RETURNING 1
   )
   SELECT (SELECT count(*) FROM gone)::int AS rows,
   (SELECT d.erased_key FROM doomed d ORDER BY d.place DESC LIMIT 1) AS last;

@@ -1,6 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
+import { AnnotationModule } from './tracing/annotation/annotation.module.js';
+import { DatasetsModule } from './tracing/datasets/datasets.module.js';
 import { AuthModule } from './platform/auth/auth.module.js';
 import { AuditModule } from './platform/audit/audit.module.js';
 import { BackupsModule } from './platform/backup/backups.module.js';
@@ -49,6 +51,8 @@ export class AppModule {
         ObjectsModule,
         CostsModule,
         FeedbackModule,
+        AnnotationModule,
+        DatasetsModule,
         ThreadsModule,
         OtelModule,
         GraphqlModule,

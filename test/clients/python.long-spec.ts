@@ -258,6 +258,52 @@ describeAll('PyPI weave', () => {
   );
 
   it(
+    'has calls annotated in queues, and evaluates by a dataset that is made of calls',
+    async () => {
+      // its cache on disk would keep it from publishing to another server what it has published to one
+      const settings = { ...server.settings, WEAVE_USE_SERVER_CACHE: 'false' };
+      const seen = await runClient(python, ['test/clients/weave-annotation.program.py'], settings);
+      expect(seen).toEqual({
+        queue: ['Review', 'how good?', true, null],
+        listed: ['Review'],
+        updated: 'Second review',
+        added: [3, 0, 0, 1],
+        items: [0, 1, 2].map((n) => [n, n + 1, 'unstarted']),
+        fields: ['inputs.prompt'],
+        left: [
+          [1, 'in_progress', 'admin'],
+          [2, 'unstarted', null],
+        ],
+        stats: [
+          [3, 1],
+          [0, 0],
+        ],
+        feedback: [[4, true]],
+        refused: 0,
+        'in queue': [0, 1, 2],
+        rated: [0],
+        dataset: [
+          'Dataset',
+          'golden',
+          [
+            { prompt: 'one', expected: 'ONE', stars: 4 },
+            { prompt: 'two', expected: 'TWO', stars: 2 },
+          ],
+        ],
+        more: [1, 2, 2, 4],
+        grown: ['one', 'two', 'own', 'three'],
+        evaluated: 2,
+        'to remove': [[true, true]],
+        removed: [1, ['two', 'own', 'three']],
+        'queue after': [2],
+        deleted: true,
+        'read deleted': expect.stringMatching(/NotFound/),
+      });
+    },
+    PATIENCE_MS,
+  );
+
+  it(
     'records rollouts from which a policy learns',
     async () => {
       const settings = { ...server.settings, ...skein() };

@@ -187,6 +187,35 @@ async function memberOf(app: TestApp, project: string, marker: string): Promise<
   return body.members.find(({ name }: { name: string }) => name === marker).user_id;
 }
 
+/** A queue with the planted call in it, which says the marker. */
+async function aQueue({ project, marker }: Pick<Planted, 'project' | 'marker'>, app: TestApp) {
+  const made = { project_id: project, name: `${fresh()} ${marker}`, scorer_refs: [] };
+  const { id } = (await app.post('/annotation_queues', made)).body;
+  const added = { project_id: project, call_ids: ['call'], display_fields: [marker] };
+  await app.post(`/annotation_queues/${id}/items`, added);
+  const found = await app.post(`/annotation_queues/${id}/items/query`, { project_id: project });
+  return { queue_id: id as string, item_id: found.body.items[0].id as string };
+}
+/** A request about a queue of its own. */
+const ofQueue =
+  (body: object): Build =>
+  async (planted, app) => ({
+    params: await aQueue(planted, app),
+    body: { project_id: planted.project, ...body },
+  });
+const readQueue: Build = async (planted, app) => ({
+  params: await aQueue(planted, app),
+  query: `?project_id=${planted.project}`,
+});
+
+/** A dataset with a row of each of the planted calls. */
+async function aDataset({ project, marker }: Pick<Planted, 'project' | 'marker'>, app: TestApp) {
+  const columns = { marker: 'inputs.marker', call: 'id' };
+  const filter = { trace_ids: [`trace.${marker}`] };
+  const body = { project_id: project, object_id: `dataset-${fresh()}`, filter, columns };
+  return (await app.post('/datasets/add_from_calls', body)).body.object_id as string;
+}
+
 const newStart = ({ project }: Planted) => ({ start: aStart({ project_id: project }) });
 /** The id of a new call. */
 const aCall = async (planted: Planted, app: TestApp): Promise<string> =>
@@ -494,6 +523,40 @@ export const OPERATIONS: Record<string, Operation> = {
     { changes: ['objects'] },
   ),
   'POST /objs/query': reads(onlyProject),
+  'POST /datasets/add_from_calls': writes(
+    withBody(({ callId }) => ({
+      object_id: `dataset-${fresh()}`,
+      call_ids: [callId],
+      columns: { marker: 'inputs.marker' },
+    })),
+    { changes: ['objects'] },
+  ),
+  'POST /datasets/remove_rows': writes(
+    async (planted, app) => ({
+      body: {
+        project_id: planted.project,
+        object_id: await aDataset(planted, app),
+        row_digests: [],
+      },
+    }),
+    { changes: ['objects'] },
+  ),
+  'POST /datasets/split': writes(
+    async ({ project }, app) => {
+      const rows = Array.from({ length: 50 }, (_, n) => ({ n }));
+      const table = await app.post('/table/create', { table: { project_id: project, rows } });
+      const ref = refOf(project, `table/${table.body.digest}`);
+      const val = { _class_name: 'Dataset', rows: ref };
+      await app.post('/obj/create', { obj: { project_id: project, object_id: 'numbers', val } });
+      const parts = [fresh(), fresh()].map((object_id) => ({ object_id, fraction: 0.5 }));
+      return { body: { project_id: project, object_id: 'numbers', parts } };
+    },
+    { changes: ['objects'] },
+  ),
+  'POST /datasets/lineage': {
+    ...reads(onlyProject),
+    plant: async (planted, app) => aDataset(planted, app),
+  },
   'PUT /objs/:object_id/aliases': writes(
     ({ project, objectDigest }) => ({
       params: { object_id: OBJECT },
@@ -512,6 +575,36 @@ export const OPERATIONS: Record<string, Operation> = {
   'POST /objs/:object_id/versions/:digest/tags/remove': writes(ofVersion, { changes: ['objects'] }),
   'GET /tags': reads(({ project }) => ({ query: `?project_id=${project}` })),
   'GET /aliases': reads(({ project }) => ({ query: `?project_id=${project}` })),
+  'POST /annotation_queues': writes(
+    withBody(() => ({ name: fresh(), scorer_refs: [] })),
+    {
+      changes: ['annotation'],
+    },
+  ),
+  'POST /annotation_queues/query': {
+    ...reads(onlyProject),
+    plant: async (planted, app) => {
+      const params = await aQueue(planted, app);
+      const route = `/annotation_queues/${params.queue_id}/items/next`;
+      await app.post(route, { project_id: planted.project });
+    },
+  },
+  'POST /annotation_queues/stats': counts(withBody(() => ({ queue_ids: ['q'] }))),
+  'GET /annotation_queues/:queue_id': reads(readQueue),
+  'PUT /annotation_queues/:queue_id': writes(ofQueue({ description: 'd' }), {
+    changes: ['annotation'],
+  }),
+  'DELETE /annotation_queues/:queue_id': writes(readQueue, { changes: ['annotation'] }),
+  'POST /annotation_queues/:queue_id/items': writes(
+    ofQueue({ call_ids: ['call'], display_fields: [] }),
+    { changes: ['annotation'] },
+  ),
+  'POST /annotation_queues/:queue_id/items/query': reads(ofQueue({})),
+  'POST /annotation_queues/:queue_id/items/next': writes(ofQueue({}), { changes: ['annotation'] }),
+  'POST /annotation_queues/:queue_id/items/:item_id/progress': writes(
+    ofQueue({ annotation_state: 'completed' }),
+    { changes: ['annotation'] },
+  ),
   'POST /refs/read_batch': reads(({ project, objectDigest }) => ({
     body: { refs: [refOf(project, `object/${OBJECT}:${objectDigest}`)] },
   })),

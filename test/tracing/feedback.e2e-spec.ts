@@ -57,6 +57,7 @@ describe('/feedback/create', () => {
       payload: { ok: true },
       svc_user_id: 'ada',
       created_at: answer.body.created_at,
+      queue_id: null,
       ...fields,
     });
   });
@@ -364,7 +365,7 @@ describe('an annotation of an object that is stored', () => {
     });
   });
 
-  it('is not held against objects that the key does not reach', async () => {
+  it('names no object of another project, whether the key reaches it or not', async () => {
     const digest = await publish('hidden', { field_schema: { type: 'boolean' } });
     const fields = {
       project_id: 'acme/elsewhere',
@@ -373,8 +374,9 @@ describe('an annotation of an object that is stored', () => {
       payload: { value: 1 },
     };
     const key = await app.aKey('writer', ['acme/elsewhere']);
-    expect((await create(fields, { key })).status).toBe(200);
-    expect(await create(fields)).toMatchObject(refused);
+    const elsewhere = { status: 400, body: { errors: [{ path: 'annotation_ref' }] } };
+    expect(await create(fields, { key })).toMatchObject(elsewhere);
+    expect(await create(fields)).toMatchObject(elsewhere);
   });
 });
 

@@ -28,8 +28,8 @@ export interface Operand {
   readonly at?: { readonly column: JsonColumn; readonly path: readonly string[] };
   /** Says that a `number` is a PostgreSQL integer: only another integer meets an index on it. */
   readonly isInteger?: boolean;
-  /** Of a text that is one of few words and never NULL: when it is which, as a partial index may say it. */
-  readonly cases?: ReadonlyMap<string, Sql>;
+  /** Of a text: when it is which, where another condition than `=` says it, as a partial index may. */
+  readonly cases?: Pick<ReadonlyMap<string, Sql>, 'get'>;
 }
 
 /** A column of type `json`; `isOpaque` is true in rows whose free-form JSON PostgreSQL refuses to take apart. */

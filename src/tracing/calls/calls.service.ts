@@ -231,9 +231,10 @@ export class CallsService {
       filter,
       query,
     }: { project_id: string; filter: object | null; query: object | null },
-    path: string,
+    path?: string,
   ): Sql {
-    if (filter) assertValid(CallsFilterDto, filter, `${path}.filter`, { isStrict: true });
+    const place = path === undefined ? 'filter' : `${path}.filter`;
+    if (filter) assertValid(CallsFilterDto, filter, place, { isStrict: true });
     return isMatch({ project_id, filter, query });
   }
 

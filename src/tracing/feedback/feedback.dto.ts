@@ -73,6 +73,8 @@ export class FeedbackCreateDto {
   @IsOptional() @IsRef('op', 'object') runnable_ref?: string | null;
   @IsOptional() @IsRef('call') call_ref?: string | null;
   @IsOptional() @IsRef('object') trigger_ref?: string | null;
+  /** The annotation queue in which it is given. */
+  @IsOptional() @IsId() queue_id?: string | null;
   /** Ignored: the server sets it from the key. */
   @IsOptionalWire() @AnyJson() @ApiProperty({ type: 'string' }) [WIRE.userId]?: string | null;
 }
@@ -136,6 +138,7 @@ class FeedbackDto {
   runnable_ref!: string | null;
   call_ref!: string | null;
   trigger_ref!: string | null;
+  queue_id!: string | null;
   @ApiProperty({ type: 'string' }) [WIRE.userId]!: string;
 }
 

@@ -27,6 +27,9 @@ export class Feedback {
     string | null;
   @Column({ type: 'text', name: 'trigger_ref', nullable: true, collation: 'C' }) triggerRef!:
     string | null;
+  /** The annotation queue in which it was given. */
+  @Column({ type: 'text', name: 'queue_id', nullable: true, collation: 'C' }) queueId!:
+    string | null;
   @Column({ type: 'text', nullable: true, collation: 'C' }) creator!: string | null;
   @Column({ type: 'text', name: 'user_id', collation: 'C' }) userId!: string;
   /** As sent; the payload of a reaction has the server's members behind the sent ones. */

@@ -35,6 +35,7 @@ const FEEDBACK: Columns = {
   runnable_ref: column.text(sql`f.runnable_ref`),
   call_ref: column.text(sql`f.call_ref`),
   trigger_ref: column.text(sql`f.trigger_ref`),
+  queue_id: column.text(sql`f.queue_id`),
   [WIRE.userId]: column.text(sql`f.user_id`, { isNotNull: true }),
 };
 
@@ -69,6 +70,7 @@ export function insertQuery({
     ['runnable_ref', 'text', body.runnable_ref ?? null],
     ['call_ref', 'text', body.call_ref ?? null],
     ['trigger_ref', 'text', body.trigger_ref ?? null],
+    ['queue_id', 'text', body.queue_id ?? null],
     ['creator', 'text', body.creator ?? null],
     ['payload', 'json', payload],
   ];

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Readable } from 'node:stream';
+import { Any, IsNull } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { addEvent, auditAction } from '../../platform/audit/add-event.js';
 import type { Caller } from '../../platform/auth/caller.js';
@@ -8,8 +9,10 @@ import { hasOpaqueEscapes, MAX_DEPTH, skipValue } from '../../platform/json/json
 import { memberSpans, valueAt } from '../../platform/json/json-text.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { assertValid } from '../../platform/http/validation.js';
+import { groupedBy } from '../../platform/query/grouped-by.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
+import { AnnotationQueue } from '../annotation/annotation-queue.entity.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { judge } from './annotation-judge.js';
 import type { Judged } from './annotation-schema.js';
@@ -87,7 +90,7 @@ export class FeedbackService {
         refuse(i, error);
       }
     }
-    for (const [sent, error] of await this.refusedValues([...rows.keys()], caller)) {
+    for (const [sent, error] of await this.refused([...rows.keys()], caller)) {
       refuse(places.get(sent)!, error);
       rows.delete(sent);
     }
@@ -161,9 +164,39 @@ export class FeedbackService {
   /** The row to be stored. It is judged before a transaction holds a connection. */
   private async judgedRow(sent: Sent, caller: Caller): Promise<FeedbackRow> {
     const row = feedbackRow(sent, caller);
-    const refused = await this.refusedValues([sent], caller);
+    const refused = await this.refused([sent], caller);
     if (refused.size > 0) throw refused.get(sent);
     return row;
+  }
+
+  /** What names an unknown queue or a value that its schema refuses, and why. */
+  private async refused(sent: readonly Sent[], caller: Caller): Promise<Map<Sent, unknown>> {
+    const unqueued = await this.unqueued(sent);
+    const rest = sent.filter((one) => !unqueued.has(one));
+    return new Map([...unqueued, ...(await this.refusedValues(rest, caller))]);
+  }
+
+  private async unqueued(sent: readonly Sent[]): Promise<Map<Sent, unknown>> {
+    const refused = new Map<Sent, unknown>();
+    const queued = sent.filter(({ body }) => typeof body.queue_id === 'string');
+    for (const [projectId, list] of groupedBy(queued, ({ body }) => body.project_id)) {
+      const ids = list.map(({ body }) => body.queue_id!);
+      const found = await this.database
+        .repository(AnnotationQueue)
+        .find({ select: { id: true }, where: { projectId, id: Any(ids), deletedAt: IsNull() } });
+      const known = new Set(found.map(({ id }) => id));
+      for (const one of list.filter(({ body }) => !known.has(body.queue_id!)))
+        refused.set(
+          one,
+          invalidRequest([
+            {
+              path: `${one.path}queue_id`,
+              message: 'must name an annotation queue of the project',
+            },
+          ]),
+        );
+    }
+    return refused;
   }
 
   /** The annotations whose values their schemas refuse, and why. */
@@ -178,7 +211,7 @@ export class FeedbackService {
       try {
         let schema = schemas.get(ref);
         if (schema === undefined) {
-          const found = await this.findFieldSchema(ref, `${path}annotation_ref`, caller);
+          const found = await this.findFieldSchema(ref, `${path}annotation_ref`);
           schema = found === undefined ? NO_SCHEMA : all.schemas.push(found) - 1;
           schemas.set(ref, schema);
         }
@@ -198,16 +231,11 @@ export class FeedbackService {
   }
 
   /**
-   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored, out of the caller's reach
-   * or has none. `path` is where the ref stands. @throws ApiError `too_large`
+   * The text of the `field_schema` of the object behind a ref; undefined when it is not stored or has none. `path` is where
+   * the ref stands. @throws ApiError `too_large`
    */
-  private async findFieldSchema(
-    ref: string,
-    path: string,
-    caller: Caller,
-  ): Promise<string | undefined> {
+  private async findFieldSchema(ref: string, path: string): Promise<string | undefined> {
     const { projectId, name, digest } = parseRef(ref)!;
-    if (!caller.reaches(projectId)) return undefined;
     const object = { project_id: projectId, object_id: name, digest: digest! };
     const val = await this.objects.valueUpTo(object, MAX_SCHEMA_OBJECT_BYTES);
     if (val === null)

@@ -54,13 +54,15 @@ const isNote = (note: unknown) =>
   typeof note === 'string' && note.length > 0 && Array.from(note).length <= MAX_NOTE;
 
 function checkAnnotation(
-  { feedback_type, annotation_ref, payload }: FeedbackCreateDto,
+  { project_id, feedback_type, annotation_ref, payload }: FeedbackCreateDto,
   refuse: Refuse,
 ) {
-  const name = feedback_type.slice(ANNOTATION.length);
-  if (!annotation_ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
-  else if (parseRef(annotation_ref)!.name !== name)
+  const ref = annotation_ref ? parseRef(annotation_ref)! : null;
+  if (!ref) refuse('annotation_ref', `is required with the type ${ANNOTATION}<name>`);
+  else if (ref.name !== feedback_type.slice(ANNOTATION.length))
     refuse('annotation_ref', 'must be a ref to the object that feedback_type names');
+  else if (ref.projectId !== project_id)
+    refuse('annotation_ref', 'must be a ref to an object of the same project');
   if (!Object.hasOwn(payload, 'value')) refuse('payload.value', 'is required');
 }
 

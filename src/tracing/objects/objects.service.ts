@@ -65,6 +65,11 @@ export class ObjectsService {
     return { digest, object_id: objectId, version_index };
   }
 
+  /** Runs `work`, in a transaction, while nobody else publishes or deletes versions of the name. */
+  alone<T>(projectId: string, objectId: string, work: () => Promise<T>): Promise<T> {
+    return this.database.alone(lockQuery(projectId, objectId), work, 'long');
+  }
+
   private publish(version: NewVersion, caller: Caller): Promise<Index> {
     return this.database.alone(lockQuery(version.projectId, version.objectId), async () => {
       await caller.assertValid();

@@ -70,14 +70,14 @@ export class TablesService {
   ): Promise<TableUpdatedDto> {
     const { project_id, base_digest, updates } = body;
     assertEdits(updates);
-    const [base] = await this.database.query(rowDigestsQuery(project_id, base_digest));
+    const base = await this.rowDigests(project_id, base_digest);
     if (!base) throw new ApiError('not_found', `there is no table ${base_digest}`);
     const found = await inTurns(texts, (text, i) => {
       const word = updateWord(updates[i]!);
       return word === 'pop' ? [] : [valueAt(text, word, 'row')];
     });
     const rows = await newRows(found.flat(), caller);
-    const { rows: rowDigests, touched } = apply(base.row_digests, updates, rows);
+    const { rows: rowDigests, touched } = apply(base, updates, rows);
     const digest = await this.store(project_id, rowDigests, rows);
     return { digest, updated_row_digests: touched };
   }
@@ -90,6 +90,17 @@ export class TablesService {
       assertExpected('expected_digest', expected_digest, digest),
     );
     return { digest };
+  }
+
+  /** The digests of a table's rows, joined; undefined when there is no such table. */
+  async rowDigests(projectId: string, digest: string): Promise<Buffer | undefined> {
+    const [table] = await this.database.query(rowDigestsQuery(projectId, digest));
+    return table?.row_digests;
+  }
+
+  /** Rows of tables, with their digests, of JSON texts of objects. */
+  rows(texts: readonly string[], caller: Caller): Promise<NewRow[]> {
+    return newRows(texts, caller);
   }
 
   stream(query: TableQueryDto): Promise<Readable> {
@@ -114,7 +125,7 @@ export class TablesService {
    * Stores a table with its new rows, all or nothing. Rows go in by the order of their digests, so that two tables that
    * share rows wait for each other instead of deadlocking.
    */
-  private async store(
+  async store(
     projectId: string,
     rowDigests: Buffer,
     rows: readonly NewRow[],

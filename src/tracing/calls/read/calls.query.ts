@@ -31,6 +31,7 @@ import type {
   CallsQueryDto,
   CallsStatsDto,
 } from '../calls.dto.js';
+import { queueField } from './calls.annotation.js';
 import { feedbackField, feedbackOfCall } from './calls.feedback.js';
 import { computedOnce, lookedUp, unseen } from '../../../platform/query/plans.js';
 
@@ -146,6 +147,7 @@ const askedSizes = (asked: Sized): string[] => [
 /** What `query` and `sort_by` may name. */
 export const queryable = (projectId: string): Columns => ({
   ...FIELDS,
+  'annotation_queue_items.queue_id': queueField(projectId),
   feedback: feedbackField(projectId),
 });
 

@@ -1,0 +1,179 @@
+import type { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../platform/auth/caller.js';
+import { Database } from '../../platform/database/database.js';
+import { ApiError, invalidRequest } from '../../platform/errors.js';
+import { isId } from '../../platform/http/dto.js';
+import { MadeOfCalls } from '../calls/erasing/made-of-calls.service.js';
+import { AnnotationProgress } from './annotation-progress.entity.js';
+import { ANNOTATION } from './annotation-queue.entity.js';
+import { AnnotationQueuesService } from './annotation-queues.service.js';
+import {
+  MAX_QUEUE_ITEMS,
+  type AnnotationItemsAddDto,
+  type AnnotationItemsAddedDto,
+  type AnnotationItemsQueryDto,
+  type AnnotationProgressDto,
+  type AnnotationState,
+} from './annotation.dto.js';
+import {
+  firstIn,
+  itemQuery,
+  itemsInsert,
+  itemsOfCalls,
+  itemsQuery,
+  itemsThere,
+  stateQuery,
+  stateUpdate,
+} from './annotation-items.query.js';
+import {
+  deletersLock,
+  gapsClose,
+  itemCompleted,
+  itemsAdded,
+  itemsForget,
+  makersLock,
+  queuesLock,
+} from './annotation-queues.query.js';
+
+/** How far each state is. An item shows the furthest one that anybody has reached. */
+const RANKS: Record<AnnotationState, number> = {
+  unstarted: 0,
+  in_progress: 1,
+  skipped: 2,
+  completed: 3,
+};
+const isDone = (state: AnnotationState) => RANKS[state] >= RANKS.skipped;
+
+/** An item and who works at it. */
+interface Work {
+  projectId: string;
+  queueId: string;
+  itemId: string;
+  userId: string;
+}
+
+/** The calls in queues, and how far annotators are with them. */
+@Injectable()
+export class AnnotationItemsService {
+  constructor(
+    private readonly database: Database,
+    private readonly queues: AnnotationQueuesService,
+    calls: MadeOfCalls,
+  ) {
+    calls.register({
+      lock: deletersLock,
+      made: itemsOfCalls,
+      forget: (projectId, ids) => this.forget(projectId, ids),
+    });
+  }
+
+  /** @throws ApiError `not_found`, `too_large` */
+  add(
+    queueId: string,
+    body: AnnotationItemsAddDto,
+    caller: Caller,
+  ): Promise<AnnotationItemsAddedDto> {
+    const { project_id: projectId, display_fields: displayFields } = body;
+    const callIds = [...new Set(body.call_ids)];
+    const add = async () => {
+      await caller.assertValid();
+      const { total_items: total } = await this.queues.lock(projectId, queueId);
+      const ids = callIds.map(() => uuidv7());
+      const { userName } = caller;
+      const items = { projectId, queueId, total, callIds, ids, displayFields, userName };
+      const [there] = await this.database.query(itemsThere(items));
+      const added_count = await this.database.write(itemsInsert(items));
+      if (total + added_count > MAX_QUEUE_ITEMS)
+        throw new ApiError(
+          'too_large',
+          `a queue may have ${MAX_QUEUE_ITEMS} items; this one would have ${total + added_count}`,
+        );
+      await this.database.query(itemsAdded(projectId, queueId, added_count));
+      this.database.note(projectId, ANNOTATION);
+      return { added_count, duplicates: there!.count };
+    };
+    return this.database.alone(makersLock(projectId), add, 'long');
+  }
+
+  /** @throws ApiError `not_found` */
+  async stream(queueId: string, query: AnnotationItemsQueryDto): Promise<Readable> {
+    await this.queues.assertThere(query.project_id, queueId);
+    return this.database.stream(itemsQuery(queueId, query));
+  }
+
+  /** Notes how far the caller is with an item, and answers it as JSON text. @throws ApiError `not_found`, `invalid_request` */
+  progress(
+    path: { queueId: string; itemId: string },
+    { project_id: projectId, annotation_state }: AnnotationProgressDto,
+    { userName }: Caller,
+  ): Promise<string> {
+    return this.database.transaction(async () => {
+      await this.queues.lock(projectId, path.queueId);
+      const work = { projectId, ...path, userId: userName };
+      return `{"item":${await this.step(work, annotation_state)}}`;
+    });
+  }
+
+  /**
+   * The item that the caller has begun, else the first that nobody has, which is begun for the caller; as JSON text. Those who
+   * ask at once get different items. @throws ApiError `not_found`
+   */
+  next(queueId: string, projectId: string, { userName: userId }: Caller): Promise<string> {
+    return this.database.transaction(async () => {
+      await this.queues.lock(projectId, queueId);
+      const mine = firstIn(projectId, queueId, { state: 'in_progress', userId });
+      const free = firstIn(projectId, queueId, { state: 'unstarted' });
+      const [found] = await this.database.query(mine);
+      const [item = found] = found ? [] : await this.database.query(free);
+      if (!item) return '{"item":null}';
+      const work = { projectId, queueId, itemId: item.id, userId };
+      return `{"item":${await this.step(work, 'in_progress')}}`;
+    });
+  }
+
+  /** Brings an item of a locked queue to a state, as one annotator; answers it as JSON text. */
+  private async step(work: Work, state: AnnotationState): Promise<string> {
+    const { projectId, queueId, itemId, userId } = work;
+    const [now] = isId(itemId) ? await this.database.query(stateQuery(projectId, work)) : [];
+    if (!now) throw new ApiError('not_found', `there is no item ${itemId.slice(0, 256)}`);
+    if (now.mine !== state) {
+      assertMayGo(now.mine, state);
+      await this.database
+        .repository(AnnotationProgress)
+        .upsert({ projectId, itemId, userId, state, updatedAt: () => 'now()' }, [
+          'projectId',
+          'itemId',
+          'userId',
+        ]);
+      if (RANKS[state] > RANKS[now.state])
+        await this.database.query(stateUpdate(projectId, itemId, { state, userId }));
+      if (isDone(state) && !isDone(now.state))
+        await this.database.query(itemCompleted(projectId, queueId));
+      this.database.note(projectId, ANNOTATION);
+    }
+    const [item] = await this.database.query(itemQuery(projectId, itemId));
+    return item!.json;
+  }
+
+  private async forget(projectId: string, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
+    const queues = await this.database.query(queuesLock(projectId, ids));
+    await this.database.query(itemsForget(projectId, ids));
+    await this.database.query(
+      gapsClose(
+        projectId,
+        queues.map(({ id }) => id),
+      ),
+    );
+    this.database.note(projectId, ANNOTATION);
+  }
+}
+
+/** @throws ApiError `invalid_request` */
+function assertMayGo(from: AnnotationState | null, to: AnnotationState): void {
+  if (from === null || (from === 'in_progress' && isDone(to))) return;
+  const message = `must not be ${to}: you have ${from === 'in_progress' ? 'begun' : from} the item`;
+  throw invalidRequest([{ path: 'annotation_state', message }]);
+}

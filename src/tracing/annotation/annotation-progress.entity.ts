@@ -1,0 +1,12 @@
+import { Column, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
+
+/** How far one annotator is with one item. Without a row, they have not begun. */
+@ProjectTable('annotation_progress', { rows: 'data', counted: null })
+export class AnnotationProgress {
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  @PrimaryColumn('text', { name: 'item_id', collation: 'C' }) itemId!: string;
+  @PrimaryColumn('text', { name: 'user_id', collation: 'C' }) userId!: string;
+  @Column({ type: 'text', collation: 'C' }) state!: string;
+  @Column('timestamptz', { name: 'updated_at', default: () => 'now()' }) updatedAt!: Date;
+}

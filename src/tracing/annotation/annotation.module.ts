@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { CallsModule } from '../calls/calls.module.js';
+import { AnnotationItemsService } from './annotation-items.service.js';
+import { AnnotationQueuesController } from './annotation-queues.controller.js';
+import { AnnotationQueuesService } from './annotation-queues.service.js';
+
+/** Queues of calls that people judge, one after the other. What they say is feedback. */
+@Module({
+  imports: [CallsModule],
+  controllers: [AnnotationQueuesController],
+  providers: [AnnotationQueuesService, AnnotationItemsService],
+})
+export class AnnotationModule {}

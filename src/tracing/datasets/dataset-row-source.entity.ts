@@ -1,0 +1,28 @@
+import { Column, Index, PrimaryColumn } from 'typeorm';
+import { ProjectTable } from '../../platform/database/project-table.js';
+
+/**
+ * A call that a row of a dataset was made from. It stands beside the row, whose content and digest say nothing of it: rows of one
+ * content are one row, whichever calls they come from.
+ */
+@ProjectTable('dataset_row_sources', { rows: 'data', counted: {} })
+@Index('dataset_row_sources_call_idx', ['projectId', 'callId'])
+@Index('dataset_row_sources_erased_idx', ['projectId', 'objectId', 'rowDigest', 'callId'], {
+  where: 'erased_at IS NOT NULL AND removed_at IS NULL',
+})
+export class DatasetRowSource {
+  @PrimaryColumn('text', { name: 'project_id', collation: 'C' }) projectId!: string;
+  /** The dataset. */
+  @PrimaryColumn('text', { name: 'object_id', collation: 'C' }) objectId!: string;
+  @PrimaryColumn('text', { name: 'row_digest', collation: 'C' }) rowDigest!: string;
+  @PrimaryColumn('text', { name: 'call_id', collation: 'C' }) callId!: string;
+  @Column({ type: 'text', name: 'trace_id', collation: 'C' }) traceId!: string;
+  @Column({ type: 'text', name: 'thread_id', nullable: true, collation: 'C' }) threadId!:
+    string | null;
+  @Column('timestamptz', { name: 'added_at', default: () => 'now()' }) addedAt!: Date;
+  @Column({ type: 'text', name: 'added_by', collation: 'C' }) addedBy!: string;
+  /** When the row was taken out of the dataset; older versions still have it. */
+  @Column('timestamptz', { name: 'removed_at', nullable: true }) removedAt!: Date | null;
+  /** When the call was deleted or erased, or lost its payload. */
+  @Column('timestamptz', { name: 'erased_at', nullable: true }) erasedAt!: Date | null;
+}

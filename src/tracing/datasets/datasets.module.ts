@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { CallsModule } from '../calls/calls.module.js';
+import { ObjectsModule } from '../objects/objects.module.js';
+import { CallRowsService } from './call-rows.service.js';
+import { DatasetsController } from './datasets.controller.js';
+import { DatasetsErasing } from './datasets-erasing.service.js';
+import { DatasetsService } from './datasets.service.js';
+
+/** Datasets that are made of calls. */
+@Module({
+  imports: [CallsModule, ObjectsModule],
+  controllers: [DatasetsController],
+  providers: [DatasetsService, DatasetsErasing, CallRowsService],
+})
+export class DatasetsModule {}
