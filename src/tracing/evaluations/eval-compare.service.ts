@@ -42,7 +42,13 @@ export class EvalCompareService {
     const missing = ids.find((id) => !roots.has(id));
     if (missing !== undefined)
       throw new ApiError('not_found', `there is no evaluation call ${missing} in the project`);
-    const asked = { hasChildren: true, hasUsage: true, hasCosts: true, hasJudges: true };
+    const asked = {
+      hasScores: true,
+      hasChildren: true,
+      hasUsage: true,
+      hasCosts: true,
+      isCompared: true,
+    };
     const rows = await this.results.scan(
       projectId,
       ids,

@@ -28,23 +28,25 @@ const document = (name: 'attributes' | 'inputs' | 'output', of = sql`c`): JsonCo
 });
 
 /** The name in the op's ref, or the whole of another name. */
-const opName = (call: Sql) =>
-  sql`CASE WHEN strpos(${call}.op_name, '/op/') > 0
-    THEN split_part(split_part(${call}.op_name, '/op/', 2), ':', 1) ELSE ${call}.op_name END`;
+const opName = sql`CASE WHEN strpos(c.op_name, '/op/') > 0
+    THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END`;
+
+/** A scorer by the name that trials have for it: `Judge.score` is `Judge`. */
+const scoreName = sql`CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END`;
 
 /** Both SDKs' names of the call of one trial. */
-const isTrial = sql`(c.op_name LIKE '%Evaluation.predict_and_score%' OR c.op_name LIKE '%Evaluation.predictAndScore%')`;
+export const isTrial = sql`(strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0)`;
 
-/** Below a trial: who scores it. Names are asked first, since attributes are documents. */
-const isScorer = (call: Sql) => sql`(
-  ${opName(call)} LIKE '%.score%' OR ${opName(call)} ILIKE '%scorer%'
-  OR coalesce(${jsonAt(document('attributes', call), ['weave', 'score']).sql}, 'false') <> 'false'
-  OR coalesce(${jsonAt(document('attributes', call), ['_weave_eval_meta', 'score']).sql}, 'false') <> 'false')`;
+/** Below a trial, with its op's name as `name`: who scores it. Documents are taken apart only where they may say so. */
+const isScorer = sql`(strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+    coalesce(${jsonAt(document('attributes'), ['weave', 'score']).sql}, 'false') <> 'false'
+    OR coalesce(${jsonAt(document('attributes'), ['_weave_eval_meta', 'score']).sql}, 'false') <> 'false'))`;
 
-/** Below a trial: who predicted for it. */
-const isPredict = (call: Sql, model: Sql) => sql`(
-  ${call}.op_name ~* 'predict|invoke' OR ${call}.op_name = ${model}
-  OR ${jsonAt(document('inputs', call), ['self']).sql} = ${model})`;
+/** Below the trial `s`, likewise: who predicted for it. */
+const isPredict = sql`(strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = ${jsonAt(document('inputs', sql`s`), ['model']).sql}
+  OR ${jsonAt(document('inputs'), ['self']).sql} = ${jsonAt(document('inputs', sql`s`), ['model']).sql})`;
 
 export interface EvaluationRoot {
   id: string;
@@ -60,7 +62,7 @@ export interface EvaluationRoot {
 
 /** What is known of calls that evaluations may be. */
 export const rootsQuery = (projectId: string, ids: readonly string[]): Sql<EvaluationRoot> => sql`
-  SELECT c.id, ${opName(sql`c`)} AS op_name, c.display_name, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at,
+  SELECT c.id, ${opName} AS op_name, c.display_name, c.trace_id, ${wireTime(sql`c.started_at`)} AS started_at,
     ${wireTime(sql`c.ended_at`)} AS ended_at, c.exception,
     ${jsonAt(document('inputs'), ['self']).sql} AS evaluation_ref, ${jsonAt(document('inputs'), ['model']).sql} AS model_ref
   FROM calls c WHERE ${visibleIn(projectId)} AND ${isListed(sql`c.id`, ids)}`;
@@ -68,12 +70,14 @@ export const rootsQuery = (projectId: string, ids: readonly string[]): Sql<Evalu
 export interface Scan {
   projectId: string;
   rootIds: readonly string[];
+  /** Whether scores are asked for; digests always are. */
+  hasScores: boolean;
   /** Whether what lies below the trials counts. */
   hasChildren: boolean;
   hasUsage: boolean;
   hasCosts: boolean;
-  /** Whether the scorers' spending is asked for too. */
-  hasJudges: boolean;
+  /** Whether latencies and the scorers' spending are asked for too. */
+  isCompared: boolean;
   /** What the trials are to be asked, in the query language. */
   conditions: readonly object[];
   /** Names of values in inputs and outputs. */
@@ -91,7 +95,9 @@ const fieldsOfTrial: Columns = {
 };
 
 /** Inputs are those of the dataset's row, where there is one; opaque ones are mended. */
-const exampleRow = (projectId: string) => sql`CASE WHEN s.row_ref IS NULL THEN s.example ELSE (
+const exampleRow = (
+  projectId: string,
+) => sql`CASE WHEN NOT (${HAS_ROW_REF}) THEN ${jsonValueAt(document('inputs', sql`s`), ['example'])} ELSE (
   SELECT CASE WHEN r.is_opaque THEN skein_safe_json(r.val) ELSE r.val END
   FROM table_rows r WHERE r.project_id = ${projectId} AND r.digest = s.digest) END`;
 
@@ -100,86 +106,94 @@ const joinedObjects = (a: Sql, b: Sql) => sql`(CASE
   WHEN ${b} IS NULL THEN ${a} WHEN coalesce(${a}::text, '{}') ~ '^\\s*[{]\\s*[}]\\s*$' THEN ${b}
   ELSE (substr(rtrim(${a}::text, E' \\n\\r\\t'), 1, length(rtrim(${a}::text, E' \\n\\r\\t')) - 1) || ', ' || substr(${b}::text, 2))::json END)`;
 
-const trialColumns = sql`c.id, c.parent_id, c.started_at, c.ended_at, c.is_opaque, c.output,
-  ${jsonAt(document('inputs'), ['example']).sql} AS example_text, ${jsonAt(document('inputs'), ['model']).sql} AS model,
-  ${jsonValueAt(document('output'), ['scores'])} AS scores`;
+/** The digest of a ref to a row, or of the row itself. */
+const DIGEST = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0
+  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, ${ROW_PATH}, 2) END`;
+const HAS_ROW_REF = sql`NOT starts_with(s.example_text, '{') AND strpos(s.example_text, ${ROW_PATH}) > 0`;
 
-/** The ref of a row where the example is one. */
-const ROW_REF = sql`CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, ${ROW_PATH}) = 0 THEN NULL
-  ELSE split_part(c.example_text, ${ROW_PATH}, 2) END`;
+/** The trials `s` below the call `r`. */
+const trials = (projectId: string, hasScores: boolean) => {
+  const scores = hasScores ? jsonValueAt(document('output'), ['scores']) : sql`NULL::json`;
+  const found = sql`SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, ${scores} AS scores,
+    ${jsonAt(document('inputs'), ['example']).sql} AS example_text
+    FROM calls c WHERE ${visibleIn(projectId)} AND c.parent_id = r.id AND ${isTrial}`;
+  return computedOnce(sql`SELECT c.*, ${DIGEST} AS digest FROM ${computedOnce(found, 'c')}`, 's');
+};
 
-/** The trials below calls, with what they ran on. */
-const trials = (projectId: string, condition: Sql, more: Sql) =>
+/** What a call spent, as `CostsService` reads it. */
+const spent = (projectId: string, hasCosts: boolean) =>
+  sql`CASE WHEN c.usage IS NOT NULL THEN ${
+    hasCosts
+      ? sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', ${wireTime(sql`c.started_at`)}, 'records', ${pricesOfCall(projectId)})`
+      : sql`json_build_object('usage', c.usage, 'counts_gross', c.counts_gross)`
+  } END`;
+
+/** The calls below the trial `s`, with the names of their ops. */
+const children = (projectId: string) =>
   computedOnce(
-    sql`SELECT c.*, ${ROW_REF} AS row_ref,
-      coalesce(${ROW_REF}, skein_content_sha256(c.example_text), '') AS digest FROM
-      ${computedOnce(sql`SELECT ${trialColumns}${more} FROM calls c WHERE ${visibleIn(projectId)} AND ${condition} AND ${isTrial}`, 'c')}`,
-    's',
+    sql`SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+      c.summary, ${opName} AS name FROM calls c
+    WHERE c.project_id = ${projectId} AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`,
+    'c',
   );
 
-/** What a call below a trial spent, as `CostsService` reads it. */
-const spent = (
-  projectId: string,
-  hasCosts: boolean,
-) => sql`CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage,
-  'counts_gross', c.counts_gross, 'started_at', ${wireTime(sql`c.started_at`)}, 'records', ${hasCosts ? pricesOfCall(projectId) : sql`NULL::json`}) END`;
+const output = sql`CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END`;
 
-/** The scores that scorers gave and the trial does not tell, the last of each name; `{}` where there are none. */
-const LATE_SCORES = sql`json_object_agg(c.name, c.output ORDER BY c.started_at, c.id)
-  FILTER (WHERE c.is_scorer AND c.is_last AND c.output IS NOT NULL AND (s.scores -> c.name) IS NULL)`;
+/** What scorers gave that the trial does not tell. */
+const isLate = sql`${isScorer} AND c.output IS NOT NULL AND (s.scores -> (${scoreName})) IS NULL`;
 
-/** Of the calls below a trial, those that matter: the prediction, and the scorers. */
-const children = (projectId: string) => sql`
-  SELECT c.*, NOT c.is_scorer AND c.is_predict AND c.id = first_value(c.id) OVER (
-      PARTITION BY NOT c.is_scorer AND c.is_predict ORDER BY c.started_at, c.id) AS is_prediction,
-    c.id = first_value(c.id) OVER (PARTITION BY c.is_scorer, c.name ORDER BY c.started_at DESC, c.id DESC) AS is_last
-  FROM ${computedOnce(
-    sql`SELECT c.id, c.started_at, c.ended_at, c.usage, c.counts_gross,
-      CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END AS output, ${scoreName} AS name,
-      ${isScorer(sql`c`)} AS is_scorer, ${isPredict(sql`c`, sql`s.model`)} AS is_predict
-    FROM calls c WHERE c.project_id = ${projectId} AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`,
-    'c',
-  )}`;
+const first = (value: Sql) =>
+  sql`(array_agg(${value} ORDER BY c.started_at, c.id) FILTER (WHERE ${isPredict} AND NOT ${isScorer}))[1]`;
 
-/** A scorer by the name that trials have for it: `Judge.score` is `Judge`. */
-const scoreName = sql`regexp_replace(${opName(sql`c`)}, '[.]score$', '')`;
+/** Of names that come again the last value counts, for those who read it too. */
+const LATE_SCORES = sql`json_object_agg(${scoreName}, ${output} ORDER BY c.started_at, c.id) FILTER (WHERE ${isLate})`;
+
+function belowTrials({ projectId, hasScores, hasUsage, hasCosts, isCompared }: Scan): Sql {
+  const values = [
+    sql`${hasScores ? LATE_SCORES : sql`NULL::json`} AS late`,
+    sql`${hasUsage ? first(spent(projectId, hasCosts)) : sql`NULL::json`} AS spent`,
+    sql`${isCompared ? sql`coalesce(${first(sql`${LATENCY_MS} / 1000`)}, ${OWN_LATENCY})` : sql`NULL::float8`} AS latency`,
+    sql`${isCompared ? sql`json_agg(${spent(projectId, true)}) FILTER (WHERE ${isScorer} AND c.usage IS NOT NULL)` : sql`NULL::json`} AS judges`,
+  ];
+  return sql`SELECT ${join(values)} FROM ${children(projectId)}`;
+}
+
+/** What the trial itself says of the latency of the model, in seconds. */
+const OWN_LATENCY = sql`coalesce(
+  skein_number(${jsonAt(document('output', sql`s`), ['model_latency', 'mean']).sql}),
+  skein_number(${jsonAt(document('output', sql`s`), ['model_latency']).sql}))::float8`;
 
 /** One trial as it is scanned: `ScannedTrial` as an array. */
 export function scanQuery(scan: Scan): Sql {
-  const { projectId, rootIds, hasChildren, hasUsage, hasCosts, hasJudges, limit } = scan;
+  const { projectId, rootIds, hasScores, hasChildren, hasUsage, limit } = scan;
   const names = nameBytes();
   const hits = scan.conditions.map((query) => sql`(${compile(query, fieldsOfTrial)}) IS TRUE`);
   const keys = scan.fields.map(
     ({ field, path }) => sql`(${resolve(fieldsOfTrial, field, path, names).sql})::text`,
   );
-  const below = sql`SELECT ${LATE_SCORES} AS late,
-      ${hasUsage ? sql`(array_agg(${spent(projectId, hasCosts)}) FILTER (WHERE c.is_prediction))[1]` : sql`NULL::json`} AS spent,
-      ${hasJudges ? sql`json_agg(${spent(projectId, true)}) FILTER (WHERE c.is_scorer AND c.usage IS NOT NULL)` : sql`NULL::json`} AS judges,
-      (array_agg(${LATENCY_MS} / 1000) FILTER (WHERE c.is_prediction))[1] AS latency
-    FROM (${children(projectId)}) c`;
-  const withChildren = hasChildren
-    ? lookedUp(below, 'k')
-    : sql`CROSS JOIN (SELECT NULL::json AS late, NULL::json AS spent, NULL::json AS judges, NULL::float8 AS latency) k`;
+  const isLookedBelow = hasChildren && (hasScores || hasUsage);
+  const below = isLookedBelow ? lookedUp(belowTrials(scan), 'k') : sql``;
+  const late = isLookedBelow ? sql`k.late` : sql`NULL::json`;
+  const named = sql`CROSS JOIN LATERAL ${computedOnce(
+    sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(sql`s.scores`, late)} AS all_scores, ${exampleRow(projectId)} AS row`,
+    't',
+  )}`;
+  const values = [
+    sql`s.id`,
+    sql`s.parent_id`,
+    sql`s.digest`,
+    sql`(extract(epoch FROM s.started_at) * 1000000)::bigint`,
+    ...(hasScores ? [sql`s.scores`] : []),
+    ...(isLookedBelow ? [sql`k.late`, sql`k.spent`, sql`k.latency`, sql`k.judges`] : []),
+  ];
+  const asked = [sql`ARRAY[${join(hits)}]::boolean[]`, sql`ARRAY[${join(keys)}]::text[]`];
   const isNamed = hits.length > 0 || keys.length > 0;
-  const own = sql`, ${jsonValueAt(document('inputs'), ['example'])} AS example`;
-  const named = isNamed
-    ? sql`CROSS JOIN LATERAL ${computedOnce(
-        sql`SELECT s.digest, s.output, s.is_opaque, ${joinedObjects(sql`s.scores`, sql`k.late`)} AS all_scores, ${exampleRow(projectId)} AS row`,
-        't',
-      )}`
-    : sql``;
   return sql`
-    SELECT json_build_array(s.id, s.parent_id, s.digest, (extract(epoch FROM s.started_at) * 1000000)::bigint, s.scores,
-      k.late, coalesce(k.latency, ${OWN_LATENCY}), k.spent, k.judges, ARRAY[${join(hits)}]::boolean[], ARRAY[${join(keys)}]::text[])::text
+    SELECT json_build_array(json_build_array(${join(values)})${isNamed ? sql`, ${join(asked)}` : sql``})::text
     FROM unnest(${rootIds}::text[]) r (id)
-    CROSS JOIN LATERAL ${trials(projectId, sql`c.parent_id = r.id`, isNamed ? own : sql``)}
-    ${withChildren} ${named} LIMIT ${limit}::bigint`;
+    CROSS JOIN LATERAL ${trials(projectId, hasScores)}
+    ${below} ${isNamed ? named : sql``} LIMIT ${limit}::bigint`;
 }
-
-/** What the trial itself says of the latency of the model, in seconds. */
-const OWN_LATENCY = sql`coalesce(
-  skein_number(${jsonAt({ type: 'document', sql: sql`s.output`, isOpaque: sql`s.is_opaque` }, ['model_latency', 'mean']).sql}),
-  skein_number(${jsonAt({ type: 'document', sql: sql`s.output`, isOpaque: sql`s.is_opaque` }, ['model_latency']).sql}))`;
 
 /** Where a call tells of its spans. */
 const SPANS = sql`coalesce(
@@ -198,19 +212,19 @@ export interface Details {
 /** What a page shows of trials beside what was scanned: `TrialDetails` as JSON texts. */
 export const detailsQuery = (details: Details): Sql => {
   const { projectId, trialIds, hasChildren, hasCosts, hasRaw } = details;
-  const child = sql`SELECT json_build_object('id', c.id, 'name', ${scoreName}, 'is_scorer', ${isScorer(sql`c`)},
-      'is_predict', coalesce(${isPredict(sql`c`, sql`s.model`)}, false), 'latency', ${LATENCY_MS} / 1000,
-      'spent', ${spent(projectId, hasCosts)}, 'spans', ${SPANS}, 'output', CASE WHEN ${isScorer(sql`c`)} AND (s.scores -> ${scoreName}) IS NULL THEN c.output END) AS child, c.started_at, c.id
-    FROM calls c WHERE c.project_id = ${projectId} AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL`;
-  const children = hasChildren
+  const child = sql`SELECT json_build_object('id', c.id, 'name', ${scoreName}, 'is_scorer', ${isScorer},
+      'is_predict', coalesce(${isPredict}, false), 'latency', ${LATENCY_MS} / 1000,
+      'spent', ${spent(projectId, hasCosts)}, 'spans', ${SPANS}, 'output', CASE WHEN ${isLate} THEN ${output} END) AS child, c.started_at, c.id
+    FROM ${children(projectId)}`;
+  const below = hasChildren
     ? sql`(SELECT coalesce(json_agg(c.child ORDER BY c.started_at, c.id), '[]') FROM (${child}) c)`
     : sql`'[]'::json`;
   return sql`
     SELECT json_build_object('id', s.id, 'output', ${modelOutput(sql`s`)}, 'scores', s.scores, 'raw', ${hasRaw ? sql`s.example` : sql`NULL::json`},
-      'children', ${children}, 'spent', s.spent, 'spans', s.spans)::text
+      'latency', ${OWN_LATENCY}, 'children', ${below}, 'spent', s.spent, 'spans', s.spans)::text
     FROM unnest(${trialIds}::text[]) r (id)
     ${lookedUp(
-      sql`SELECT c.id, c.output, c.is_opaque, ${jsonAt(document('inputs'), ['model']).sql} AS model,
+      sql`SELECT c.id, c.inputs, c.output, c.is_opaque,
         ${jsonValueAt(document('output'), ['scores'])} AS scores,
         ${jsonValueAt(document('inputs'), ['example'])} AS example, ${spent(projectId, hasCosts)} AS spent, ${SPANS} AS spans
       FROM calls c WHERE ${visibleIn(projectId)} AND c.id = r.id`,

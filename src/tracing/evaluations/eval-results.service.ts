@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.js';
 import { Database } from '../../platform/database/database.js';
 import type { Context } from '../../platform/http/context.js';
 import { Decimal, printed } from '../../platform/json/decimal.js';
-import { elementSpans, memberTexts } from '../../platform/json/json-text.js';
+import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
 import { InvalidQuery, nameBytes, pathSteps } from '../../platform/query/columns.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CostsService, type Priceable } from '../costs/costs.service.js';
@@ -21,10 +21,11 @@ import {
 import { type FilterGroup, filteredRows, type RowSort, sortedRows } from './row-order.js';
 import { ScoreStats } from './score-stats.js';
 import {
+  countedTokens,
   rowsInAll,
   type ScannedTrial,
   scannedTrial,
-  spending,
+  spentDollars,
   type Trial,
   type TrialRow,
   TrialRows,
@@ -78,11 +79,13 @@ export class EvalResultsService {
     const { groups, conditions } = filterGroups(query);
     const hasChildren = query.include_predict_and_score_children !== false;
     const hasCosts = query.include_costs === true;
+    const hasSummary = query.include_summary === true;
     const asked: Ask = {
+      hasScores: hasSummary || conditions.length > 0 || sorts.some(isOfScore),
       hasChildren,
-      hasUsage: query.include_summary === true && hasChildren,
+      hasUsage: hasSummary && hasChildren,
       hasCosts,
-      hasJudges: false,
+      isCompared: false,
       conditions,
       fields,
     };
@@ -97,13 +100,8 @@ export class EvalResultsService {
         ? []
         : sortedRows(found, sorts).slice(offset, offset + (query.limit ?? found.length));
     const isForAll = query.summary_require_intersection ?? query.require_intersection;
-    const summary = query.include_summary
-      ? await summaryOf(
-          isForAll && ids.length > 1 ? rowsInAll(all, ids) : all,
-          known,
-          roots,
-          hasCosts,
-        )
+    const summary = hasSummary
+      ? await summaryOf(isForAll && ids.length > 1 ? rowsInAll(all, ids) : all, known, roots)
       : undefined;
     const warnings = ids
       .filter((id) => !roots.has(id))
@@ -144,7 +142,8 @@ export class EvalResultsService {
           );
         if (turn.isOver) await turn.next();
         const trial = JSON.parse(text) as ScannedTrial;
-        rows.add(trial[2], trial[1], scannedTrial(trial, this.costs));
+        const [, rootId, digest] = trial[0];
+        rows.add(digest, rootId, scannedTrial(trial, this.costs, asked.hasCosts));
       }
     }
     return rows.take();
@@ -288,17 +287,19 @@ function trialText(
   const children = childTexts.map((child) => JSON.parse(child) as Child);
   const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
   const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
-  const { tokens, cost } = spending(costs, own ? [own] : []);
+  const calls = own ? [own] : [];
+  const scores = scoreTexts(members.get('scores')!, childTexts, children);
+  const latency = predict?.latency ?? (JSON.parse(members.get('latency')!) as number | null);
   const spans = [predict?.spans, JSON.parse(members.get('spans')!)].find((one) => one);
   return `{${[
     ['predict_and_score_call_id', JSON.stringify(trial.id)],
     ['predict_call_id', JSON.stringify(predict?.id ?? null)],
     ['model_output', members.get('output')!],
-    ['scores', scoresText(trial, members.get('scores')!, childTexts, children)],
-    ['model_latency_seconds', JSON.stringify(trial.latency)],
-    ['total_tokens', JSON.stringify(tokens)],
-    ['total_cost', hasCosts ? (cost?.toString() ?? 'null') : 'null'],
-    ['scorer_call_ids', JSON.stringify(scorerCalls(trial, children))],
+    ['scores', objectText(scores)],
+    ['model_latency_seconds', JSON.stringify(latency)],
+    ['total_tokens', JSON.stringify(countedTokens(costs, calls))],
+    ['total_cost', hasCosts ? printed(spentDollars(costs, calls)) : 'null'],
+    ['scorer_call_ids', JSON.stringify(scorerCalls([...scores.keys()], children))],
     ...(spans ? [['genai_span_ref', JSON.stringify([spans].flat())]] : []),
   ]
     .map(([name, value]) => `"${name}":${value}`)
@@ -308,27 +309,28 @@ function trialText(
 const elementsOf = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
 
 /** Scores as they were stored: those of the trial, then what scorers gave beside it. */
-function scoresText(
-  { scores }: Trial,
+function scoreTexts(
   stored: string,
   childTexts: readonly string[],
   children: readonly Child[],
-): string {
-  const texts = stored === 'null' ? new Map<string, string>() : memberTexts(stored);
-  for (const [i, { name, is_scorer }] of children.entries())
-    if (is_scorer && Object.hasOwn(scores, name)) {
-      const output = memberTexts(childTexts[i]!).get('output');
-      if (output !== undefined && output !== 'null') texts.set(name, output);
-    }
-  return `{${Array.from(texts, ([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
+): Map<string, string> {
+  const texts = stored.startsWith('{') ? memberTexts(stored) : new Map<string, string>();
+  for (const [i, { name, is_scorer }] of children.entries()) {
+    const output = is_scorer && memberTexts(childTexts[i]!).get('output');
+    if (output && output !== 'null') texts.set(name, output);
+  }
+  return texts;
 }
 
 /** The scorers' calls by the names of their scores; one name is part of the other. */
-function scorerCalls({ scores }: Trial, children: readonly Child[]): Record<string, string> {
+function scorerCalls(
+  scores: readonly string[],
+  children: readonly Child[],
+): Record<string, string> {
   const scorers = children
     .filter(({ is_scorer }) => is_scorer)
     .map(({ id, name }) => ({ id, name: name.toLowerCase() }));
-  const found = Object.keys(scores).flatMap((key): [string, string][] => {
+  const found = scores.flatMap((key): [string, string][] => {
     const wanted = key.toLowerCase();
     const scorer =
       scorers.findLast(({ name }) => name === wanted) ??
@@ -337,6 +339,8 @@ function scorerCalls({ scores }: Trial, children: readonly Child[]): Record<stri
   });
   return Object.fromEntries(found);
 }
+
+const isOfScore = ({ value }: RowSort) => typeof value === 'object' && 'score' in value;
 
 function rowSorts(
   { sort_by }: EvalResultsQueryDto,
@@ -390,7 +394,6 @@ async function summaryOf(
   rows: readonly TrialRow[],
   ids: readonly string[],
   roots: ReadonlyMap<string, EvaluationRoot>,
-  hasCosts: boolean,
 ) {
   const turn = new Turn();
   const evaluations = [];
@@ -410,7 +413,7 @@ async function summaryOf(
             `the scores of ${id} have over ${MAX_LEAVES} different values: ask without include_summary`,
           );
         if (trial.tokens !== null) tokens = (tokens ?? 0) + trial.tokens;
-        if (hasCosts && trial.cost) cost = cost?.plus(trial.cost) ?? trial.cost;
+        if (trial.cost) cost = cost?.plus(trial.cost) ?? trial.cost;
       }
     if (trial_count === 0) continue;
     const { evaluation_ref, model_ref, display_name, trace_id, started_at } = roots.get(id)!;

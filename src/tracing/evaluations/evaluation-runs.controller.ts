@@ -21,7 +21,6 @@ import {
   PredictionCreateDto,
   PredictionCreatedDto,
   PredictionDto,
-  PredictionFinishDto,
   PredictionsDeleteDto,
   PredictionsQueryDto,
   RunCreateDto,
@@ -89,10 +88,9 @@ export class EvaluationRunsController {
     return this.runs.createScore(projectOf(path), body, text, caller);
   }
 
-  /** Ends a prediction with its scores. Done again, it takes what was scored since. */
+  /** Ends a prediction with its scores. Done again, it takes what was scored since. Takes no body: the published clients send none. */
   @Operation('predictions/:id/finish', 'writer')
   async finishPrediction(
-    @Body() _body: PredictionFinishDto,
     @Ctx() { caller }: Context,
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ANY_JSON, AnyJson, IsId, IsJsonObject, IsText, PageDto } from '../../platform/http/dto.js';
+import { ANY_JSON, AnyJson, IsId, IsJsonObject, IsText } from '../../platform/http/dto.js';
 import { WIRE } from '../../platform/http/wire.js';
 import { IsTexts, TypedObjectsQueryDto } from './typed-objects.dto.js';
 
@@ -89,11 +89,6 @@ export class PredictionDto {
   @ApiProperty(ANY_JSON) output!: unknown;
   evaluation_run_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
-}
-
-/** There is nothing to say. */
-export class PredictionFinishDto {
-  @IsOptional() @IsJsonObject() nothing?: object | null;
 }
 
 export class PredictionsDeleteDto {

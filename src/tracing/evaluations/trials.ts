@@ -2,19 +2,21 @@ import { Decimal } from '../../platform/json/decimal.js';
 import { byCodePoint } from '../../platform/json/by-code-point.js';
 import type { CostsService, Priceable } from '../costs/costs.service.js';
 
-/** A trial as `scanQuery` answers it. */
+/** A trial as `scanQuery` answers it; what was not asked for is absent. */
 export type ScannedTrial = [
-  id: string,
-  rootId: string,
-  digest: string,
-  startedAt: number,
-  scores: Record<string, unknown> | null,
-  late: Record<string, unknown> | null,
-  latency: number | null,
-  spent: Priceable | null,
-  judges: Priceable[] | null,
-  hits: boolean[],
-  keys: (string | null)[],
+  trial: [
+    id: string,
+    rootId: string,
+    digest: string,
+    startedAt: number,
+    scores?: Record<string, unknown> | null,
+    late?: Record<string, unknown> | null,
+    spent?: Priceable | null,
+    latency?: number | null,
+    judges?: Priceable[] | null,
+  ],
+  hits?: boolean[],
+  keys?: (string | null)[],
 ];
 
 /** What one prediction gave. */
@@ -36,30 +38,44 @@ export interface TrialRow {
   trials: Map<string, Trial[]>;
 }
 
-/** Tokens and dollars of calls: tokens are null where nothing was counted, dollars where a price is unknown. */
-export function spending(costs: CostsService, calls: readonly Priceable[]) {
-  let tokens: number | null = null;
-  let cost: Decimal | null = Decimal.zero;
+/** Tokens of calls, null where nothing was counted. */
+export function countedTokens(costs: CostsService, calls: readonly Priceable[]): number | null {
+  let tokens = null as number | null;
   for (const call of calls)
-    for (const model of costs.usage(call).values()) {
-      const spent = costs.spending(model, call);
-      tokens = (tokens ?? 0) + Object.values(spent.tokens).reduce((a, b) => a + b, 0);
-      for (const part of Object.values(spent.costs)) cost = part && cost ? cost.plus(part) : null;
-    }
-  return { tokens, cost: tokens === null ? null : cost };
+    for (const model of costs.usage(call).values())
+      tokens = (tokens ?? 0) + Object.values(model.tokens).reduce((a, b) => a + b, 0);
+  return tokens;
 }
 
-export function scannedTrial(scanned: ScannedTrial, costs: CostsService): Trial {
-  const [id, , , startedAt, scores, late, latency, spent, judges, hits, keys] = scanned;
-  const { tokens, cost } = spending(costs, spent ? [spent] : []);
+/** Dollars of calls, null where nothing was counted or a price is unknown. */
+export function spentDollars(costs: CostsService, calls: readonly Priceable[]): Decimal | null {
+  let dollars = null as Decimal | null;
+  for (const call of calls)
+    for (const model of costs.usage(call).values())
+      for (const part of Object.values(costs.spending(model, call).costs)) {
+        if (!part) return null;
+        dollars = dollars?.plus(part) ?? part;
+      }
+  return dollars;
+}
+
+const NONE: never[] = [];
+
+export function scannedTrial(
+  [trial, hits = NONE, keys = NONE]: ScannedTrial,
+  costs: CostsService,
+  hasCosts: boolean,
+): Trial {
+  const [id, , , startedAt, scores, late, spent, latency = null, judges] = trial;
+  const calls = spent ? [spent] : NONE;
   return {
     id,
     startedAt,
     scores: late ? { ...scores, ...late } : (scores ?? {}),
     latency,
-    tokens,
-    cost,
-    judgeCost: judges ? spending(costs, judges).cost : null,
+    tokens: countedTokens(costs, calls),
+    cost: hasCosts ? spentDollars(costs, calls) : null,
+    judgeCost: judges ? spentDollars(costs, judges) : null,
     hits,
     keys,
   };
