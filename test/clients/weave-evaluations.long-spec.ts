@@ -26,15 +26,17 @@ function flat(value: any, path: string[] = []): [string, number][] {
   return Object.entries(value ?? {}).flatMap(([name, member]) => flat(member, [...path, name]));
 }
 
-/** The same of the statistics that the service answers. */
-const ofStats = (stats: any[]): [string, number][] =>
-  stats.flatMap((stat) => {
+/** The same of the statistics that the service answers. The client counts trials without a score against booleans. */
+const ofStats = ({ scorer_stats, rows }: any): [string, number][] =>
+  scorer_stats.flatMap((stat: any) => {
+    const trials: any[] = rows.flatMap((row: any) => row.evaluations[0].trials);
+    const unscored = trials.filter(({ scores }) => !Object.hasOwn(scores, stat.scorer_key)).length;
     const at = [stat.scorer_key, ...(stat.path ? [stat.path] : [])].join('.');
     if (stat.value_type === 'continuous') return [[`${at}.mean`, stat.numeric_mean]];
     if (stat.value_type === 'text') return [];
     return [
       [`${at}.true_count`, stat.pass_true_count],
-      [`${at}.true_fraction`, stat.pass_rate],
+      [`${at}.true_fraction`, stat.pass_true_count / (stat.pass_known_count + unscored)],
     ];
   }) as [string, number][];
 
@@ -55,7 +57,7 @@ describeAll('PyPI weave', () => {
         const said = await summaryOf(id);
         expect(said.total_rows).toBe(8);
         expect(said.trial_count).toBe(16);
-        expect(rounded(ofStats(said.scorer_stats))).toEqual(rounded(flat(scores)));
+        expect(rounded(ofStats(said))).toEqual(rounded(flat(scores)));
         const latencies = said.rows.flatMap((row: any) =>
           row.evaluations[0].trials.map((trial: any) => trial.model_latency_seconds),
         );
@@ -64,7 +66,7 @@ describeAll('PyPI weave', () => {
       const logged = await summaryOf(seen.logged.id);
       const { output: mine, ...scores } = seen.logged.summary;
       expect(mine).toEqual({ mine: 1 });
-      expect(rounded(ofStats(logged.scorer_stats))).toEqual(rounded(flat(scores)));
+      expect(rounded(ofStats(logged))).toEqual(rounded(flat(scores)));
       expect(seen.leaderboard).toEqual(
         seen.evaluations.map(({ summary }: any) => [
           summary.correct.true_fraction,

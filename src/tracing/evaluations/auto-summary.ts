@@ -40,15 +40,52 @@ export class AutoSummary {
     return made;
   }
 
-  /** Null where there is nothing to say. */
-  take(): object | null {
+  /** Null where there is nothing to say. `unscored` trials have no score: they count against booleans. */
+  take(unscored = 0): object | null {
     const { kind, count, sum } = this;
-    if (kind === 'boolean') return { true_count: sum, true_fraction: sum / count };
+    if (kind === 'boolean') return { true_count: sum, true_fraction: sum / (count + unscored) };
     if (kind === 'number') return { mean: sum / count };
     if (kind !== 'object') return null;
-    const members = Array.from(this.members, ([name, member]) => [name, member.take()] as const);
-    const said = members.filter(([, summary]) => summary !== null);
+    const said = Array.from(
+      this.members,
+      ([name, member]) => [name, member.take(unscored)] as const,
+    ).filter(([, summary]) => summary !== null);
     return said.length > 0 ? Object.fromEntries(said) : null;
+  }
+}
+
+/** The summaries of all scorers of an evaluation. */
+export class ScoreSummaries {
+  private trials = 0;
+  private readonly scorers = new Map<string, { summary: AutoSummary; scored: number }>();
+
+  constructor(private readonly room = { left: MAX_VALUES }) {}
+
+  /** The scores of one trial. An empty object is no score. */
+  add(scores: unknown): void {
+    this.trials++;
+    if (!isObject(scores)) return;
+    for (const [name, value] of Object.entries(scores)) {
+      if (isObject(value) && Object.keys(value).length === 0) continue;
+      const scorer = this.scorers.get(name) ?? {
+        summary: new AutoSummary(this.room),
+        scored: 0,
+      };
+      scorer.scored++;
+      scorer.summary.add(value);
+      if (this.scorers.size < MAX_VALUES) this.scorers.set(name, scorer);
+    }
+  }
+
+  take(): Record<string, object> {
+    const said = Array.from(
+      this.scorers,
+      ([name, { summary, scored }]) => [name, summary.take(this.trials - scored)] as const,
+    );
+    return Object.fromEntries(said.filter(([, summary]) => summary !== null)) as Record<
+      string,
+      object
+    >;
   }
 }
 

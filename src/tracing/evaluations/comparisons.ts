@@ -148,7 +148,7 @@ export function trialMean(
 }
 
 /** The rows' numbers where both evaluations have one. */
-export function pairsOf(
+export function rowPairs(
   rows: readonly TrialRow[],
   [baseline, other]: readonly [string, string],
   number: (trial: Trial) => number | null,
@@ -174,11 +174,11 @@ export class ScorePairs {
       for (const leaf of scoreLeaves(scores)) {
         if (typeof leaf.value === 'string') continue;
         if (this.wanted && !this.wanted.has(leafName(leaf))) continue;
-        this.of(leaf).add(side, row, leaf.value);
+        this.found(leaf).add(side, row, leaf.value);
       }
   }
 
-  private of(leaf: Leaf): LeafSums {
+  private found(leaf: Leaf): LeafSums {
     const key = leafKey(leaf);
     let sums = this.leaves.get(key);
     if (!sums) this.leaves.set(key, (sums = new LeafSums(leaf)));

@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/errors.js';
 import { Slots } from '../../platform/database/slots.js';
 import type { Context } from '../../platform/http/context.js';
 import { Turn } from '../../platform/time/turn.js';
-import { comparedPairs, CONFIDENCE, holmAdjusted, pairsOf, ScorePairs } from './comparisons.js';
+import { comparedPairs, CONFIDENCE, holmAdjusted, rowPairs, ScorePairs } from './comparisons.js';
 import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
 import { EvalResultsService } from './eval-results.service.js';
 import { rowsInAll, type Trial, type TrialRow } from './trials.js';
@@ -76,7 +76,7 @@ export class EvalCompareService {
       for (const [name, number] of Object.entries(MEASURES))
         measures.push([
           name,
-          await comparedPairs(pairsOf(paired, [baseline, other], number), false, goOn),
+          await comparedPairs(rowPairs(paired, [baseline, other], number), false, goOn),
         ]);
       comparisons.push({
         evaluation_call_id: other,

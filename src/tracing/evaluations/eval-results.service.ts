@@ -40,7 +40,7 @@ const COPIES = 4;
 /** Trials whose outputs are read for one piece of an answer. */
 const DETAILS_AT_ONCE = 64;
 /** Characters of these. */
-const MAX_ROW_BYTES = 64 * 1024 * 1024;
+export const MAX_ROW_BYTES = 64 * 1024 * 1024;
 
 /** Pages of `/eval_results/query`: its rows as they are written, and what stands behind them. */
 export interface ResultsPage {
@@ -101,7 +101,7 @@ export class EvalResultsService {
         : sortedRows(found, sorts).slice(offset, offset + (query.limit ?? found.length));
     const isForAll = query.summary_require_intersection ?? query.require_intersection;
     const summary = hasSummary
-      ? await summaryOf(isForAll && ids.length > 1 ? rowsInAll(all, ids) : all, known, roots)
+      ? await summarize(isForAll && ids.length > 1 ? rowsInAll(all, ids) : all, known, roots)
       : undefined;
     const warnings = ids
       .filter((id) => !roots.has(id))
@@ -283,7 +283,7 @@ function trialText(
   }: { hasChildren: boolean; hasCosts: boolean; costs: CostsService },
 ): string {
   const members = memberTexts(text);
-  const childTexts = elementsOf(members.get('children')!);
+  const childTexts = arrayElements(members.get('children')!);
   const children = childTexts.map((child) => JSON.parse(child) as Child);
   const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
   const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
@@ -306,7 +306,7 @@ function trialText(
     .join(',')}}`;
 }
 
-const elementsOf = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
+const arrayElements = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
 
 /** Scores as they were stored: those of the trial, then what scorers gave beside it. */
 function scoreTexts(
@@ -390,7 +390,7 @@ function filterGroups({ filters }: EvalResultsQueryDto): {
 }
 
 /** What evaluations that have rows say, in the order asked for. */
-async function summaryOf(
+async function summarize(
   rows: readonly TrialRow[],
   ids: readonly string[],
   roots: ReadonlyMap<string, EvaluationRoot>,

@@ -42,7 +42,7 @@ interface CallPath extends ProjectPath {
   id: string;
 }
 
-const projectOf = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
+const pathProject = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
 
 /** Runs of evaluations made by plain requests. They are calls. */
 @ApiTags('evaluations')
@@ -63,7 +63,7 @@ export class EvaluationRunsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<RunCreatedDto> {
-    return this.runs.createRun(projectOf(path), body, caller);
+    return this.runs.createRun(pathProject(path), body, caller);
   }
 
   /** Records what a model said, in a run or by itself. */
@@ -74,7 +74,7 @@ export class EvaluationRunsController {
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<PredictionCreatedDto> {
-    return this.runs.createPrediction(projectOf(path), body, text, caller);
+    return this.runs.createPrediction(pathProject(path), body, text, caller);
   }
 
   /** Records what a scorer said of a prediction, also as feedback on it. */
@@ -85,7 +85,7 @@ export class EvaluationRunsController {
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<ScoreCreatedDto> {
-    return this.runs.createScore(projectOf(path), body, text, caller);
+    return this.runs.createScore(pathProject(path), body, text, caller);
   }
 
   /** Ends a prediction with its scores. Done again, it takes what was scored since. Takes no body: the published clients send none. */
@@ -94,7 +94,7 @@ export class EvaluationRunsController {
     @Ctx() { caller }: Context,
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {
-    await this.runs.finishPrediction(projectOf(path), id, caller);
+    await this.runs.finishPrediction(pathProject(path), id, caller);
     return { success: true };
   }
 
@@ -106,7 +106,7 @@ export class EvaluationRunsController {
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {
     const hasSummary = summary !== undefined && summary !== null;
-    await this.runs.finishRun(projectOf(path), id, hasSummary, text, caller);
+    await this.runs.finishRun(pathProject(path), id, hasSummary, text, caller);
     return { success: true };
   }
 
@@ -119,7 +119,7 @@ export class EvaluationRunsController {
     @Ctx() context: Context,
     @Param() path: ProjectPath,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.runs.listRuns(projectOf(path), query), context);
+    return jsonLines(await this.runs.listRuns(pathProject(path), query), context);
   }
 
   /** Lists predictions, the oldest first. */
@@ -131,7 +131,7 @@ export class EvaluationRunsController {
     @Ctx() context: Context,
     @Param() path: ProjectPath,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.runs.list(projectOf(path), 'predictions', query), context);
+    return jsonLines(await this.runs.list(pathProject(path), 'predictions', query), context);
   }
 
   /** Lists scores, the oldest first. */
@@ -143,7 +143,7 @@ export class EvaluationRunsController {
     @Ctx() context: Context,
     @Param() path: ProjectPath,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.runs.list(projectOf(path), 'scores', query), context);
+    return jsonLines(await this.runs.list(pathProject(path), 'scores', query), context);
   }
 
   /** One run. */
@@ -151,7 +151,7 @@ export class EvaluationRunsController {
   @Allow('reader')
   @ApiJsonResponse({ type: RunDto })
   readRun(@Param() { id, ...path }: CallPath): Promise<string> {
-    return this.runs.read(projectOf(path), 'runs', id);
+    return this.runs.read(pathProject(path), 'runs', id);
   }
 
   /** Deletes runs, with the calls below them. */
@@ -162,7 +162,7 @@ export class EvaluationRunsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<DeletedDto> {
-    return this.runs.delete(projectOf(path), 'runs', evaluation_run_ids, caller);
+    return this.runs.delete(pathProject(path), 'runs', evaluation_run_ids, caller);
   }
 
   /** One prediction. */
@@ -170,7 +170,7 @@ export class EvaluationRunsController {
   @Allow('reader')
   @ApiJsonResponse({ type: PredictionDto })
   readPrediction(@Param() { id, ...path }: CallPath): Promise<string> {
-    return this.runs.read(projectOf(path), 'predictions', id);
+    return this.runs.read(pathProject(path), 'predictions', id);
   }
 
   /** Deletes predictions, with the calls below them. */
@@ -181,7 +181,7 @@ export class EvaluationRunsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<DeletedDto> {
-    return this.runs.delete(projectOf(path), 'predictions', prediction_ids, caller);
+    return this.runs.delete(pathProject(path), 'predictions', prediction_ids, caller);
   }
 
   /** One score. */
@@ -189,7 +189,7 @@ export class EvaluationRunsController {
   @Allow('reader')
   @ApiJsonResponse({ type: ScoreDto })
   readScore(@Param() { id, ...path }: CallPath): Promise<string> {
-    return this.runs.read(projectOf(path), 'scores', id);
+    return this.runs.read(pathProject(path), 'scores', id);
   }
 
   /** Deletes scores, with the calls below them. */
@@ -200,6 +200,6 @@ export class EvaluationRunsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<DeletedDto> {
-    return this.runs.delete(projectOf(path), 'scores', score_ids, caller);
+    return this.runs.delete(pathProject(path), 'scores', score_ids, caller);
   }
 }

@@ -11,7 +11,7 @@ import type { Sql } from '../../platform/query/sql.js';
 import { Turn } from '../../platform/time/turn.js';
 import { CallsService, type StoredCall, type WholeCall } from '../calls/calls.service.js';
 import { FeedbackService } from '../feedback/feedback.service.js';
-import { AutoSummary } from './auto-summary.js';
+import { AutoSummary, ScoreSummaries } from './auto-summary.js';
 import type {
   PredictionCreateDto,
   PredictionCreatedDto,
@@ -119,7 +119,7 @@ export class EvaluationRunsService {
       documents: {
         attributes: json({ weave: { predict_call_id: id } }),
         inputs: objectText([
-          ['self', memberOf(run.documents.inputs, 'self')],
+          ['self', memberText(run.documents.inputs, 'self')],
           ['model', json(model)],
           ['example', inputs],
         ]),
@@ -138,8 +138,8 @@ export class EvaluationRunsService {
     if (ref?.kind !== 'object')
       throw invalidRequest([{ path: 'scorer', message: 'must be a ref of an object' }]);
     const prediction = await this.call(project, prediction_id, 'predictions');
-    const marks = memberOf(prediction.documents.attributes, 'weave');
-    const runId = given ?? (JSON.parse(memberOf(marks, 'evaluation_run_id')) as string | null);
+    const marks = memberText(prediction.documents.attributes, 'weave');
+    const runId = given ?? (JSON.parse(memberText(marks, 'evaluation_run_id')) as string | null);
     if (given) await this.call(project, given, 'runs');
     const id = uuidv7();
     const op = await this.objects.placeholderOp(project, `${ref.name}.score`, caller);
@@ -158,7 +158,7 @@ export class EvaluationRunsService {
         attributes: json({ weave: { score: 'true', prediction_id, scorer, ...run } }),
         inputs: objectText([
           ['self', json(scorer)],
-          ['inputs', memberOf(prediction.documents.inputs, 'inputs')],
+          ['inputs', memberText(prediction.documents.inputs, 'inputs')],
           ['output', prediction.documents.output ?? 'null'],
         ]),
         output: value,
@@ -219,7 +219,7 @@ export class EvaluationRunsService {
       call: { ...call, ended_at: call.started_at },
       documents: {
         attributes: '{}',
-        inputs: `{"self":${memberOf(run.documents.inputs, 'self')}}`,
+        inputs: `{"self":${memberText(run.documents.inputs, 'self')}}`,
         output,
       },
     });
@@ -230,24 +230,24 @@ export class EvaluationRunsService {
   }
 
   private async summary(project: string, runId: string): Promise<object> {
-    const room = { left: 1000 };
-    const [scores, output, latency] = [1, 2, 3].map(() => new AutoSummary(room));
+    const scores = new ScoreSummaries();
+    const [output, latency] = [new AutoSummary(), new AutoSummary()];
     const turn = new Turn();
     const batches = await this.database.stream(trialOutputs(project, runId));
     for await (const batch of batches as AsyncIterable<string[]>)
       for (const text of batch) {
         if (turn.isOver) await turn.next();
         const said = JSON.parse(text) as Record<string, unknown> | null;
-        scores!.add(said?.['scores']);
-        output!.add(said?.['output']);
+        scores.add(said?.['scores']);
+        output.add(said?.['output']);
         const seconds = said?.['model_latency'] as { mean?: unknown } | number | null | undefined;
-        latency!.add(typeof seconds === 'number' ? seconds : seconds?.mean);
+        latency.add(typeof seconds === 'number' ? seconds : seconds?.mean);
       }
-    const [output_, latency_] = [output!.take(), latency!.take()];
+    const [outputs, latencies] = [output.take(), latency.take()];
     return {
-      ...scores!.take(),
-      ...(output_ && { output: output_ }),
-      ...(latency_ && { model_latency: latency_ }),
+      ...scores.take(),
+      ...(outputs && { output: outputs }),
+      ...(latencies && { model_latency: latencies }),
     };
   }
 
@@ -339,7 +339,7 @@ const started = (
 ) => ({ project_id, id, op_name, started_at: now(), ...place });
 
 /** The text of a member of an object's text; `null` where there is none. */
-const memberOf = (object: string | null | undefined, name: string): string =>
+const memberText = (object: string | null | undefined, name: string): string =>
   (object?.startsWith('{') && memberTexts(object).get(name)) || 'null';
 
 const modelName = (ref: string) => parseRef(ref)?.name ?? 'Model';

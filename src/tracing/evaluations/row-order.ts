@@ -28,7 +28,7 @@ export function filteredRows(
 ): readonly TrialRow[] {
   if (groups.length === 0) return rows;
   const holds = (row: TrialRow) => (group: FilterGroup) =>
-    group.hits.every((hit) => trialsOf(row, group.rootId).some((trial) => trial.hits[hit]));
+    group.hits.every((hit) => listTrials(row, group.rootId).some((trial) => trial.hits[hit]));
   return rows.filter((row) => (isEach ? groups.every(holds(row)) : groups.some(holds(row))));
 }
 
@@ -63,13 +63,13 @@ const rankKind = (rank: Rank) => (typeof rank === 'number' ? 0 : rank === null ?
 
 function rowRank(row: TrialRow, { rootId, isDifference, value }: RowSort): Rank {
   if (value === 'digest') return row.digest;
-  if ('key' in value) return keyRank(trialsOf(row, rootId), value.key);
+  if ('key' in value) return keyRank(listTrials(row, rootId), value.key);
   if (isDifference) {
     const means = [...row.trials.values()].map((trials) => scoreMean(trials, value.score));
     const known = means.filter((mean) => mean !== null);
     return known.length > 0 ? Math.max(...known) - Math.min(...known) : null;
   }
-  return scoreMean(trialsOf(row, rootId), value.score);
+  return scoreMean(listTrials(row, rootId), value.score);
 }
 
 /** The first trial's value. */
@@ -79,7 +79,7 @@ function keyRank(trials: readonly Trial[], key: number): Rank {
 }
 const IS_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?$/;
 
-const trialsOf = (row: TrialRow, rootId: string | null): readonly Trial[] =>
+const listTrials = (row: TrialRow, rootId: string | null): readonly Trial[] =>
   rootId === null ? [...row.trials.values()].flat() : (row.trials.get(rootId) ?? []);
 
 /** The mean of a score over trials that have it as a number or a boolean. */

@@ -43,7 +43,7 @@ export class ScoreStats {
 
   add(scores: Readonly<Record<string, unknown>>): void {
     for (const leaf of scoreLeaves(scores)) {
-      const stat = this.of(leaf);
+      const stat = this.found(leaf);
       stat.trial_count++;
       if (typeof leaf.value === 'number') {
         stat.numeric_count++;
@@ -55,7 +55,7 @@ export class ScoreStats {
     }
   }
 
-  private of(leaf: Leaf) {
+  private found(leaf: Leaf) {
     const key = leafKey(leaf);
     let stat = this.stats.get(key);
     if (!stat) {

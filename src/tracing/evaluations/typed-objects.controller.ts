@@ -44,7 +44,7 @@ interface VersionPath extends ProjectPath {
   digest: string;
 }
 
-const projectOf = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
+const pathProject = ({ entity, project }: ProjectPath) => `${entity}/${project}`;
 
 /** Objects by what they are for. They are the objects of `/obj/…`. */
 @ApiTags('evaluations')
@@ -65,7 +65,7 @@ export class TypedObjectsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<TypedObjectCreatedDto> {
-    return this.objects.createOp(projectOf(path), body, caller);
+    return this.objects.createOp(pathProject(path), body, caller);
   }
 
   /** Publishes a dataset, with its rows as a table. */
@@ -76,7 +76,7 @@ export class TypedObjectsController {
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<TypedObjectCreatedDto> {
-    return this.objects.createDataset(projectOf(path), body, text, caller);
+    return this.objects.createDataset(pathProject(path), body, text, caller);
   }
 
   /** Publishes a scorer, with its ops. */
@@ -87,7 +87,7 @@ export class TypedObjectsController {
     @Ctx() { caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<ScorerCreatedDto> {
-    return this.objects.createScorer(projectOf(path), body, caller);
+    return this.objects.createScorer(pathProject(path), body, caller);
   }
 
   /** Publishes an evaluation: a dataset, scorers, and how often each row is tried. */
@@ -98,7 +98,7 @@ export class TypedObjectsController {
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<EvaluationCreatedDto> {
-    return this.objects.createEvaluation(projectOf(path), body, text, caller);
+    return this.objects.createEvaluation(pathProject(path), body, text, caller);
   }
 
   /** Publishes a model with its source code. */
@@ -109,7 +109,7 @@ export class TypedObjectsController {
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<ModelCreatedDto> {
-    return this.objects.createModel(projectOf(path), body, text, caller);
+    return this.objects.createModel(pathProject(path), body, text, caller);
   }
 
   /** Lists the versions of ops, the oldest first. */
@@ -273,11 +273,11 @@ export class TypedObjectsController {
     path: ProjectPath,
     context: Context,
   ): Promise<StreamableFile> {
-    return jsonLines(await this.objects.list(kind, projectOf(path), page), context);
+    return jsonLines(await this.objects.list(kind, pathProject(path), page), context);
   }
 
   private read(kind: Kind, { object_id, digest, ...path }: VersionPath, hasCode = true) {
-    return this.objects.read(kind, { project_id: projectOf(path), object_id, digest }, hasCode);
+    return this.objects.read(kind, { project_id: pathProject(path), object_id, digest }, hasCode);
   }
 
   private delete(
@@ -286,6 +286,6 @@ export class TypedObjectsController {
     { digests }: TypedObjectsDeleteDto,
     { caller }: Context,
   ): Promise<DeletedDto> {
-    return this.objects.delete(kind, { project_id: projectOf(path), object_id, digests }, caller);
+    return this.objects.delete(kind, { project_id: pathProject(path), object_id, digests }, caller);
   }
 }
