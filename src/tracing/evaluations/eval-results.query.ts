@@ -182,7 +182,7 @@ export function scanQuery(scan: Scan): Sql {
     sql`s.id`,
     sql`s.parent_id`,
     sql`s.digest`,
-    sql`(extract(epoch FROM s.started_at) * 1000000)::bigint`,
+    sql`date_part('epoch', s.started_at)`,
     ...(hasScores ? [sql`s.scores`] : []),
     ...(isLookedBelow ? [sql`k.late`, sql`k.spent`, sql`k.latency`, sql`k.judges`] : []),
   ];
