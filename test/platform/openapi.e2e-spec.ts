@@ -1,10 +1,7 @@
+import { MAX_LEAVES } from '../../src/tracing/evaluations/evaluation-summaries.js';
 import { MAX_COMPARED } from '../../src/tracing/evaluations/eval-compare.service.js';
 import { MAX_EVALUATIONS, MAX_OTHERS } from '../../src/tracing/evaluations/eval-results.dto.js';
-import {
-  MAX_LEAVES,
-  MAX_ROW_BYTES,
-  MAX_TRIALS,
-} from '../../src/tracing/evaluations/eval-results.service.js';
+import { MAX_ROW_BYTES, MAX_TRIALS } from '../../src/tracing/evaluations/eval-results.service.js';
 import { KEYS_PAGE } from '../../src/platform/auth/keys.dto.js';
 import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';
 import { readFileSync } from 'node:fs';

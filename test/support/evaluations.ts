@@ -20,8 +20,8 @@ export async function aRun(
   project_id: string,
   id: string,
   trials: RunTrial[],
-  model = `svc:///${project_id}/object/Model:m1`,
 ): Promise<void> {
+  const model = `svc:///${project_id}/object/Model:m1`;
   const trace_id = `trace of ${id}`;
   const self = `svc:///${project_id}/object/Eval:e1`;
   const op = (name: string) => `svc:///${project_id}/op/${name}:o1`;

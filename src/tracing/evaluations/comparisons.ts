@@ -13,7 +13,7 @@ export const CONFIDENCE = 0.95;
 /** Quantile of the normal distribution for it. */
 const Z = 1.959963984540054;
 /** Rows up to which chance is drawn. Above, the mean of differences is as good as normal, and draws would take seconds. */
-export const MAX_DRAWN_ROWS = 1000;
+const MAX_DRAWN_ROWS = 1000;
 
 /** A row's number in the baseline and in the other evaluation. */
 export type Pair = readonly [baseline: number, other: number];
@@ -139,7 +139,7 @@ export function holmAdjusted(pValues: readonly number[]): number[] {
 }
 
 /** The mean of what trials have of a number. */
-export function trialMean(
+function trialMean(
   trials: readonly Trial[],
   number: (trial: Trial) => number | null,
 ): number | null {

@@ -35,7 +35,7 @@ const opName = sql`CASE WHEN strpos(c.op_name, '/op/') > 0
 const scoreName = sql`CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END`;
 
 /** Both SDKs' names of the call of one trial. */
-export const isTrial = sql`(strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0)`;
+const isTrial = sql`(strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0)`;
 
 /** Below a trial, with its op's name as `name`: who scores it. Documents are taken apart only where they may say so. */
 const isScorer = sql`(strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0

@@ -101,12 +101,11 @@ export class EvaluationRunsController {
   /** Sums up a run and ends it. Done again, it takes what was finished since. */
   @Operation('evaluation_runs/:id/finish', 'writer')
   async finishRun(
-    @Body() { summary }: RunFinishDto,
+    @Body() _body: RunFinishDto,
     @Ctx() { text, caller }: Context,
     @Param() { id, ...path }: CallPath,
   ): Promise<FinishedDto> {
-    const hasSummary = summary !== undefined && summary !== null;
-    await this.runs.finishRun(pathProject(path), id, hasSummary, text, caller);
+    await this.runs.finishRun(pathProject(path), id, text, caller);
     return { success: true };
   }
 

@@ -186,7 +186,7 @@ export class EvaluationRunsService {
     const ended_at = trial?.call['ended_at'] ?? now();
     const output = prediction.documents.output ?? 'null';
     const end = (callId: string, documents: [string, string][]) =>
-      this.end(project, callId, ended_at, documents, caller);
+      this.end({ project_id: project, id: callId, ended_at }, documents, caller);
     await end(id, [['output', output], ...kept(prediction)]);
     if (!trial) return;
     const scores = await this.database.query(scoresBeside(project, trial.call.id, MAX_SCORES));
@@ -203,13 +203,8 @@ export class EvaluationRunsService {
   }
 
   /** Sums up the trials that have ended, and ends the run with that. `text` is the body as it was sent. */
-  async finishRun(
-    project: string,
-    id: string,
-    hasSummary: boolean,
-    text: string,
-    caller: Caller,
-  ): Promise<void> {
+  async finishRun(project: string, id: string, text: string, caller: Caller): Promise<void> {
+    const given = memberText(text, 'summary');
     const run = await this.call(project, id, 'runs');
     const output = json(await this.summary(project, id));
     const op = await this.objects.placeholderOp(project, 'Evaluation.summarize', caller);
@@ -223,10 +218,9 @@ export class EvaluationRunsService {
         output,
       },
     });
-    const summary: [string, string][] = hasSummary
-      ? [['summary', valueAt(text, 'summary')]]
-      : kept(run);
-    await this.end(project, id, now(), [['output', output], ...summary], caller);
+    const summary: [string, string][] = given === 'null' ? kept(run) : [['summary', given]];
+    const end = { project_id: project, id, ended_at: now() };
+    await this.end(end, [['output', output], ...summary], caller);
   }
 
   private async summary(project: string, runId: string): Promise<object> {
@@ -312,13 +306,10 @@ export class EvaluationRunsService {
   }
 
   private end(
-    project: string,
-    id: string,
-    ended_at: string,
+    end: { project_id: string; id: string; ended_at: string },
     documents: Iterable<[string, string]>,
     caller: Caller,
   ): Promise<void> {
-    const end = { project_id: project, id, ended_at };
     const named = Object.entries(end).map(([name, value]): [string, string] => [name, json(value)]);
     const text = objectText([...named, ...documents]);
     return this.calls.end(JSON.parse(text), `{"end":${text}}`, caller);

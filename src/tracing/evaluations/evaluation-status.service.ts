@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../platform/auth/caller.js';
 import { invalidRequest } from '../../platform/errors.js';
-import { Database } from '../../platform/database/database.js';
 import { parseRef } from '../../platform/http/refs.js';
 import { isObject } from '../../platform/json/is-object.js';
 import { CallsService } from '../calls/calls.service.js';
 import { ObjectsService } from '../objects/objects.service.js';
 import { TablesService } from '../objects/tables.service.js';
 import type { EvaluationStatusQueryDto } from './eval-results.dto.js';
-import { progressQuery } from './eval-results.query.js';
-import { EvalResultsService, MAX_TRIALS } from './eval-results.service.js';
+import { EvalResultsService } from './eval-results.service.js';
 
 /** Bytes of an evaluation or a dataset that is looked into. */
 const MAX_VALUE_BYTES = 1024 * 1024;
@@ -18,7 +16,6 @@ const MAX_VALUE_BYTES = 1024 * 1024;
 @Injectable()
 export class EvaluationStatusService {
   constructor(
-    private readonly database: Database,
     private readonly results: EvalResultsService,
     private readonly calls: CallsService,
     private readonly objects: ObjectsService,
@@ -39,11 +36,10 @@ export class EvaluationStatusService {
       const [call] = await this.calls.stored(project_id, [call_id]);
       return `{"status":{"code":"complete","output":${call?.documents.output ?? 'null'}}}`;
     }
-    const [progress] = await this.database.query(progressQuery(project_id, call_id, MAX_TRIALS));
-    const completed_rows = progress!.ended;
+    const { ended, all } = await this.results.progress(project_id, call_id);
     const expected = await this.expectedRows(root.evaluation_ref, caller);
-    const total_rows = Math.max(expected, progress!.all);
-    return JSON.stringify({ status: { code: 'running', completed_rows, total_rows } });
+    const total_rows = Math.max(expected, all);
+    return JSON.stringify({ status: { code: 'running', completed_rows: ended, total_rows } });
   }
 
   /** The rows of an evaluation's dataset, each as often as it is tried; 0 where that is not known. */

@@ -172,23 +172,15 @@ describe('comparisons', () => {
 describe('rows', () => {
   const rows = (() => {
     const all = new TrialRows();
-    const at = (
-      digest: string,
-      root: string,
-      score: unknown,
-      hit = false,
-      key: string | null = null,
-    ) =>
-      all.add(
-        digest,
-        root,
-        aTrial(`${digest}${root}`, { scores: { s: score }, hits: [hit], keys: [key] }),
-      );
-    at('c', 'one', 0.5, true, '10');
-    at('c', 'two', 0.75, false, '10');
-    at('a', 'one', true, false, 'word');
-    at('b', 'one', null, true, '9');
-    at('b', 'two', 0, false, null);
+    const at = (row: string, score: unknown, hit: boolean, key: string | null) => {
+      const [digest, root] = row.split(' ') as [string, string];
+      all.add(digest, root, aTrial(row, { scores: { s: score }, hits: [hit], keys: [key] }));
+    };
+    at('c one', 0.5, true, '10');
+    at('c two', 0.75, false, '10');
+    at('a one', true, false, 'word');
+    at('b one', null, true, '9');
+    at('b two', 0, false, null);
     return all.take();
   })();
   const sorted = (sort: object) =>

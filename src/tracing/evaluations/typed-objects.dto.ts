@@ -10,8 +10,7 @@ import {
 } from '../../platform/http/dto.js';
 
 /** The kinds of typed objects, as paths name them. */
-export const KINDS = ['ops', 'datasets', 'scorers', 'evaluations', 'models'] as const;
-export type Kind = (typeof KINDS)[number];
+export type Kind = 'ops' | 'datasets' | 'scorers' | 'evaluations' | 'models';
 
 const MAX_NAME = 128;
 const MAX_DESCRIPTION = 10_000;
@@ -123,7 +122,7 @@ export class DeletedDto {
 }
 
 /** What every kind is answered with. */
-export class TypedObjectDto {
+class TypedObjectDto {
   object_id!: string;
   digest!: string;
   version_index!: number;

@@ -292,7 +292,7 @@ const named = (name: string, description: string | null | undefined): [string, s
 ];
 
 /** The id of an object by its name. */
-export const objectId = (name: string | null | undefined, otherwise: string) =>
+const objectId = (name: string | null | undefined, otherwise: string) =>
   (name || otherwise)
     .replaceAll(/[<>]/g, '')
     .replaceAll(/[^\w.-]/g, '_')
