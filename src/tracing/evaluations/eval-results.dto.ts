@@ -8,7 +8,6 @@ import {
   IsBoolean,
   IsIn,
   IsOptional,
-  IsString,
   ValidateNested,
 } from 'class-validator';
 import {
@@ -17,6 +16,7 @@ import {
   IsIdList,
   IsJsonObject,
   IsProjectId,
+  IsText,
   IsTextList,
   PageDto,
 } from '../../platform/http/dto.js';
@@ -32,7 +32,7 @@ const IsEvaluations = () => applyDecorators(IsOptional(), IsIdList(MAX_EVALUATIO
 
 export class EvalSortDto {
   /** `scores.<name>[.<path>]`, `inputs.<path>`, `output.<path>` or `row_digest`. */
-  @IsString() field!: string;
+  @IsText(1000) field!: string;
   @IsIn(['asc', 'desc']) direction!: 'asc' | 'desc';
   /** Looks at this evaluation only. */
   @IsOptional() @IsId() evaluation_call_id?: string | null;
@@ -91,9 +91,10 @@ class SpanRefDto {
 class TrialDto {
   predict_and_score_call_id!: string;
   predict_call_id!: string | null;
+  /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) model_output!: unknown;
-  /** By scorer, as they were stored. */
-  @ApiProperty({ type: 'object', additionalProperties: ANY_JSON }) scores!: object;
+  /** Free-form: what each scorer said, by its name, as it was stored. */
+  @ApiProperty({ type: 'object', additionalProperties: true }) scores!: object;
   model_latency_seconds!: number | null;
   total_tokens!: number | null;
   /** In US dollars; null where a price is unknown. */
@@ -110,7 +111,7 @@ class RowTrialsDto {
 
 class EvalRowDto {
   row_digest!: string;
-  /** Only with `include_raw_data_rows`. */
+  /** Any JSON value. Only with `include_raw_data_rows`. */
   @ApiProperty({ ...ANY_JSON, required: false }) raw_data_row?: unknown;
   evaluations!: RowTrialsDto[];
 }
@@ -223,6 +224,7 @@ class StatusDto {
   completed_rows?: number;
   total_rows?: number;
   error?: string;
+  /** Any JSON value, as it was stored. */
   @ApiProperty({ ...ANY_JSON, required: false }) output?: unknown;
 }
 

@@ -55,7 +55,7 @@ export class EvalResultsService {
   /** The calls with these ids that are evaluations, by id. */
   async roots(projectId: string, ids: readonly string[]): Promise<Map<string, EvaluationRoot>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.database.query(rootsQuery(projectId, ids));
+    const rows = await this.database.long(() => this.database.query(rootsQuery(projectId, ids)));
     return new Map(rows.map((row) => [row.id, row]));
   }
 

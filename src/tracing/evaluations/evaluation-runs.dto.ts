@@ -42,7 +42,7 @@ export class RunDto {
   status!: 'running' | 'success' | 'error' | 'descendant_error';
   @ApiProperty({ type: 'string', format: 'date-time' }) started_at!: string;
   @ApiProperty({ type: 'string', format: 'date-time', nullable: true }) finished_at!: string | null;
-  /** What was said when the run was finished, else what the service summed up. */
+  /** Any JSON value: what was said when the run was finished, else what the service summed up. */
   @ApiProperty(ANY_JSON) summary!: unknown;
   source_evaluation_run_id!: string | null;
 }
@@ -85,7 +85,9 @@ export class PredictionsQueryDto extends TypedObjectsQueryDto {
 export class PredictionDto {
   prediction_id!: string;
   model!: string | null;
+  /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) inputs!: unknown;
+  /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) output!: unknown;
   evaluation_run_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;
@@ -115,6 +117,7 @@ export class ScoresQueryDto extends PredictionsQueryDto {}
 export class ScoreDto {
   score_id!: string;
   scorer!: string | null;
+  /** Any JSON value, as it was stored. */
   @ApiProperty(ANY_JSON) value!: unknown;
   evaluation_run_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true }) [WIRE.userId]!: string | null;

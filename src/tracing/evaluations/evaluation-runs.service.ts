@@ -189,7 +189,9 @@ export class EvaluationRunsService {
       this.end({ project_id: project, id: callId, ended_at }, documents, caller);
     await end(id, [['output', output], ...kept(prediction)]);
     if (!trial) return;
-    const scores = await this.database.query(scoresBeside(project, trial.call.id, MAX_SCORES));
+    const scores = await this.database.long(() =>
+      this.database.query(scoresBeside(project, trial.call.id, MAX_SCORES)),
+    );
     const texts = new Map(
       scores.map(({ scorer, output }) => [scorerName(scorer ?? ''), output ?? 'null']),
     );

@@ -24,9 +24,9 @@ import {
   EvaluationCreatedDto,
   EvaluationDto,
   type Kind,
-  ModelCreateDto,
+  TypedModelCreateDto,
   ModelCreatedDto,
-  ModelDto,
+  TypedModelDto,
   OpCreateDto,
   OpDto,
   OpsQueryDto,
@@ -105,7 +105,7 @@ export class TypedObjectsController {
   @Operation('models', 'writer')
   @Idempotent()
   createModel(
-    @Body() body: ModelCreateDto,
+    @Body() body: TypedModelCreateDto,
     @Ctx() { text, caller }: Context,
     @Param() path: ProjectPath,
   ): Promise<ModelCreatedDto> {
@@ -163,7 +163,7 @@ export class TypedObjectsController {
   /** Lists the versions of models, the oldest first. */
   @Get('models')
   @Allow('reader')
-  @ApiJsonLines(ModelDto)
+  @ApiJsonLines(TypedModelDto)
   listModels(
     @Query(QueryPipe) page: TypedObjectsQueryDto,
     @Ctx() context: Context,
@@ -251,7 +251,7 @@ export class TypedObjectsController {
   /** One version of a model. */
   @Get('models/:object_id/versions/:digest')
   @Allow('reader')
-  @ApiJsonResponse({ type: ModelDto })
+  @ApiJsonResponse({ type: TypedModelDto })
   readModel(@Param() path: VersionPath): Promise<string> {
     return this.read('models', path);
   }

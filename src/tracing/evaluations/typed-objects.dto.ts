@@ -71,7 +71,7 @@ export class EvaluationCreateDto {
   @IsOptional() @IsJsonObject() eval_attributes?: object | null;
 }
 
-export class ModelCreateDto {
+export class TypedModelCreateDto {
   @IsText(MAX_NAME, { min: 1 }) name!: string;
   @IsText(MAX_SOURCE) source_code!: string;
   @IsOptional() @IsText(MAX_DESCRIPTION) description?: string | null;
@@ -158,10 +158,10 @@ export class EvaluationDto extends TypedObjectDto {
   summarize_op!: string | null;
 }
 
-export class ModelDto extends TypedObjectDto {
+export class TypedModelDto extends TypedObjectDto {
   name!: string | null;
   description!: string | null;
   source_code!: string | null;
-  /** Every other member of the model. */
+  /** Free-form: every other member of the model. */
   @IsJsonObject() attributes!: object;
 }

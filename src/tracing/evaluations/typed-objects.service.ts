@@ -13,7 +13,7 @@ import type {
   EvaluationCreateDto,
   EvaluationCreatedDto,
   Kind,
-  ModelCreateDto,
+  TypedModelCreateDto,
   ModelCreatedDto,
   OpCreateDto,
   ScorerCreateDto,
@@ -127,7 +127,7 @@ export class TypedObjectsService {
   /** `text` is the body as it was sent. */
   async createModel(
     project_id: string,
-    { name, source_code, description, attributes }: ModelCreateDto,
+    { name, source_code, description, attributes }: TypedModelCreateDto,
     text: string,
     caller: Caller,
   ): Promise<ModelCreatedDto> {
