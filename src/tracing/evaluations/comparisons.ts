@@ -15,6 +15,9 @@ const Z = 1.959963984540054;
 /** Rows up to which chance is drawn. Above, the mean of differences is as good as normal, and draws would take seconds. */
 const MAX_DRAWN_ROWS = 1000;
 
+/** The members of the answer; a plain object. */
+type Compared = Pick<ComparedDto, keyof ComparedDto>;
+
 /** A row's number in the baseline and in the other evaluation. */
 export type Pair = readonly [baseline: number, other: number];
 
@@ -23,7 +26,7 @@ export async function comparedPairs(
   pairs: readonly Pair[],
   isBinary: boolean,
   goOn: GoOn,
-): Promise<ComparedDto> {
+): Promise<Compared> {
   const n = pairs.length;
   const differences = pairs.map(([baseline, other]) => other - baseline);
   const rows_up = differences.filter((difference) => difference > 0).length;

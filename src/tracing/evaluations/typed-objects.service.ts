@@ -44,6 +44,9 @@ const classMembers = (name: string): [string, string][] => [
 ];
 const OWN = ['_type', '_class_name', '_bases', 'name', 'description', 'files'];
 
+/** What was published; a plain object. */
+type Published = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_index'>;
+
 /** Ops, datasets, scorers, evaluations and models: ordinary objects, by what they are for. */
 @Injectable()
 export class TypedObjectsService {
@@ -161,7 +164,7 @@ export class TypedObjectsService {
     object_id: string,
     caller: Caller,
     members: Iterable<[string, string]>,
-  ): Promise<TypedObjectCreatedDto> {
+  ): Promise<Published> {
     const val = objectText(new Map(members)); // of a name that is there twice the last value counts
     return this.objects.create({ project_id, object_id, val: JSON.parse(val) }, val, caller);
   }
