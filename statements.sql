@@ -191,6 +191,56 @@ INSERT INTO calls AS c (
   CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
   parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
   coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::json[], $10::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "attributes", "inputs")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
+  FROM (SELECT w.*, NULL::text AS "display_name", NULL::text AS "parent_id", NULL::text AS "thread_id", NULL::text AS "turn_id", NULL::text AS "run_id", NULL::text AS "run_step", NULL::json AS "otel_dump", NULL::text AS "new_trace", NULL::text AS found_trace FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], $19::json[], $20::json[]) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "ended_at", "exception", "run_step_end", "end_started_at", "end_trace_id", "has_descendant_error", "response_id", "attributes", "inputs", "summary", "output", "usage")) w
+  ORDER BY id COLLATE "C"
+  ON CONFLICT (project_id, id) DO UPDATE SET
+  op_name = coalesce(excluded.op_name, c.op_name),
+  display_name = CASE WHEN excluded.op_name IS NOT NULL AND c.op_name IS NULL AND c.display_name IS NOT NULL THEN nullif(c.display_name, '')
+  ELSE coalesce(excluded.display_name, c.display_name) END,
+  started_at = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."started_at", c."started_at") ELSE coalesce(c."started_at", excluded."started_at") END, trace_id = CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END,
+  "parent_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."parent_id" ELSE c."parent_id" END, "thread_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."thread_id" ELSE c."thread_id" END, "turn_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."turn_id" ELSE c."turn_id" END, "run_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_id" ELSE c."run_id" END, "run_step" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."run_step" ELSE c."run_step" END, "user_id" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."user_id" ELSE c."user_id" END, "attributes" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."attributes" ELSE c."attributes" END, "otel_dump" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."otel_dump" ELSE c."otel_dump" END, "counts_gross" = CASE WHEN excluded.op_name IS NOT NULL THEN excluded."counts_gross" ELSE c."counts_gross" END,
+  "ended_at" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."ended_at" ELSE c."ended_at" END, "exception" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."exception" ELSE c."exception" END, "run_step_end" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."run_step_end" ELSE c."run_step_end" END, "has_descendant_error" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."has_descendant_error" ELSE c."has_descendant_error" END, "response_id" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."response_id" ELSE c."response_id" END, "summary" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."summary" ELSE c."summary" END, "usage" = CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."usage" ELSE c."usage" END,
+  "own_inputs" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END END,
+  "inputs" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."own_inputs" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'inputs')
+  WHEN excluded.op_name IS NOT NULL THEN excluded."inputs" ELSE c."inputs" END,
+  "own_output" = CASE WHEN c.logged IS NOT NULL THEN CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END END,
+  "output" = CASE WHEN c.logged IS NOT NULL THEN skein_with_logged(CASE WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."own_output" END, c.logged, CASE WHEN excluded.op_name IS NOT NULL THEN coalesce(excluded."trace_id", c."trace_id") ELSE coalesce(c."trace_id", excluded."trace_id") END, 'output')
+  WHEN excluded.ended_at IS NOT NULL THEN excluded."output" ELSE c."output" END,
+  is_opaque = c.is_opaque OR excluded.is_opaque;
+
+INSERT INTO calls AS c (
+  project_id, id, is_opaque, op_name, started_at, display_name, trace_id, parent_id, thread_id, turn_id, run_id,
+  run_step, user_id, ended_at, exception, run_step_end, has_descendant_error, response_id, counts_gross, has_unread_usage,
+  "attributes", "inputs", "otel_dump", "summary", "output", "usage")
+  SELECT $1::text, id, is_opaque::boolean, op_name, coalesce(started_at, end_started_at)::timestamptz, display_name,
+  CASE WHEN op_name IS NULL THEN end_trace_id ELSE coalesce(trace_id, found_trace, end_trace_id, new_trace) END,
+  parent_id, thread_id, turn_id, run_id, run_step::int, user_id, ended_at::timestamptz, exception, run_step_end::int,
+  coalesce(has_descendant_error::boolean, false), response_id, coalesce(counts_gross::boolean, false), false, "attributes", "inputs", "otel_dump", "summary", "output", "usage"
   FROM (SELECT w.*, NULL::text AS "ended_at", NULL::json AS "summary", NULL::json AS "output", NULL::json AS "usage", NULL::text AS "exception", NULL::text AS "run_step_end", NULL::text AS "end_started_at", NULL::text AS "end_trace_id", NULL::text AS "has_descendant_error", NULL::text AS "response_id" FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::json[], $17::json[], $18::json[], skein_traces($1, $2::text[], $10::text[], $15::text[])) AS w ("id", "is_opaque", "op_name", "started_at", "trace_id", "user_id", "counts_gross", "display_name", "parent_id", "thread_id", "turn_id", "run_id", "run_step", "new_trace", "attributes", "inputs", "otel_dump", "found_trace")) w
   ORDER BY id COLLATE "C"
   ON CONFLICT (project_id, id) DO UPDATE SET
@@ -751,6 +801,12 @@ SELECT c.id, ARRAY[CASE WHEN length((CASE WHEN c.is_opaque THEN skein_safe_json(
   THEN 'sha256:' || encode(sha256(convert_to((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text, 'UTF8')), 'hex') ELSE (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[])::text END]::text[] AS keys FROM calls c
   WHERE c.project_id = $2 AND c.id IN (SELECT unnest($3::text[]));
 
+SELECT c.id, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS op_name, c.display_name, c.trace_id, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at,
+  to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS ended_at, c.exception,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $1::text[]) AS evaluation_ref, (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[]) AS model_ref
+  FROM calls c WHERE c.project_id = $3 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id IN (SELECT unnest($4::text[]));
+
 SELECT c.id, c.bytes, c.op_name, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.exception, c.usage_text AS usage,
   CASE WHEN c.bytes <= $1::bigint THEN c.attributes::text END AS attributes,
   CASE WHEN c.bytes <= $2::bigint THEN c.inputs::text END AS inputs, CASE WHEN c.bytes <= $3::bigint THEN c.output::text END AS output
@@ -853,6 +909,15 @@ SELECT c.trace_id, c.id, c.parent_id, c.thread_id, c.op_name, to_char(c.started_
   FROM unnest($8::text[]) t (trace_id)
   JOIN calls c ON c.project_id = $9 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.trace_id = t.trace_id
   ORDER BY c.started_at, c.id;
+
+SELECT coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), c.op_name) AS scorer, c.output::text AS output FROM calls c
+  WHERE c.project_id = $2 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $3 AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]) = 'true'
+  ORDER BY c.started_at, c.id LIMIT $5::bigint;
+
+SELECT coalesce(CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END, 'null'::json)::text FROM calls c
+  WHERE c.project_id = $1 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = $2 AND c.ended_at IS NOT NULL
+  AND (c.op_name LIKE '%Evaluation.predict_and_score%' OR c.op_name LIKE '%Evaluation.predictAndScore%')
+  ORDER BY c.started_at, c.id; -- a list
 
 SELECT coalesce(sum(s.call_count), 0)::bigint AS count
   FROM (
@@ -1035,6 +1100,84 @@ SELECT json_build_array(ARRAY(
   SELECT i.build_id FROM build_inputs i
   WHERE i.project_id = $6 AND i.kind = 'call' AND i.id IN (SELECT unnest($7::text[]))))) AS made;
 
+SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), s.scores, k.late, k.spent, k.latency, k.judges))::text
+  FROM unnest($1::text[]) r (id)
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0
+  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
+  FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
+  CROSS JOIN LATERAL (SELECT json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $9::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $10::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $11::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1] AS spent, NULL::float8 AS latency, NULL::json AS judges FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
+  WHERE c.project_id = $12 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c" OFFSET 0) "k"  LIMIT $13::bigint; -- a list
+
+SELECT json_build_array(json_build_array(s.id, s.parent_id, s.digest, date_part('epoch', s.started_at), s.scores, k.late, k.spent, k.latency, k.judges))::text
+  FROM unnest($1::text[]) r (id)
+  CROSS JOIN LATERAL (SELECT c.*, CASE WHEN starts_with(c.example_text, '{') OR strpos(c.example_text, $2) = 0
+  THEN coalesce(skein_content_sha256(c.example_text), '') ELSE split_part(c.example_text, $3, 2) END AS digest FROM (SELECT c.id, c.parent_id, c.started_at, c.is_opaque, c.inputs, c.output, (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $4::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $5::text[]) AS example_text
+  FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.parent_id = r.id AND (strpos(c.op_name, 'Evaluation.predict_and_score') > 0 OR strpos(c.op_name, 'Evaluation.predictAndScore') > 0) OFFSET 0) "c" OFFSET 0) "s"
+  CROSS JOIN LATERAL (SELECT json_object_agg(CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL) AS late, (array_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $9 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $10::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $11::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $12::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1] AS spent, coalesce((array_agg((extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000 ORDER BY c.started_at, c.id) FILTER (WHERE (strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $10::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $11::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $12::text[])) AND NOT (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false'))))[1], coalesce(
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $13::text[])),
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $14::text[])))::float8) AS latency, json_agg(CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross, 'started_at', to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'records', (
+  SELECT json_object_agg(model.llm_id, (
+  SELECT json_build_object(
+  'id', p.id,
+  'effective_date', to_char(p.effective_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'provider_id', p.provider_id,
+  'prompt_token_cost', p.prompt_token_cost::text,
+  'completion_token_cost', p.completion_token_cost::text,
+  'cache_read_input_token_cost', p.cache_read_input_token_cost::text,
+  'cache_creation_input_token_cost', p.cache_creation_input_token_cost::text,
+  'prompt_token_cost_unit', p.prompt_token_cost_unit,
+  'completion_token_cost_unit', p.completion_token_cost_unit)
+  FROM costs p
+  WHERE p.project_id = $15 AND p.llm_id = model.llm_id AND p.effective_date <= c.started_at
+  ORDER BY p.effective_date DESC, p.id DESC LIMIT 1))
+  FROM json_to_recordset(c.usage) AS model (llm_id text))) END) FILTER (WHERE (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $8::text[]), 'false') <> 'false')) AND c.usage IS NOT NULL) AS judges FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
+  WHERE c.project_id = $16 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c" OFFSET 0) "k"  LIMIT $17::bigint; -- a list
+
 SELECT json_build_object('alias', a.alias, 'step', a.step, 'moved_at', to_char(m.moved_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
   'moved_by', m.moved_by, 'by_hand', m.by_hand)::text AS json
   FROM model_aliases a
@@ -1078,6 +1221,37 @@ SELECT json_build_object('id', id, 'step', step, 'metrics', metrics, 'created_at
   FROM served_checkpoints s
   WHERE s.project_id = $4 AND s.model_id = $5 AND s.step = $6 AND s.expires_at > now()), '[]'))::text AS json
   FROM checkpoints WHERE project_id = $7 AND model_id = $8 AND step = $9;
+
+SELECT json_build_object('id', s.id, 'output', coalesce(
+  (CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #> $1::text[]), (CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #> $2::text[])), 'scores', s.scores, 'raw', NULL::json,
+  'latency', coalesce(
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $3::text[])),
+  skein_number((CASE WHEN s.is_opaque THEN skein_safe_json(s.output) ELSE s.output END #>> $4::text[])))::float8, 'children', (SELECT coalesce(json_agg(c.child ORDER BY c.started_at, c.id), '[]') FROM (SELECT json_build_object('id', c.id, 'name', CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END, 'is_scorer', (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')),
+  'is_predict', coalesce((strpos(lower(c.name), 'predict') > 0 OR strpos(lower(c.name), 'invoke') > 0
+  OR c.op_name = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $7::text[])
+  OR (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $8::text[]) = (CASE WHEN s.is_opaque THEN skein_safe_json(s.inputs) ELSE s.inputs END #>> $9::text[])), false), 'latency', (extract(epoch FROM c.ended_at - c.started_at) * 1000)::float8 / 1000,
+  'spent', CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END, 'spans', coalesce(
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $10::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $11::text[]),
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]),
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])), 'output', CASE WHEN (strpos(c.name, '.score') > 0 OR strpos(lower(c.name), 'scorer') > 0
+  OR strpos(c.attributes::text, '"score"') > 0 AND (
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]), 'false') <> 'false'
+  OR coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]), 'false') <> 'false')) AND c.output IS NOT NULL AND (s.scores -> (CASE WHEN right(c.name, 6) = '.score' THEN left(c.name, -6) ELSE c.name END)) IS NULL THEN CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END END) AS child, c.started_at, c.id
+  FROM (SELECT c.id, c.op_name, c.started_at, c.ended_at, c.usage, c.counts_gross, c.is_opaque, c.attributes, c.inputs, c.output,
+  c.summary, CASE WHEN strpos(c.op_name, '/op/') > 0
+  THEN split_part(split_part(c.op_name, '/op/', 2), ':', 1) ELSE c.op_name END AS name FROM calls c
+  WHERE c.project_id = $14 AND c.parent_id = s.id AND c.op_name IS NOT NULL AND c.deleted_at IS NULL OFFSET 0) "c") c), 'spent', s.spent, 'spans', s.spans)::text
+  FROM unnest($15::text[]) r (id)
+  CROSS JOIN LATERAL (SELECT c.id, c.inputs, c.output, c.is_opaque,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END #> $16::text[]) AS scores,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $17::text[]) AS example, CASE WHEN c.usage IS NOT NULL THEN json_build_object('usage', c.usage, 'counts_gross', c.counts_gross) END AS spent, coalesce(
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $10::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #> $11::text[]),
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $12::text[]),
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.summary) ELSE c.summary END #> $13::text[])) AS spans
+  FROM calls c WHERE c.project_id = $18 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND c.id = r.id OFFSET 0) "s"; -- a list
 
 SELECT json_build_object('step', p.step, 'uri', c.uri, 'sha256', c.sha256, 'config', c.config,
   'files', coalesce(c.files, '[]'))::text AS json
@@ -1264,6 +1438,11 @@ SELECT row_to_json(o)::text AS json FROM (
   WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.digest = $3
   AND v.size_bytes <= $4::bigint) o;
 
+SELECT row_to_json(o)::text AS json FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.object_id = $2 AND v.deleted_at IS NULL AND v.is_latest
+  AND v.size_bytes <= $3::bigint) o;
+
 SELECT row_to_json(o)::text FROM (
   SELECT i.id AS "id", i.project_id AS "project_id", i.queue_id AS "queue_id", i.call_id AS "call_id", to_char(i.call_started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_started_at", to_char(i.call_ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "call_ended_at", i.call_op_name AS "call_op_name", i.call_trace_id AS "call_trace_id", i.display_fields AS "display_fields", i.created_by AS "added_by", i.annotation_state AS "annotation_state", i.annotator_user_id AS "annotator_user_id", to_char(i.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", i.created_by AS "created_by", to_char(i.updated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "updated_at", to_char(NULL::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at" FROM annotation_queue_items i WHERE i.project_id = $1 AND i.queue_id = $2 ORDER BY i.position ASC NULLS LAST, i.id COLLATE "C" ASC NULLS LAST LIMIT $3::bigint OFFSET $4::bigint) o; -- a list
 
@@ -1279,6 +1458,16 @@ SELECT row_to_json(o)::text FROM (
 SELECT row_to_json(o)::text FROM (
   SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
   WHERE v.project_id = $1 AND v.deleted_at IS NULL
+  ORDER BY v.created_at ASC NULLS LAST, v.version_index ASC NULLS LAST, v.object_id COLLATE "C" ASC NULLS LAST LIMIT $2::bigint OFFSET $3::bigint) o; -- a list
+
+SELECT row_to_json(o)::text FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.deleted_at IS NULL AND v.kind <> 'op' AND v.base_object_class = ANY($2::text[])
+  ORDER BY v.created_at ASC NULLS LAST, v.version_index ASC NULLS LAST, v.object_id COLLATE "C" ASC NULLS LAST LIMIT $3::bigint OFFSET $4::bigint) o; -- a list
+
+SELECT row_to_json(o)::text FROM (
+  SELECT v.project_id AS "project_id", v.object_id AS "object_id", to_char(v.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "created_at", v.digest AS "digest", v.version_index AS "version_index", v.is_latest::int AS "is_latest", v.kind AS "kind", v.base_object_class AS "base_object_class", v.leaf_object_class AS "leaf_object_class", v.val AS "val", to_char(v.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "deleted_at", v.user_id AS "svc_user_id" FROM object_versions v
+  WHERE v.project_id = $1 AND v.deleted_at IS NULL AND v.kind = 'op'
   ORDER BY v.created_at ASC NULLS LAST, v.version_index ASC NULLS LAST, v.object_id COLLATE "C" ASC NULLS LAST LIMIT $2::bigint OFFSET $3::bigint) o; -- a list
 
 SELECT row_to_json(s)::text AS json FROM (SELECT
@@ -1368,6 +1557,66 @@ SELECT row_to_json(t)::text AS row FROM (
   least(t.created, t.input_tokens - least(t.read, t.input_tokens)) AS cache_creation_input_tokens FROM tokens t
   )
   SELECT c.*, c.input_tokens - c.cache_read_input_tokens - c.cache_creation_input_tokens AS prompt_tokens FROM cached c) u GROUP BY 1, 2, 3, 4) t;
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS evaluation_run_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS evaluation, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $4::text[])) AS model, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END AS status,
+  to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at,
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]) = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) AS source_evaluation_run_id FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (c.op_name = 'Evaluation.evaluate' OR c.op_name >= $8 AND c.op_name < $9) AND c.id IN (SELECT unnest($10::text[])) ORDER BY c.started_at, c.id
+  LIMIT (SELECT $11::bigint + $12::bigint) OFFSET $13::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS evaluation_run_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS evaluation, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $4::text[])) AS model, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END AS status,
+  to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at,
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]) = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) AS source_evaluation_run_id FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (c.op_name = 'Evaluation.evaluate' OR c.op_name >= $8 AND c.op_name < $9) AND c.id IN (SELECT unnest($10::text[])) ORDER BY c.started_at, c.id
+  OFFSET $11::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS evaluation_run_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS evaluation, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $4::text[])) AS model, CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END AS status,
+  to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, to_char(c.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS finished_at,
+  CASE WHEN (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $5::text[]) = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) AS source_evaluation_run_id FROM calls c WHERE c.project_id = $7 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (c.op_name = 'Evaluation.evaluate' OR c.op_name >= $8 AND c.op_name < $9) ORDER BY c.started_at, c.id
+  OFFSET $10::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]) = 'true' AND c.id IN (SELECT unnest($8::text[])) ORDER BY c.started_at, c.id
+  LIMIT (SELECT $9::bigint + $10::bigint) OFFSET $11::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]) = 'true' AND c.id IN (SELECT unnest($8::text[])) ORDER BY c.started_at, c.id
+  OFFSET $9::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS prediction_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS model,
+  (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #> $3::text[]) AS inputs, c.output, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $4::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $5 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $6 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $7::text[]) = 'true' ORDER BY c.started_at, c.id
+  OFFSET $8::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) = 'true' AND c.id IN (SELECT unnest($7::text[])) ORDER BY c.started_at, c.id
+  LIMIT (SELECT $8::bigint + $9::bigint) OFFSET $10::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) = 'true' AND c.id IN (SELECT unnest($7::text[])) ORDER BY c.started_at, c.id
+  OFFSET $8::bigint) t; -- a list
+
+SELECT row_to_json(t)::text FROM (
+  SELECT c.id AS score_id, coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $1::text[]), (CASE WHEN c.is_opaque THEN skein_safe_json(c.inputs) ELSE c.inputs END #>> $2::text[])) AS scorer, c.output AS value,
+  coalesce((CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $3::text[]), (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = $4 AND p.id = c.parent_id)) AS evaluation_run_id, c.user_id AS "svc_user_id" FROM calls c WHERE c.project_id = $5 AND c.op_name IS NOT NULL AND c.deleted_at IS NULL AND (CASE WHEN c.is_opaque THEN skein_safe_json(c.attributes) ELSE c.attributes END #>> $6::text[]) = 'true' ORDER BY c.started_at, c.id
+  OFFSET $7::bigint) t; -- a list
 
 SELECT row_to_json(t)::text FROM (
   SELECT c.id, c.parent_id, c.trace_id, c.response_id, c.counts_gross, to_char(c.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS started_at, c.ended_at IS NULL AS is_running,

@@ -17,6 +17,7 @@ import { DatabaseModule } from './platform/database/database.module.js';
 import { PeopleModule } from './platform/people/people.module.js';
 import { ErasingModule } from './platform/erasing/erasing.module.js';
 import { EventsModule } from './platform/events/events.module.js';
+import { EvaluationsModule } from './tracing/evaluations/evaluations.module.js';
 import { FeedbackModule } from './tracing/feedback/feedback.module.js';
 import { GatewayModule } from './doors/gateway/gateway.module.js';
 import { GraphqlModule } from './doors/graphql/graphql.module.js';
@@ -65,6 +66,7 @@ export class AppModule {
         SftModule,
         PromotionModule,
         TaintedModule,
+        EvaluationsModule,
         EventsModule,
         ConsoleModule,
       ],

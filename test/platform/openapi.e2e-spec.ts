@@ -1,3 +1,7 @@
+import { MAX_LEAVES } from '../../src/tracing/evaluations/evaluation-summaries.js';
+import { MAX_COMPARED } from '../../src/tracing/evaluations/eval-compare.service.js';
+import { MAX_EVALUATIONS, MAX_OTHERS } from '../../src/tracing/evaluations/eval-results.dto.js';
+import { MAX_ROW_BYTES, MAX_TRIALS } from '../../src/tracing/evaluations/eval-results.service.js';
 import { KEYS_PAGE } from '../../src/platform/auth/keys.dto.js';
 import { MAX_METRICS, MAX_METRICS_BYTES } from '../../src/training/metrics-limit.js';
 import { readFileSync } from 'node:fs';
@@ -153,6 +157,10 @@ it('docs/limits.md gives the numbers of the code', () => {
     '`thread_id` and `turn_id`': [MAX_THREAD_BYTES],
     '`exception`': [MAX_EXCEPTION],
     'rows of a table': [MAX_ROWS],
+    'trials of `/vN/…/eval_results/query` and `…/compare`': [2, MAX_TRIALS],
+    'evaluations of `…/eval_results/query`; others of `…/compare`': [MAX_EVALUATIONS, MAX_OTHERS],
+    'different values of scores of an evaluation; of a comparison': [MAX_LEAVES, MAX_COMPARED],
+    'characters of the trials of a row': [MAX_ROW_BYTES],
     'payload of feedback': [MAX_PAYLOAD_BYTES],
     'tags of a version; aliases of an object': [MAX_TAGS],
     'events of `/api/public/ingestion`; scores in a list': [MAX_EVENTS, MAX_SCORES],

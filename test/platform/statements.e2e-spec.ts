@@ -257,6 +257,11 @@ const IN_ORDER: [RegExp, why: string][] = [
   [/^\s*WITH RECURSIVE found AS/, 'takes one step after the other'],
   [/generate_series\(/, 'follows the series'],
   [/ AS usage\b/, 'is summed up by the service'],
+  [
+    /json_build_array\(json_build_array\(s\.id, s\.parent_id/,
+    'is grouped and sorted by the service',
+  ],
+  [/json_build_object\('id', s\.id, 'output'/, 'is put into its rows by the service, by id'],
   [/ c\.id = \$\d+\b/, 'is one call'],
 ];
 

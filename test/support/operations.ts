@@ -233,6 +233,78 @@ const inPath =
   (body: (planted: Planted, app: TestApp) => object | Promise<object>): Build =>
   async (planted, app) => ({ params: pathOf(planted), body: await body(planted, app) });
 
+/** A request whose path names the project, and more. */
+const onPath =
+  (
+    params: (planted: Planted, app: TestApp) => object | Promise<object> = () => ({}),
+    body?: object,
+    query: (planted: Planted, app: TestApp) => string | Promise<string> = () => '',
+  ): Build =>
+  async (planted, app) => ({
+    params: { ...pathOf(planted), ...(await params(planted, app)) },
+    ...(body && { body }),
+    query: await query(planted, app),
+  });
+
+/** A run with a prediction and a score, which hold the marker. */
+async function aRunOf({ project, marker }: Planted, app: TestApp) {
+  const post = async (path: string, body: object) =>
+    (await app.post(`/v2/${project}/${path}`, body)).body;
+  const run = await post('evaluation_runs', { evaluation: marker, model: marker });
+  const said = { model: marker, inputs: { marker }, output: marker };
+  const prediction = await post('predictions', { ...said, ...run });
+  const scorer = refOf(project, `object/${marker}:s1`);
+  const score = await post('scores', { ...prediction, scorer, value: marker });
+  await post(`predictions/${prediction.prediction_id}/finish`, {});
+  return {
+    run: run.evaluation_run_id as string,
+    prediction: prediction.prediction_id as string,
+    score: score.score_id as string,
+  };
+}
+const plantRun = aRunOf;
+
+const TYPED_BODIES: Record<string, (marker: string) => object> = {
+  ops: (marker) => ({ name: 'an op', source_code: marker }),
+  datasets: (marker) => ({ name: 'a dataset', description: marker, rows: [{ n: 1 }] }),
+  scorers: (marker) => ({ name: 'a scorer', op_source_code: '', description: marker }),
+  evaluations: (marker) => ({ name: 'an exam', dataset: marker }),
+  models: (marker) => ({ name: 'a model', source_code: marker }),
+};
+
+/** A typed object that holds the marker. */
+const aTyped =
+  (kind: string, name?: () => string) =>
+  async ({ project, marker }: Planted, app: TestApp) => {
+    const body = { ...TYPED_BODIES[kind]!(marker), ...(name && { name: name() }) };
+    const { object_id, digest } = (await app.post(`/v2/${project}/${kind}`, body)).body;
+    return { object_id, digest };
+  };
+
+const TYPED_OBJECTS = Object.fromEntries(
+  Object.entries(TYPED_BODIES).flatMap(([kind, body]): [string, Operation][] => {
+    const path = `/v2/:entity/:project/${kind}`;
+    return [
+      [
+        `POST ${path}`,
+        writes(
+          inPath(() => ({ ...body(fresh()), name: fresh() })),
+          { changes: ['objects'] },
+        ),
+      ],
+      [`GET ${path}`, reads(onPath(), { plant: aTyped(kind) })],
+      [`GET ${path}/:object_id/versions/:digest`, reads(onPath(aTyped(kind)))],
+      [
+        `DELETE ${path}/:object_id`,
+        writes(onPath(aTyped(kind, fresh)), {
+          changes: ['objects'],
+          harmless: 'what is deleted stays so',
+        }),
+      ],
+    ];
+  }),
+);
+
 const aSpan = () => ({
   traceId: '0af7651916cd43dd8448eb211c80319c',
   spanId: (++numbers).toString(16).padStart(16, '0'),
@@ -504,6 +576,75 @@ export const OPERATIONS: Record<string, Operation> = {
     harmless: 'is an upsert by the id of the call',
   }),
   'POST /threads/stream_query': reads(onlyProject),
+
+  ...TYPED_OBJECTS,
+  'POST /v2/:entity/:project/evaluation_runs': writes(
+    inPath(() => ({ evaluation: fresh(), model: 'm' })),
+    { changes: ['calls', 'objects'] },
+  ),
+  'GET /v2/:entity/:project/evaluation_runs': reads(onPath(), { plant: plantRun }),
+  'GET /v2/:entity/:project/evaluation_runs/:id': reads(
+    onPath(async (planted, app) => ({ id: (await aRunOf(planted, app)).run })),
+  ),
+  'POST /v2/:entity/:project/evaluation_runs/:id/finish': writes(
+    onPath(async (planted, app) => ({ id: (await aRunOf(planted, app)).run }), {}),
+    { changes: ['calls', 'objects'], harmless: 'sums up again what is stored' },
+  ),
+  'DELETE /v2/:entity/:project/evaluation_runs': writes(
+    onPath(undefined, undefined, async (planted, app) => {
+      return `?evaluation_run_ids=${(await aRunOf(planted, app)).run}`;
+    }),
+    { changes: ['calls'], harmless: 'what is deleted stays so' },
+  ),
+  'POST /v2/:entity/:project/predictions': writes(
+    inPath(() => ({ model: 'm', inputs: {}, output: fresh() })),
+    { changes: ['calls', 'objects'] },
+  ),
+  'GET /v2/:entity/:project/predictions': reads(onPath(), { plant: plantRun }),
+  'GET /v2/:entity/:project/predictions/:id': reads(
+    onPath(async (planted, app) => ({ id: (await aRunOf(planted, app)).prediction })),
+  ),
+  'POST /v2/:entity/:project/predictions/:id/finish': writes(
+    onPath(async (planted, app) => ({ id: (await aRunOf(planted, app)).prediction }), {}),
+    { changes: ['calls'], harmless: 'tells again what is stored' },
+  ),
+  'DELETE /v2/:entity/:project/predictions': writes(
+    onPath(undefined, undefined, async (planted, app) => {
+      return `?prediction_ids=${(await aRunOf(planted, app)).prediction}`;
+    }),
+    { changes: ['calls'], harmless: 'what is deleted stays so' },
+  ),
+  'POST /v2/:entity/:project/scores': writes(
+    inPath(async (planted, app) => ({
+      prediction_id: (await aRunOf(planted, app)).prediction,
+      scorer: refOf(planted.project, 'object/Scorer:s1'),
+      value: true,
+    })),
+    { changes: ['calls', 'feedback', 'objects'] },
+  ),
+  'GET /v2/:entity/:project/scores': reads(onPath(), { plant: plantRun }),
+  'GET /v2/:entity/:project/scores/:id': reads(
+    onPath(async (planted, app) => ({ id: (await aRunOf(planted, app)).score })),
+  ),
+  'DELETE /v2/:entity/:project/scores': writes(
+    onPath(undefined, undefined, async (planted, app) => {
+      return `?score_ids=${(await aRunOf(planted, app)).score}`;
+    }),
+    { changes: ['calls'], harmless: 'what is deleted stays so' },
+  ),
+  'POST /v2/:entity/:project/eval_results/query': reads(
+    inPath(async (planted, app) => ({
+      evaluation_call_ids: [(await aRunOf(planted, app)).run],
+      include_summary: true,
+    })),
+  ),
+  'POST /v2/:entity/:project/eval_results/compare': counts(
+    inPath(async (planted, app) => {
+      const { run } = await aRunOf(planted, app);
+      return { baseline_call_id: run, other_call_ids: [run] };
+    }),
+  ),
+  'POST /evaluations/status': counts(withBody(() => ({ call_id: 'call that is not there' }))),
 
   'POST /obj/create': writes(
     ({ project }) => ({

@@ -10,7 +10,7 @@ import { CONFIG, type Config } from '../../platform/config/config.js';
 import { Database } from '../../platform/database/database.js';
 import { STATEMENT_MS } from '../../platform/database/limits.js';
 import { type StagedUpload, StagedUploads } from '../../platform/database/staged-uploads.js';
-import { assertExpected, digestName } from './digest.js';
+import { assertExpected, bytesDigest, digestName } from './digest.js';
 import { type Form, readFileForm } from './file-form.js';
 import type { FileContentDto, FileCreatedDto } from './files.dto.js';
 import {
@@ -52,6 +52,26 @@ export class FilesService {
       limit: MAX_FORM_BYTES,
       timeoutMs: this.stalledAfterMs,
     });
+  }
+
+  /** Stores a text of another feature, of one chunk at most. @throws ApiError `too_large` */
+  async storeText(projectId: string, text: string, caller: Caller): Promise<FileCreatedDto> {
+    const bytes = Buffer.from(text);
+    if (bytes.length > CHUNK_BYTES)
+      throw new ApiError('too_large', `the text is over the limit of ${CHUNK_BYTES} bytes`);
+    await caller.assertValid();
+    const digest = bytesDigest(bytes);
+    await this.database.query(
+      insertSmallFileQuery({ projectId, digest, uploadId: uuidv7() }, bytes),
+    );
+    this.database.note(projectId, OBJECTS);
+    return { digest };
+  }
+
+  /** What the first chunk of a file says; null where there is no such file. */
+  async firstChunk({ project_id, digest }: FileContentDto): Promise<string | null> {
+    const [file] = await this.database.query(fileQuery(project_id, digest));
+    return file ? (file.bytes?.toString() ?? '') : null;
   }
 
   private async store(file: Readable, form: Form, context: Context): Promise<FileCreatedDto> {

@@ -28,6 +28,6 @@ import { TablesService } from './tables.service.js';
     TablesService,
     FilesService,
   ],
-  exports: [ObjectsService, TablesService],
+  exports: [ObjectsService, TablesService, FilesService],
 })
 export class ObjectsModule {}

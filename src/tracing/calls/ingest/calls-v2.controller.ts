@@ -16,7 +16,7 @@ import {
   CallStartedDto,
 } from '../calls.dto.js';
 import { CallsService } from '../calls.service.js';
-import { type ProjectPath, ProjectPathGuard } from './project-path.guard.js';
+import { type ProjectPath, ProjectPathGuard } from '../../project-path.guard.js';
 
 /** Where newer SDKs write. The project stands in the path; what the body says must agree. */
 @ApiTags('calls')

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { isProjectId, PROJECT_PART_RULE } from '../../../platform/http/dto.js';
-import { invalidRequest } from '../../../platform/errors.js';
+import { isProjectId, PROJECT_PART_RULE } from '../platform/http/dto.js';
+import { invalidRequest } from '../platform/errors.js';
 
 export interface ProjectPath {
   entity: string;

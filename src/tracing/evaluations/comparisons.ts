@@ -1,0 +1,241 @@
+import {
+  bootstrapInterval,
+  type GoOn,
+  INTERVAL_SOURCE,
+  mean,
+  signFlipTest,
+} from '../../platform/statistics/paired-differences.js';
+import type { ComparedDto, ComparedScoreDto } from './eval-results.dto.js';
+import { type Leaf, leafKey, scoreLeaves } from './score-stats.js';
+import type { Trial, TrialRow } from './trials.js';
+
+export const CONFIDENCE = 0.95;
+/** Quantile of the normal distribution for it. */
+const Z = 1.959963984540054;
+/** Rows up to which chance is drawn. Above, the mean of differences is as good as normal, and draws would take seconds. */
+const MAX_DRAWN_ROWS = 1000;
+
+/** The members of the answer; a plain object. */
+type Compared = Pick<ComparedDto, keyof ComparedDto>;
+
+/** A row's number in the baseline and in the other evaluation. */
+export type Pair = readonly [baseline: number, other: number];
+
+/** Compares paired numbers: those of two values by the exact sign test, others by the sign-flip test. */
+export async function comparedPairs(
+  pairs: readonly Pair[],
+  isBinary: boolean,
+  goOn: GoOn,
+): Promise<Compared> {
+  const n = pairs.length;
+  const differences = pairs.map(([baseline, other]) => other - baseline);
+  const rows_up = differences.filter((difference) => difference > 0).length;
+  const rows_down = differences.filter((difference) => difference < 0).length;
+  const counts = { n, rows_up, rows_down, rows_same: n - rows_up - rows_down };
+  if (n === 0) return { ...counts, ...NOTHING };
+  const test = isBinary
+    ? signTest(rows_up, rows_down)
+    : n <= MAX_DRAWN_ROWS
+      ? await signFlipTest(differences, 0, goOn)
+      : normalTest(differences);
+  return {
+    ...counts,
+    baseline_mean: mean(pairs.map(([baseline]) => baseline)),
+    other_mean: mean(pairs.map(([, other]) => other)),
+    difference: mean(differences),
+    ...(await intervalAround(differences, goOn)),
+    ...test,
+  };
+}
+
+const NOTHING = {
+  baseline_mean: null,
+  other_mean: null,
+  difference: null,
+  interval: null,
+  interval_method: null,
+  p_value: null,
+  test: null,
+  source: null,
+};
+
+async function intervalAround(differences: readonly number[], goOn: GoOn) {
+  if (differences.length < 2) return { interval: null, interval_method: null };
+  if (differences.length <= MAX_DRAWN_ROWS)
+    return {
+      interval: await bootstrapInterval(differences, CONFIDENCE, goOn),
+      interval_method: INTERVAL_SOURCE,
+    };
+  const middle = mean(differences);
+  const reach = Z * standardError(differences);
+  return {
+    interval: [middle - reach, middle + reach] as [number, number],
+    interval_method: 'normal approximation of the mean, with the standard error of the differences',
+  };
+}
+
+/** Of the mean. */
+function standardError(values: readonly number[]): number {
+  const middle = mean(values);
+  const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
+  return Math.sqrt(squares / (values.length - 1) / values.length);
+}
+
+function normalTest(differences: readonly number[]) {
+  const error = standardError(differences);
+  const z = Math.abs(mean(differences)) / error;
+  return {
+    p_value: error === 0 ? (mean(differences) === 0 ? 1 : 0) : normalTail(z),
+    test: 'paired z-test of the mean difference, two-sided',
+    source: 'G. W. Snedecor and W. G. Cochran, Statistical Methods (8th ed. 1989), section 6.3',
+  };
+}
+
+/** Two-sided tail of the normal distribution beyond `z`: erfc by its continued fraction, or by its series near 0. */
+export function normalTail(z: number): number {
+  const x = z / Math.SQRT2;
+  if (x < 2) {
+    let term = x;
+    let sum = x;
+    for (let k = 1; k < 100; k++) {
+      term *= (-x * x) / k;
+      sum += term / (2 * k + 1);
+    }
+    return 1 - (2 / Math.sqrt(Math.PI)) * sum;
+  }
+  let fraction = 0;
+  for (let k = 60; k > 0; k--) fraction = k / 2 / (x + fraction);
+  return Math.exp(-x * x) / (Math.sqrt(Math.PI) * (x + fraction));
+}
+
+/** Whether as many rows go up as go down. Two-sided, exact. */
+export function signTest(up: number, down: number) {
+  return {
+    p_value: Math.min(1, 2 * binomialTail(up + down, Math.min(up, down))),
+    test: 'exact McNemar test (sign test of the rows that differ), two-sided',
+    source:
+      'Q. McNemar, Note on the sampling error of the difference between correlated proportions, Psychometrika 12 (1947), 153–157',
+  };
+}
+
+/** The chance of at most `k` heads in `n` throws. */
+function binomialTail(n: number, k: number): number {
+  let logTerm = -n * Math.LN2;
+  let sum = 0;
+  for (let i = 0; i <= k; i++) {
+    sum += Math.exp(logTerm);
+    logTerm += Math.log((n - i) / (i + 1));
+  }
+  return sum;
+}
+
+/** Holm's step-down correction of p-values, in their places. */
+export function holmAdjusted(pValues: readonly number[]): number[] {
+  const order = pValues.map((_, i) => i).toSorted((a, b) => pValues[a]! - pValues[b]!);
+  const adjusted: number[] = [];
+  let largest = 0;
+  for (const [rank, i] of order.entries()) {
+    largest = Math.max(largest, Math.min(1, (pValues.length - rank) * pValues[i]!));
+    adjusted[i] = largest;
+  }
+  return adjusted;
+}
+
+/** The mean of what trials have of a number. */
+function trialMean(
+  trials: readonly Trial[],
+  number: (trial: Trial) => number | null,
+): number | null {
+  const known = trials.map(number).filter((value) => value !== null);
+  return known.length > 0 ? mean(known) : null;
+}
+
+/** The rows' numbers where both evaluations have one. */
+export function rowPairs(
+  rows: readonly TrialRow[],
+  [baseline, other]: readonly [string, string],
+  number: (trial: Trial) => number | null,
+): Pair[] {
+  return rows.flatMap(({ trials }): Pair[] => {
+    const pair = [baseline, other].map((id) => trialMean(trials.get(id)!, number));
+    return pair[0] === null || pair[1] === null ? [] : [pair as unknown as Pair];
+  });
+}
+
+/** The numbers of each value of scores, by evaluation and row. */
+export class ScorePairs {
+  private readonly leaves = new Map<string, LeafSums>();
+
+  constructor(private readonly wanted: ReadonlySet<string> | null) {}
+
+  get count(): number {
+    return this.leaves.size;
+  }
+
+  add(side: 0 | 1, row: number, trials: readonly Trial[]): void {
+    for (const { scores } of trials)
+      for (const leaf of scoreLeaves(scores)) {
+        if (typeof leaf.value === 'string') continue;
+        if (this.wanted && !this.wanted.has(leafName(leaf))) continue;
+        this.found(leaf).add(side, row, leaf.value);
+      }
+  }
+
+  private found(leaf: Leaf): LeafSums {
+    const key = leafKey(leaf);
+    let sums = this.leaves.get(key);
+    if (!sums) this.leaves.set(key, (sums = new LeafSums(leaf)));
+    return sums;
+  }
+
+  async compared(goOn: GoOn): Promise<Omit<ComparedScoreDto, 'p_value_holm'>[]> {
+    const compared = [];
+    for (const sums of this.leaves.values()) {
+      const { scorer, path, isBinary } = sums;
+      compared.push({
+        scorer_key: scorer,
+        path,
+        value_type: isBinary ? ('binary' as const) : ('continuous' as const),
+        ...(await comparedPairs(sums.pairs(), isBinary, goOn)),
+      });
+    }
+    return compared;
+  }
+}
+
+const leafName = ({ scorer, path }: Leaf) => (path === null ? scorer : `${scorer}.${path}`);
+
+/** Sums over the trials of each row. */
+class LeafSums {
+  readonly scorer: string;
+  readonly path: string | null;
+  /** As long as all of its values are. */
+  isBinary = true;
+  private readonly sides = [new Map<number, Sum>(), new Map<number, Sum>()] as const;
+
+  constructor({ scorer, path }: Leaf) {
+    this.scorer = scorer;
+    this.path = path;
+  }
+
+  add(side: 0 | 1, row: number, value: boolean | number): void {
+    if (typeof value === 'number') this.isBinary = false;
+    const sum = this.sides[side].get(row) ?? { count: 0, total: 0 };
+    sum.count++;
+    sum.total += Number(value);
+    this.sides[side].set(row, sum);
+  }
+
+  pairs(): Pair[] {
+    const [baseline, other] = this.sides;
+    return [...baseline].flatMap(([row, a]): Pair[] => {
+      const b = other.get(row);
+      return b ? [[a.total / a.count, b.total / b.count]] : [];
+    });
+  }
+}
+
+interface Sum {
+  count: number;
+  total: number;
+}

@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '../../platform/errors.js';
+import { Slots } from '../../platform/database/slots.js';
+import type { Context } from '../../platform/http/context.js';
+import { Turn } from '../../platform/time/turn.js';
+import { comparedPairs, CONFIDENCE, holmAdjusted, rowPairs, ScorePairs } from './comparisons.js';
+import type { EvalCompareDto, EvalComparedDto } from './eval-results.dto.js';
+import { EvalResultsService } from './eval-results.service.js';
+import { rowsInAll, type Trial, type TrialRow } from './trials.js';
+
+/** Comparisons that a process computes at once: each keeps it busy. */
+const AT_ONCE = 3;
+/** Values of scores in all comparisons of a request. Each takes some 50 ms. */
+export const MAX_COMPARED = 100;
+
+const MEASURES = {
+  latency_seconds: ({ latency }: Trial) => latency,
+  total_tokens: ({ tokens }: Trial) => tokens,
+  total_cost: ({ cost }: Trial) => (cost ? Number(cost) : null),
+  judge_cost: ({ judgeCost }: Trial) => (judgeCost ? Number(judgeCost) : null),
+};
+
+/** Evaluations beside a baseline, row by row. */
+@Injectable()
+export class EvalCompareService {
+  private readonly slots = new Slots(AT_ONCE);
+
+  constructor(private readonly results: EvalResultsService) {}
+
+  compare(projectId: string, body: EvalCompareDto, context: Context): Promise<EvalComparedDto> {
+    return this.slots.with(context.caller.owner, () => this.compared(projectId, body, context));
+  }
+
+  private async compared(
+    projectId: string,
+    { baseline_call_id: baseline, other_call_ids, scores }: EvalCompareDto,
+    context: Context,
+  ): Promise<EvalComparedDto> {
+    const others = [...new Set(other_call_ids)];
+    const ids = [...new Set([baseline, ...others])];
+    const roots = await this.results.roots(projectId, ids);
+    const missing = ids.find((id) => !roots.has(id));
+    if (missing !== undefined)
+      throw new ApiError('not_found', `there is no evaluation call ${missing} in the project`);
+    const asked = {
+      hasScores: true,
+      hasChildren: true,
+      hasUsage: true,
+      hasCosts: true,
+      isCompared: true,
+    };
+    const rows = await this.results.scan(
+      projectId,
+      ids,
+      { ...asked, conditions: [], fields: [] },
+      context,
+    );
+    const wanted = scores ? new Set(scores) : null;
+    const turn = new Turn();
+    const goOn = async () => {
+      context.signal.throwIfAborted();
+      if (turn.isOver) await turn.next();
+    };
+    const comparisons = [];
+    let count = 0;
+    for (const other of others) {
+      const paired = rowsInAll(rows, [baseline, other]);
+      const pairs = scorePairs(paired, [baseline, other], wanted);
+      count += pairs.count;
+      if (count > MAX_COMPARED)
+        throw new ApiError(
+          'too_large',
+          `there are over ${MAX_COMPARED} values of scores to compare: name some in scores`,
+        );
+      const measures: [string, unknown][] = [];
+      for (const [name, number] of Object.entries(MEASURES))
+        measures.push([
+          name,
+          await comparedPairs(rowPairs(paired, [baseline, other], number), false, goOn),
+        ]);
+      comparisons.push({
+        evaluation_call_id: other,
+        rows_paired: paired.length,
+        rows_only_baseline: countRows(rows, baseline) - paired.length,
+        rows_only_other: countRows(rows, other) - paired.length,
+        scores: await pairs.compared(goOn),
+        ...(Object.fromEntries(measures) as Pick<
+          EvalComparedDto['comparisons'][number],
+          keyof typeof MEASURES
+        >),
+      });
+    }
+    return withHolm(baseline, comparisons);
+  }
+}
+
+type Comparison = EvalComparedDto['comparisons'][number];
+
+/** With p-values corrected for all of them, and what a reader must know. */
+function withHolm(
+  baseline: string,
+  comparisons: (Omit<Comparison, 'scores'> & {
+    scores: Omit<Comparison['scores'][number], 'p_value_holm'>[];
+  })[],
+): EvalComparedDto {
+  const tested = comparisons
+    .flatMap(({ scores }) => scores)
+    .filter(({ p_value }) => p_value !== null);
+  const holm = holmAdjusted(tested.map(({ p_value }) => p_value!));
+  const places = new Map(tested.map((score, i) => [score, holm[i]!]));
+  const warnings = [];
+  if (tested.length > 1)
+    warnings.push(
+      `${tested.length} scores are tested: judge them by p_value_holm, which keeps the chance of one false finding in all of them`,
+    );
+  for (const { evaluation_call_id, rows_paired } of comparisons)
+    if (rows_paired === 0) warnings.push(`no row is in both ${baseline} and ${evaluation_call_id}`);
+  return {
+    baseline_call_id: baseline,
+    confidence: CONFIDENCE,
+    comparisons: comparisons.map(({ scores, ...rest }) => ({
+      ...rest,
+      scores: scores.map((score) => ({ ...score, p_value_holm: places.get(score) ?? null })),
+    })),
+    warnings,
+  };
+}
+
+function scorePairs(
+  rows: readonly TrialRow[],
+  ids: readonly [string, string],
+  wanted: ReadonlySet<string> | null,
+): ScorePairs {
+  const pairs = new ScorePairs(wanted);
+  for (const [i, { trials }] of rows.entries())
+    for (const side of [0, 1] as const) {
+      pairs.add(side, i, trials.get(ids[side])!);
+      if (pairs.count > MAX_COMPARED) return pairs;
+    }
+  return pairs;
+}
+
+const countRows = (rows: readonly TrialRow[], id: string) =>
+  rows.filter(({ trials }) => trials.has(id)).length;

@@ -1,0 +1,241 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import { ApiError } from '../../platform/errors.js';
+import { Database } from '../../platform/database/database.js';
+import type { Context } from '../../platform/http/context.js';
+import { printed } from '../../platform/json/decimal.js';
+import { memberTexts } from '../../platform/json/json-text.js';
+import { Turn } from '../../platform/time/turn.js';
+import { CostsService } from '../costs/costs.service.js';
+import type { EvalResultsQueryDto } from './eval-results.dto.js';
+import {
+  datasetRowsQuery,
+  detailsQuery,
+  type EvaluationRoot,
+  progressQuery,
+  ROW_PATH,
+  rootsQuery,
+  type Scan,
+  scanQuery,
+} from './eval-results.query.js';
+import { summarize } from './evaluation-summaries.js';
+import { filteredRows, sortedRows } from './row-order.js';
+import { filterGroups, isOfScore, rowSorts } from './row-requests.js';
+import { rowText, type ShownRow } from './row-texts.js';
+import { rowsInAll, type ScannedTrial, scannedTrial, type TrialRow, TrialRows } from './trials.js';
+
+/** Trials of all evaluations of a request. */
+export const MAX_TRIALS = 100_000;
+/** A trial takes about so much more memory than its text. */
+const COPIES = 4;
+/** Trials whose outputs are read for one piece of an answer. */
+const DETAILS_AT_ONCE = 64;
+/** Characters of these. */
+export const MAX_ROW_BYTES = 64 * 1024 * 1024;
+
+/** Pages of `/eval_results/query`: its rows as they are written, and what stands behind them. */
+export interface ResultsPage {
+  rows: Readable;
+  members: () => string;
+}
+
+type Ask = Omit<Scan, 'projectId' | 'rootIds' | 'limit'>;
+
+/**
+ * Results over the calls that are stored. One pass reads scores, digests and usage of all trials, without outputs; what a page shows
+ * beside these is read for the page only.
+ */
+@Injectable()
+export class EvalResultsService {
+  constructor(
+    private readonly database: Database,
+    private readonly costs: CostsService,
+  ) {}
+
+  /** The calls with these ids that are evaluations, by id. */
+  async roots(projectId: string, ids: readonly string[]): Promise<Map<string, EvaluationRoot>> {
+    if (ids.length === 0) return new Map();
+    const rows = await this.database.long(() => this.database.query(rootsQuery(projectId, ids)));
+    return new Map(rows.map((row) => [row.id, row]));
+  }
+
+  /** How many trials of an evaluation have ended, and how many there are; it looks at so many as a request may have. */
+  async progress(projectId: string, id: string): Promise<{ ended: number; all: number }> {
+    const [progress] = await this.database.query(progressQuery(projectId, id, MAX_TRIALS));
+    return progress!;
+  }
+
+  async query(
+    projectId: string,
+    query: EvalResultsQueryDto,
+    context: Context,
+  ): Promise<ResultsPage> {
+    const { evaluation_call_ids, evaluation_run_ids } = query;
+    const ids = [...new Set([...(evaluation_call_ids ?? []), ...(evaluation_run_ids ?? [])])];
+    const { sorts, fields } = rowSorts(query, ids.length > 1);
+    const { groups, conditions } = filterGroups(query);
+    const hasChildren = query.include_predict_and_score_children !== false;
+    const hasCosts = query.include_costs === true;
+    const hasSummary = query.include_summary === true;
+    const asked: Ask = {
+      hasScores: hasSummary || conditions.length > 0 || sorts.some(isOfScore),
+      hasChildren,
+      hasUsage: hasSummary && hasChildren,
+      hasCosts,
+      isCompared: false,
+      conditions,
+      fields,
+    };
+    const roots = await this.roots(projectId, ids);
+    const known = ids.filter((id) => roots.has(id));
+    const all = await this.scan(projectId, known, asked, context);
+    const selected = query.require_intersection ? rowsInAll(all, ids) : all;
+    const found = filteredRows(selected, groups, query.filter_logic_operator === 'and');
+    const page = query.include_rows === false ? [] : pageRows(sortedRows(found, sorts), query);
+    const summary = hasSummary
+      ? await summarize(summaryRows(all, ids, query), known, roots)
+      : undefined;
+    const warnings = ids
+      .filter((id) => !roots.has(id))
+      .map((id) => `there is no evaluation call ${id}`);
+    const shown = { projectId, ids: known, query, hasChildren, hasCosts, costs: this.costs };
+    return {
+      rows: Readable.from(this.rows(page, shown, warnings, this.database.key), {
+        highWaterMark: 1,
+      }),
+      members: () =>
+        [
+          `"total_rows":${found.length}`,
+          ...(summary ? [`"summary":${printed(summary)}`] : []),
+          `"warnings":${JSON.stringify(warnings)}`,
+        ].join(','),
+    };
+  }
+
+  /** The rows of evaluations, the smallest digest first. @throws ApiError `too_large` */
+  async scan(
+    projectId: string,
+    rootIds: readonly string[],
+    asked: Ask,
+    { hold }: Context,
+  ): Promise<TrialRow[]> {
+    const scan = { projectId, rootIds, ...asked, limit: MAX_TRIALS + 1 };
+    const batches = await this.database.stream(scanQuery(scan));
+    const rows = new TrialRows();
+    const turn = new Turn();
+    let count = 0;
+    for await (const batch of batches as AsyncIterable<string[]>) {
+      await hold.add(COPIES * batch.reduce((sum, text) => sum + text.length, 0));
+      for (const text of batch) {
+        if (++count > MAX_TRIALS)
+          throw new ApiError(
+            'too_large',
+            `the evaluations have over ${MAX_TRIALS} trials: ask for fewer evaluations`,
+          );
+        if (turn.isOver) await turn.next();
+        const trial = JSON.parse(text) as ScannedTrial;
+        const [, rootId, digest] = trial[0];
+        rows.add(digest, rootId, scannedTrial(trial, this.costs, asked.hasCosts));
+      }
+    }
+    return rows.take();
+  }
+
+  /** Rows of a page as JSON texts. */
+  private async *rows(
+    page: readonly TrialRow[],
+    shown: Shown,
+    warnings: string[],
+    key: () => string,
+  ): AsyncGenerator<string[]> {
+    const { query } = shown;
+    let isUnresolved = false;
+    for (const group of rowGroups(page)) {
+      const { details, raws } = await this.database.runFor(key, async () => {
+        const details = await this.details(group, shown);
+        return { details, raws: await this.rawRows(group, shown, details) };
+      });
+      yield group.map((row) => {
+        const raw = raws?.get(row.digest);
+        if (raws && query.resolve_row_refs && raw?.isRef) isUnresolved = true;
+        return rowText(row, shown, details, raws && (raw?.text ?? 'null'));
+      });
+    }
+    if (isUnresolved)
+      warnings.push('some raw_data_row could not be resolved: they are the refs that were stored');
+  }
+
+  private async details(
+    group: readonly TrialRow[],
+    { projectId, hasChildren, hasCosts, query }: Shown,
+  ): Promise<Map<string, string>> {
+    const trialIds = group.flatMap(({ trials }) => [...trials.values()].flat().map(({ id }) => id));
+    const hasRaw = query.include_raw_data_rows === true;
+    const asked = { projectId, trialIds, hasChildren, hasCosts, hasRaw };
+    const details = new Map<string, string>();
+    let bytes = 0;
+    const batches = await this.database.stream(detailsQuery(asked), { maxBatch: DETAILS_AT_ONCE });
+    for await (const batch of batches as AsyncIterable<string[]>)
+      for (const text of batch) {
+        bytes += text.length;
+        if (bytes > MAX_ROW_BYTES)
+          throw new ApiError(
+            'too_large',
+            `the trials of a row hold over ${MAX_ROW_BYTES} characters: ask for fewer evaluations`,
+          );
+        details.set(JSON.parse(memberTexts(text).get('id')!) as string, text);
+      }
+    return details;
+  }
+
+  /** What rows ran on, by digest: the example, or the dataset's row behind it. */
+  private async rawRows(
+    group: readonly TrialRow[],
+    { projectId, query }: Shown,
+    details: ReadonlyMap<string, string>,
+  ): Promise<Map<string, { text: string; isRef: boolean }> | null> {
+    if (!query.include_raw_data_rows) return null;
+    const raws = new Map<string, { text: string; isRef: boolean }>();
+    for (const { digest, trials } of group)
+      for (const trial of [...trials.values()].flat()) {
+        const text = memberTexts(details.get(trial.id) ?? '{}').get('raw');
+        if (text === undefined || text === 'null') continue;
+        raws.set(digest, { text, isRef: text.startsWith('"') && text.includes(ROW_PATH) });
+        break;
+      }
+    const refs = [...raws].filter(([, { isRef }]) => isRef).map(([digest]) => digest);
+    if (!query.resolve_row_refs || refs.length === 0) return raws;
+    for (const { digest, val } of await this.database.query(datasetRowsQuery(projectId, refs)))
+      raws.set(digest, { text: val, isRef: false });
+    return raws;
+  }
+}
+
+interface Shown extends ShownRow {
+  projectId: string;
+  query: EvalResultsQueryDto;
+}
+
+const pageRows = (rows: readonly TrialRow[], { limit, offset }: EvalResultsQueryDto) =>
+  rows.slice(offset ?? 0, (offset ?? 0) + (limit ?? rows.length));
+
+/** Rows that the summary is of: filters do not count. */
+const summaryRows = (
+  rows: readonly TrialRow[],
+  ids: readonly string[],
+  { summary_require_intersection, require_intersection }: EvalResultsQueryDto,
+) => ((summary_require_intersection ?? require_intersection) ? rowsInAll(rows, ids) : rows);
+
+/** Rows of about `DETAILS_AT_ONCE` trials together. */
+function* rowGroups(rows: readonly TrialRow[]): Generator<TrialRow[]> {
+  let group: TrialRow[] = [];
+  let trials = 0;
+  for (const row of rows) {
+    group.push(row);
+    for (const list of row.trials.values()) trials += list.length;
+    if (trials < DETAILS_AT_ONCE) continue;
+    yield group;
+    [group, trials] = [[], 0];
+  }
+  if (group.length > 0) yield group;
+}

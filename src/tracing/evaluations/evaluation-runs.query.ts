@@ -1,0 +1,113 @@
+// SQL: runs, predictions and scores are calls, told by what stands in their attributes.
+import { WIRE } from '../../platform/http/wire.js';
+import { type JsonColumn, jsonAt, jsonValueAt, wireTime } from '../../platform/query/columns.js';
+import { lookedUp, pageLimit } from '../../platform/query/plans.js';
+import { allOf, identifier, isListed, isOneOf, sql, type Sql } from '../../platform/query/sql.js';
+import { visibleIn } from '../visible-calls.js';
+
+export interface Page {
+  limit?: number | null;
+  offset?: number | null;
+}
+
+const document = (name: 'attributes' | 'inputs'): JsonColumn => ({
+  type: 'document',
+  sql: name === 'inputs' ? sql`c.inputs` : sql`c.attributes`,
+  isOpaque: sql`c.is_opaque`,
+});
+const mark = (name: string) => jsonAt(document('attributes'), ['weave', name]).sql;
+const input = (name: string) => jsonAt(document('inputs'), [name]).sql;
+
+const STATUS = sql`CASE WHEN c.exception IS NOT NULL THEN 'error' WHEN c.ended_at IS NULL THEN 'running'
+  WHEN c.has_descendant_error THEN 'descendant_error' ELSE 'success' END`;
+
+/** The name by which both SDKs call evaluations, with any digest or without. */
+const isRun = (projectId: string) => {
+  const prefix = `${WIRE.scheme}:///${projectId}/op/Evaluation.evaluate`;
+  return sql`(c.op_name = 'Evaluation.evaluate' OR c.op_name >= ${`${prefix}:`} AND c.op_name < ${`${prefix};`})`;
+};
+
+const rows = (columns: Sql, from: Sql, page: Page) => sql`
+  SELECT row_to_json(t)::text FROM (
+    SELECT ${columns} FROM ${from} ORDER BY c.started_at, c.id
+    ${pageLimit(page.limit)} OFFSET ${page.offset ?? 0}::bigint) t`;
+
+/** Runs as JSON texts, the oldest first; those that the SDKs made too. */
+export function runsQuery(
+  projectId: string,
+  asked: Page & { evaluations?: string[]; models?: string[]; ids?: string[] },
+): Sql {
+  const evaluation = sql`coalesce(${mark('evaluation')}, ${input('self')})`;
+  const model = sql`coalesce(${mark('model')}, ${input('model')})`;
+  const { evaluations, models, ids } = asked;
+  const isAsked = allOf(
+    visibleIn(projectId),
+    isRun(projectId),
+    ids && isListed(sql`c.id`, ids),
+    isOneOf(evaluation, evaluations),
+    isOneOf(model, models),
+  );
+  return rows(
+    sql`c.id AS evaluation_run_id, ${evaluation} AS evaluation, ${model} AS model, ${STATUS} AS status,
+      ${wireTime(sql`c.started_at`)} AS started_at, ${wireTime(sql`c.ended_at`)} AS finished_at,
+      CASE WHEN ${mark('evaluation_run')} = 'true' THEN coalesce(c.summary, c.output) ELSE c.output END AS summary,
+      ${mark('source_evaluation_run_id')} AS source_evaluation_run_id`,
+    sql`calls c WHERE ${isAsked}`,
+    asked,
+  );
+}
+
+export type Marked = Page & { runId?: string | null; ids?: string[] };
+
+/** The calls with a mark, in a run where one is asked for: below the run, or below what is below it. */
+function marked(projectId: string, name: 'prediction' | 'score', { runId, ids }: Marked): Sql {
+  const isMarked = allOf(
+    visibleIn(projectId),
+    sql`${mark(name)} = 'true'`,
+    ids && isListed(sql`c.id`, ids),
+  );
+  if (!runId) return sql`calls c WHERE ${isMarked}`;
+  return sql`(
+      SELECT ${runId} AS id UNION ALL
+      SELECT c.id FROM calls c WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId}) p
+    ${lookedUp(sql`SELECT c.* FROM calls c WHERE ${isMarked} AND c.parent_id = p.id`, 'c')}`;
+}
+
+const runOfCall = (projectId: string) => sql`coalesce(${mark('evaluation_run_id')}, (
+  SELECT p.parent_id FROM calls p WHERE p.project_id = ${projectId} AND p.id = c.parent_id)) AS evaluation_run_id`;
+
+const USER = sql`c.user_id AS ${identifier(WIRE.userId)}`;
+
+/** Predictions as JSON texts, the oldest first. */
+export const predictionsQuery = (projectId: string, asked: Marked): Sql =>
+  rows(
+    sql`c.id AS prediction_id, coalesce(${mark('model')}, ${input('self')}) AS model,
+      ${jsonValueAt(document('inputs'), ['inputs'])} AS inputs, c.output, ${runOfCall(projectId)}, ${USER}`,
+    marked(projectId, 'prediction', asked),
+    asked,
+  );
+
+/** Scores as JSON texts, the oldest first. */
+export const scoresQuery = (projectId: string, asked: Marked): Sql =>
+  rows(
+    sql`c.id AS score_id, coalesce(${mark('scorer')}, ${input('self')}) AS scorer, c.output AS value,
+      ${runOfCall(projectId)}, ${USER}`,
+    marked(projectId, 'score', asked),
+    asked,
+  );
+
+/** What scorers said of a prediction: those beside it. */
+export const scoresBeside = (projectId: string, parentId: string, limit: number) => sql<{
+  scorer: string | null;
+  output: string | null;
+}>`
+  SELECT coalesce(${mark('scorer')}, c.op_name) AS scorer, c.output::text AS output FROM calls c
+  WHERE ${visibleIn(projectId)} AND c.parent_id = ${parentId} AND ${mark('score')} = 'true'
+  ORDER BY c.started_at, c.id LIMIT ${limit}::bigint`;
+
+/** The outputs of the trials of a run that have ended, as texts. */
+export const trialOutputs = (projectId: string, runId: string) => sql`
+  SELECT coalesce(CASE WHEN c.is_opaque THEN skein_safe_json(c.output) ELSE c.output END, 'null'::json)::text FROM calls c
+  WHERE ${visibleIn(projectId)} AND c.parent_id = ${runId} AND c.ended_at IS NOT NULL
+    AND (c.op_name LIKE '%Evaluation.predict_and_score%' OR c.op_name LIKE '%Evaluation.predictAndScore%')
+  ORDER BY c.started_at, c.id`;

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { invalidRequest } from '../../platform/errors.js';
+import { parseRef } from '../../platform/http/refs.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { CallsService } from '../calls/calls.service.js';
+import { ObjectsService } from '../objects/objects.service.js';
+import { TablesService } from '../objects/tables.service.js';
+import type { EvaluationStatusQueryDto } from './eval-results.dto.js';
+import { EvalResultsService } from './eval-results.service.js';
+
+/** Bytes of an evaluation or a dataset that is looked into. */
+const MAX_VALUE_BYTES = 1024 * 1024;
+
+/** How far evaluations are. */
+@Injectable()
+export class EvaluationStatusService {
+  constructor(
+    private readonly results: EvalResultsService,
+    private readonly calls: CallsService,
+    private readonly objects: ObjectsService,
+    private readonly tables: TablesService,
+  ) {}
+
+  /** As JSON text. */
+  async status({ project_id, call_id }: EvaluationStatusQueryDto, caller: Caller): Promise<string> {
+    const root = (await this.results.roots(project_id, [call_id])).get(call_id);
+    if (!root) return '{"status":{"code":"not_found"}}';
+    if (root.op_name !== 'Evaluation.evaluate')
+      throw invalidRequest([
+        { path: 'call_id', message: 'is the id of a call that is no evaluation' },
+      ]);
+    if (root.exception !== null)
+      return JSON.stringify({ status: { code: 'failed', error: root.exception } });
+    if (root.ended_at !== null) {
+      const [call] = await this.calls.stored(project_id, [call_id]);
+      return `{"status":{"code":"complete","output":${call?.documents.output ?? 'null'}}}`;
+    }
+    const { ended, all } = await this.results.progress(project_id, call_id);
+    const expected = await this.expectedRows(root.evaluation_ref, caller);
+    const total_rows = Math.max(expected, all);
+    return JSON.stringify({ status: { code: 'running', completed_rows: ended, total_rows } });
+  }
+
+  /** The rows of an evaluation's dataset, each as often as it is tried; 0 where that is not known. */
+  private async expectedRows(evaluationRef: string | null, caller: Caller): Promise<number> {
+    const evaluation = await this.value(evaluationRef, caller);
+    const dataset = await this.value(evaluation?.['dataset'], caller);
+    const table = TABLE_REF.exec(String(dataset?.['rows']));
+    if (!table || !caller.reaches(table[1]!)) return 0;
+    const { count } = await this.tables.stats({ project_id: table[1]!, digest: table[2]! });
+    const trials = Number(evaluation!['trials'] ?? 1);
+    return Number.isInteger(trials) && trials > 0 ? count * trials : count;
+  }
+
+  /** The object behind a ref; undefined where the caller may not see it, or there is none. */
+  private async value(ref: unknown, caller: Caller): Promise<Record<string, unknown> | undefined> {
+    const parsed = parseRef(ref);
+    if (!parsed?.digest || !caller.reaches(parsed.projectId)) return undefined;
+    const { projectId, name, digest } = parsed;
+    const version = { project_id: projectId, object_id: name, digest };
+    const val = await this.objects.valueUpTo(version, MAX_VALUE_BYTES);
+    const value: unknown = val ? JSON.parse(val) : undefined;
+    return isObject(value) ? value : undefined;
+  }
+}
+
+const TABLE_REF = /^[a-z]+:\/\/\/([^/]+\/[^/]+)\/table\/([^/]+)$/;

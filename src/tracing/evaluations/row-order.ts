@@ -1,0 +1,97 @@
+import { byCodePoint } from '../../platform/json/by-code-point.js';
+import { isObject } from '../../platform/json/is-object.js';
+import { scoreNumber } from './score-stats.js';
+import type { Trial, TrialRow } from './trials.js';
+
+/** What rows are sorted by: a score at a path, or the n-th of the values that each trial was scanned for. */
+export interface RowSort {
+  isDescending: boolean;
+  /** Only this evaluation counts; null for all. */
+  rootId: string | null;
+  /** By how far the evaluations' means of a score are apart. */
+  isDifference: boolean;
+  value: { score: readonly string[] } | { key: number } | 'digest';
+}
+
+/** Conditions on trials: those of a group must all hold, each for a trial of the row. */
+export interface FilterGroup {
+  rootId: string | null;
+  /** Places in `Trial.hits`. */
+  hits: readonly number[];
+}
+
+/** Rows for which the groups hold: one of them, or each. */
+export function filteredRows(
+  rows: readonly TrialRow[],
+  groups: readonly FilterGroup[],
+  isEach: boolean,
+): readonly TrialRow[] {
+  if (groups.length === 0) return rows;
+  const holds = (row: TrialRow) => (group: FilterGroup) =>
+    group.hits.every((hit) => listTrials(row, group.rootId).some((trial) => trial.hits[hit]));
+  return rows.filter((row) => (isEach ? groups.every(holds(row)) : groups.some(holds(row))));
+}
+
+/** Rows in the order asked for; ties by digest. `rows` are in the order of their digests. */
+export function sortedRows(
+  rows: readonly TrialRow[],
+  sorts: readonly RowSort[],
+): readonly TrialRow[] {
+  if (sorts.length === 0) return rows;
+  const ranked = rows.map((row) => ({ row, ranks: sorts.map((sort) => rowRank(row, sort)) }));
+  ranked.sort((a, b) => {
+    for (const [i, { isDescending }] of sorts.entries()) {
+      const order = compareRanks(a.ranks[i]!, b.ranks[i]!, isDescending);
+      if (order !== 0) return order;
+    }
+    return 0; // the sort is stable
+  });
+  return ranked.map(({ row }) => row);
+}
+
+/** Numbers come first in both directions, then texts, then rows without a value. */
+type Rank = number | string | null;
+
+function compareRanks(a: Rank, b: Rank, isDescending: boolean): number {
+  const kinds = rankKind(a) - rankKind(b);
+  if (kinds !== 0 || a === null || b === null) return kinds;
+  const order = typeof a === 'number' ? a - (b as number) : byCodePoint(a, b as string);
+  return isDescending ? -order : order;
+}
+
+const rankKind = (rank: Rank) => (typeof rank === 'number' ? 0 : rank === null ? 2 : 1);
+
+function rowRank(row: TrialRow, { rootId, isDifference, value }: RowSort): Rank {
+  if (value === 'digest') return row.digest;
+  if ('key' in value) return keyRank(listTrials(row, rootId), value.key);
+  if (isDifference) {
+    const means = [...row.trials.values()].map((trials) => scoreMean(trials, value.score));
+    const known = means.filter((mean) => mean !== null);
+    return known.length > 0 ? Math.max(...known) - Math.min(...known) : null;
+  }
+  return scoreMean(listTrials(row, rootId), value.score);
+}
+
+/** The first trial's value. */
+function keyRank(trials: readonly Trial[], key: number): Rank {
+  const text = trials.find((trial) => trial.keys[key] !== null)?.keys[key] ?? null;
+  return text !== null && IS_NUMBER.test(text) ? Number(text) : text;
+}
+const IS_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?$/;
+
+const listTrials = (row: TrialRow, rootId: string | null): readonly Trial[] =>
+  rootId === null ? [...row.trials.values()].flat() : (row.trials.get(rootId) ?? []);
+
+/** The mean of a score over trials that have it as a number or a boolean. */
+function scoreMean(trials: readonly Trial[], path: readonly string[]): number | null {
+  const numbers = trials
+    .map(({ scores }) => scoreNumber(valueIn(scores, path)))
+    .filter((number) => number !== null);
+  return numbers.length > 0 ? numbers.reduce((a, b) => a + b, 0) / numbers.length : null;
+}
+
+const valueIn = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (at, name) => (isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined),
+    value,
+  );

@@ -1,0 +1,107 @@
+import { printed } from '../../platform/json/decimal.js';
+import { elementSpans, memberTexts, objectText } from '../../platform/json/json-text.js';
+import type { CostsService, Priceable } from '../costs/costs.service.js';
+import { countedTokens, spentDollars, type Trial, type TrialRow } from './trials.js';
+
+/** What is shown of rows. */
+export interface ShownRow {
+  /** The evaluations, in the order asked for. */
+  ids: readonly string[];
+  hasChildren: boolean;
+  hasCosts: boolean;
+  costs: CostsService;
+}
+
+/** A call below a trial. */
+interface Child {
+  id: string;
+  name: string;
+  is_scorer: boolean;
+  is_predict: boolean;
+  latency: number | null;
+  spent: Priceable | null;
+  spans: unknown;
+}
+
+/** A row as JSON text. `details` are those of its trials; `raw` is what they ran on, where it is shown. */
+export function rowText(
+  row: TrialRow,
+  { ids, ...shown }: ShownRow,
+  details: ReadonlyMap<string, string>,
+  raw: string | null,
+): string {
+  const evaluations = ids
+    .filter((id) => row.trials.has(id))
+    .map((id) => {
+      const trials = row.trials.get(id)!.flatMap((trial) => {
+        const text = details.get(trial.id); // a call that was deleted meanwhile has none
+        return text === undefined ? [] : trialText(trial, text, shown);
+      });
+      return `{"evaluation_call_id":${JSON.stringify(id)},"trials":[${trials.join(',')}]}`;
+    });
+  const rawMember = raw === null ? '' : `"raw_data_row":${raw},`;
+  return `{"row_digest":${JSON.stringify(row.digest)},${rawMember}"evaluations":[${evaluations.join(',')}]}`;
+}
+
+function trialText(
+  trial: Trial,
+  text: string,
+  { hasChildren, hasCosts, costs }: Omit<ShownRow, 'ids'>,
+): string {
+  const members = memberTexts(text);
+  const childTexts = arrayElements(members.get('children')!);
+  const children = childTexts.map((child) => JSON.parse(child) as Child);
+  const predict = children.find(({ is_scorer, is_predict }) => !is_scorer && is_predict);
+  const own = hasChildren ? predict?.spent : (JSON.parse(members.get('spent')!) as Priceable);
+  const calls = own ? [own] : [];
+  const scores = scoreTexts(members.get('scores')!, childTexts, children);
+  const latency = predict?.latency ?? (JSON.parse(members.get('latency')!) as number | null);
+  const spans = [predict?.spans, JSON.parse(members.get('spans')!)].find((one) => one);
+  return `{${[
+    ['predict_and_score_call_id', JSON.stringify(trial.id)],
+    ['predict_call_id', JSON.stringify(predict?.id ?? null)],
+    ['model_output', members.get('output')!],
+    ['scores', objectText(scores)],
+    ['model_latency_seconds', JSON.stringify(latency)],
+    ['total_tokens', JSON.stringify(countedTokens(costs, calls))],
+    ['total_cost', hasCosts ? printed(spentDollars(costs, calls)) : 'null'],
+    ['scorer_call_ids', JSON.stringify(scorerCalls([...scores.keys()], children))],
+    ...(spans ? [['genai_span_ref', JSON.stringify([spans].flat())]] : []),
+  ]
+    .map(([name, value]) => `"${name}":${value}`)
+    .join(',')}}`;
+}
+
+const arrayElements = (array: string) => elementSpans(array, 0).map((span) => array.slice(...span));
+
+/** Scores as they were stored: those of the trial, then what scorers gave beside it. */
+function scoreTexts(
+  stored: string,
+  childTexts: readonly string[],
+  children: readonly Child[],
+): Map<string, string> {
+  const texts = stored.startsWith('{') ? memberTexts(stored) : new Map<string, string>();
+  for (const [i, { name, is_scorer }] of children.entries()) {
+    const output = is_scorer && memberTexts(childTexts[i]!).get('output');
+    if (output && output !== 'null') texts.set(name, output);
+  }
+  return texts;
+}
+
+/** The scorers' calls by the names of their scores; one name is part of the other. */
+function scorerCalls(
+  scores: readonly string[],
+  children: readonly Child[],
+): Record<string, string> {
+  const scorers = children
+    .filter(({ is_scorer }) => is_scorer)
+    .map(({ id, name }) => ({ id, name: name.toLowerCase() }));
+  const found = scores.flatMap((key): [string, string][] => {
+    const wanted = key.toLowerCase();
+    const scorer =
+      scorers.findLast(({ name }) => name === wanted) ??
+      scorers.findLast(({ name }) => name.includes(wanted) || wanted.includes(name));
+    return scorer ? [[key, scorer.id]] : [];
+  });
+  return Object.fromEntries(found);
+}

@@ -1,0 +1,222 @@
+import { AutoSummary, ScoreSummaries } from './auto-summary.js';
+import { comparedPairs, holmAdjusted, normalTail, type Pair, signTest } from './comparisons.js';
+import { filteredRows, sortedRows } from './row-order.js';
+import { ScoreStats } from './score-stats.js';
+import { type Trial, TrialRows } from './trials.js';
+
+/** Whole random numbers below `below`, the same in each run. */
+function dice(seed: number) {
+  let state = seed;
+  return (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const aTrial = (id: string, more: Partial<Trial> = {}): Trial => ({
+  id,
+  startedAt: 0,
+  scores: {},
+  latency: null,
+  tokens: null,
+  cost: null,
+  judgeCost: null,
+  hits: [],
+  keys: [],
+  ...more,
+});
+
+/** A value of any shape that a scorer may give. */
+function aValue(roll: (below: number) => number, level = 0): unknown {
+  const kind = roll(level > 2 ? 5 : 7);
+  if (kind === 0) return null;
+  if (kind === 1) return roll(2) === 1;
+  if (kind === 2) return roll(100) / 8;
+  if (kind === 3) return `word ${roll(3)}`;
+  if (kind === 4) return [1, true];
+  const names = ['a', 'b', 'c'].slice(0, 1 + roll(3));
+  return Object.fromEntries(names.map((name) => [name, aValue(roll, level + 1)]));
+}
+
+/** All values at their paths, the plain way. */
+function leaves(value: any, path: string[] = []): [string, unknown][] {
+  if (value === null || Array.isArray(value)) return [];
+  if (typeof value !== 'object') return [[path.join('.'), value]];
+  return Object.entries(value).flatMap(([name, member]) => leaves(member, [...path, name]));
+}
+
+describe('statistics of scores', () => {
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('are those of brute force (%i)', (seed) => {
+    const roll = dice(seed);
+    const all = Array.from({ length: 50 }, () => ({ judge: aValue(roll) }));
+    const stats = new ScoreStats();
+    for (const scores of all) stats.add(scores);
+    const found = all.flatMap((scores) => leaves(scores));
+    const names = [...new Set(found.map(([name]) => name))];
+    const expected = names.map((name) => {
+      const values = found.filter(([other]) => other === name).map(([, value]) => value);
+      const numbers = values.filter((value) => typeof value === 'number');
+      const booleans = values.filter((value) => typeof value === 'boolean');
+      const [first] = values;
+      const [scorer_key, ...path] = name.split('.');
+      return {
+        scorer_key,
+        path: path.length > 0 ? path.join('.') : null,
+        value_type:
+          typeof first === 'boolean' ? 'binary' : typeof first === 'number' ? 'continuous' : 'text',
+        trial_count: values.length,
+        numeric_count: numbers.length,
+        numeric_mean: numbers.length > 0 ? numbers.reduce((a, b) => a + b) / numbers.length : null,
+        pass_true_count: booleans.filter(Boolean).length,
+        pass_known_count: booleans.length,
+        pass_rate: booleans.length > 0 ? booleans.filter(Boolean).length / booleans.length : null,
+        pass_signal_coverage: booleans.length / values.length,
+      };
+    });
+    expect(stats.take()).toEqual(expected);
+  });
+
+  it('sums up as the SDKs do', () => {
+    const summary = new AutoSummary();
+    summary.add(null);
+    summary.add({ right: true, deep: { n: 1, word: 'x', none: null } });
+    summary.add({ right: false, deep: { n: 2 } });
+    summary.add({ right: null });
+    expect(summary.take()).toEqual({
+      right: { true_count: 1, true_fraction: 0.5 },
+      deep: { n: { mean: 1.5 } },
+    });
+    expect(new AutoSummary().take()).toBeNull();
+  });
+
+  it('counts trials without a score against booleans, and not against numbers', () => {
+    const summaries = new ScoreSummaries();
+    for (const scores of [{ right: true, n: 4 }, {}, { right: {}, n: null }, { right: null }])
+      summaries.add(scores);
+    expect(summaries.take()).toEqual({
+      right: { true_count: 1, true_fraction: 1 / 3 },
+      n: { mean: 4 },
+    });
+  });
+});
+
+describe('comparisons', () => {
+  const goOn = async () => {};
+
+  /** The chance of at most so many heads, by counting all throws. */
+  function signTestByCounting(up: number, down: number): number {
+    const n = up + down;
+    let hits = 0;
+    for (let throws = 0; throws < 2 ** n; throws++) {
+      const heads = throws.toString(2).replaceAll('0', '').length;
+      if (Math.abs(2 * heads - n) >= Math.abs(up - down)) hits++;
+    }
+    return hits / 2 ** n;
+  }
+
+  it.each([
+    [0, 0],
+    [1, 0],
+    [3, 3],
+    [6, 1],
+    [2, 9],
+    [12, 0],
+  ])('test %i rows up and %i down as counting all cases does', (up, down) => {
+    expect(signTest(up, down).p_value).toBeCloseTo(signTestByCounting(up, down), 12);
+  });
+
+  it('have the tails of the normal distribution', () => {
+    expect(normalTail(0)).toBe(1);
+    expect(normalTail(1.959963984540054)).toBeCloseTo(0.05, 12);
+    expect(normalTail(3)).toBeCloseTo(0.0026997960632602, 12);
+    expect(normalTail(6) / 1.973175290075e-9).toBeCloseTo(1, 8);
+  });
+
+  it('correct p-values by Holm', () => {
+    const adjusted = holmAdjusted([0.01, 0.04, 0.03, 0.5]);
+    for (const [i, p] of [0.04, 0.09, 0.09, 0.5].entries()) expect(adjusted[i]).toBeCloseTo(p, 12);
+    expect(holmAdjusted([])).toEqual([]);
+  });
+
+  it('count rows, and say nothing of none', async () => {
+    const pairs: Pair[] = [
+      [0, 1],
+      [1, 1],
+      [1, 0.5],
+    ];
+    expect(await comparedPairs(pairs, false, goOn)).toMatchObject({
+      n: 3,
+      rows_up: 1,
+      rows_down: 1,
+      rows_same: 1,
+      difference: 0.5 / 3,
+    });
+    expect(await comparedPairs([], true, goOn)).toMatchObject({
+      n: 0,
+      p_value: null,
+      interval: null,
+    });
+  });
+
+  it('of very many rows have nearly the interval of the bootstrap', async () => {
+    const roll = dice(9);
+    const pairs = Array.from({ length: 1000 }, (): Pair => [roll(10), roll(10) + 1]);
+    const drawn = await comparedPairs(pairs, false, goOn);
+    const normal = await comparedPairs([...pairs, ...pairs.slice(0, 1)], false, goOn);
+    for (const side of [0, 1])
+      expect(Math.abs(drawn.interval![side]! - normal.interval![side]!)).toBeLessThan(0.03);
+    expect(normal.test).toMatch(/z-test/);
+  });
+});
+
+describe('rows', () => {
+  const rows = (() => {
+    const all = new TrialRows();
+    const at = (row: string, score: unknown, hit: boolean, key: string | null) => {
+      const [digest, root] = row.split(' ') as [string, string];
+      all.add(digest, root, aTrial(row, { scores: { s: score }, hits: [hit], keys: [key] }));
+    };
+    at('c one', 0.5, true, '10');
+    at('c two', 0.75, false, '10');
+    at('a one', true, false, 'word');
+    at('b one', null, true, '9');
+    at('b two', 0, false, null);
+    return all.take();
+  })();
+  const sorted = (sort: object) =>
+    sortedRows(rows, [
+      { isDescending: false, rootId: null, isDifference: false, value: { score: ['s'] }, ...sort },
+    ]).map(({ digest }) => digest);
+
+  it('sort by means, differences and values, numbers before texts before nothing', () => {
+    expect(rows.map(({ digest }) => digest)).toEqual(['a', 'b', 'c']);
+    expect(sorted({})).toEqual(['b', 'c', 'a']);
+    expect(sorted({ isDescending: true })).toEqual(['a', 'c', 'b']);
+    expect(sorted({ rootId: 'two' })).toEqual(['b', 'c', 'a']);
+    expect(sorted({ isDifference: true, isDescending: true })).toEqual(['c', 'a', 'b']);
+    expect(sorted({ value: { key: 0 } })).toEqual(['b', 'c', 'a']);
+    expect(sorted({ value: { key: 0 }, isDescending: true })).toEqual(['c', 'b', 'a']);
+  });
+
+  it('are found by one group of conditions, or by each', () => {
+    const groups = [
+      { rootId: 'one', hits: [0] },
+      { rootId: 'two', hits: [0] },
+    ];
+    const found = (isEach: boolean) =>
+      filteredRows(rows, groups, isEach).map(({ digest }) => digest);
+    expect(found(false)).toEqual(['b', 'c']);
+    expect(found(true)).toEqual([]);
+  });
+
+  it('keep the order of calls among trials that came in any order', () => {
+    const all = new TrialRows();
+    for (const startedAt of [3, 1, 2]) all.add('x', 'one', aTrial(`${startedAt}`, { startedAt }));
+    expect(
+      all
+        .take()[0]!
+        .trials.get('one')!
+        .map(({ id }) => id),
+    ).toEqual(['1', '2', '3']);
+  });
+});

@@ -1,0 +1,309 @@
+import { Readable } from 'node:stream';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../platform/auth/caller.js';
+import { ApiError } from '../../platform/errors.js';
+import { WIRE } from '../../platform/http/wire.js';
+import { elementTexts, memberTexts, objectText, valueAt } from '../../platform/json/json-text.js';
+import { FilesService } from '../objects/files.service.js';
+import { ObjectsService } from '../objects/objects.service.js';
+import { TablesService } from '../objects/tables.service.js';
+import type {
+  DatasetCreateDto,
+  DeletedDto,
+  EvaluationCreateDto,
+  EvaluationCreatedDto,
+  Kind,
+  TypedModelCreateDto,
+  ModelCreatedDto,
+  OpCreateDto,
+  ScorerCreateDto,
+  ScorerCreatedDto,
+  TypedObjectCreatedDto,
+  TypedObjectsDeleteDto,
+} from './typed-objects.dto.js';
+
+/** The class of each kind's values. */
+const CLASSES = {
+  datasets: 'Dataset',
+  scorers: 'Scorer',
+  evaluations: 'Evaluation',
+  models: 'Model',
+} as const;
+
+const SOURCE_FILE = 'obj.py';
+/** The longest id, with room for what ops of the object add. */
+const MAX_ID = 100;
+/** A value may be large. */
+const VALUES_AT_ONCE = 8;
+
+/** What names every object's class. */
+const classMembers = (name: string): [string, string][] => [
+  ['_type', JSON.stringify(name)],
+  ['_class_name', JSON.stringify(name)],
+  ['_bases', '["Object","BaseModel"]'],
+];
+const OWN = ['_type', '_class_name', '_bases', 'name', 'description', 'files'];
+
+/** What was published; a plain object. */
+type Published = Pick<TypedObjectCreatedDto, 'digest' | 'object_id' | 'version_index'>;
+
+/** Ops, datasets, scorers, evaluations and models: ordinary objects, by what they are for. */
+@Injectable()
+export class TypedObjectsService {
+  constructor(
+    private readonly objects: ObjectsService,
+    private readonly tables: TablesService,
+    private readonly files: FilesService,
+  ) {}
+
+  async createOp(
+    project_id: string,
+    { name, source_code }: OpCreateDto,
+    caller: Caller,
+  ): Promise<TypedObjectCreatedDto> {
+    return this.publishOp(project_id, objectId(name, 'Op'), source_code ?? PLACEHOLDER, caller);
+  }
+
+  async createDataset(
+    project_id: string,
+    body: DatasetCreateDto,
+    text: string,
+    caller: Caller,
+  ): Promise<TypedObjectCreatedDto> {
+    const table = { project_id, rows: body.rows };
+    const { digest } = await this.tables.create(table, elementTexts(text, 'rows'), caller);
+    return this.publish(project_id, objectId(body.name, 'Dataset'), caller, [
+      ...classMembers('Dataset'),
+      ...named(body.name ?? 'Dataset', body.description),
+      ['rows', JSON.stringify(`${WIRE.scheme}:///${project_id}/table/${digest}`)],
+    ]);
+  }
+
+  async createScorer(
+    project_id: string,
+    { name, op_source_code, description }: ScorerCreateDto,
+    caller: Caller,
+  ): Promise<ScorerCreatedDto> {
+    const id = objectId(name, 'Scorer');
+    const score = await this.publishOp(project_id, `${id}_score`, op_source_code, caller);
+    const summarize = await this.publishOp(project_id, `${id}_summarize`, PLACEHOLDER, caller);
+    const created = await this.publish(project_id, id, caller, [
+      ...classMembers('Scorer'),
+      ...named(name, description),
+      ['score', JSON.stringify(refTo(project_id, 'op', score))],
+      ['summarize', JSON.stringify(refTo(project_id, 'op', summarize))],
+      ['column_map', 'null'],
+    ]);
+    return { ...created, scorer: refTo(project_id, 'object', created) };
+  }
+
+  /** `text` is the body as it was sent. */
+  async createEvaluation(
+    project_id: string,
+    body: EvaluationCreateDto,
+    text: string,
+    caller: Caller,
+  ): Promise<EvaluationCreatedDto> {
+    const { name, description, dataset, scorers, trials, evaluation_name, eval_attributes } = body;
+    const id = objectId(name, 'Evaluation');
+    const ops = [];
+    for (const op of ['evaluate', 'predict_and_score', 'summarize']) {
+      const published = await this.publishOp(project_id, `${id}.${op}`, PLACEHOLDER, caller);
+      ops.push([op, JSON.stringify(refTo(project_id, 'op', published))] as [string, string]);
+    }
+    const created = await this.publish(project_id, id, caller, [
+      ...(eval_attributes ? memberTexts(valueAt(text, 'eval_attributes')) : []),
+      ...classMembers('Evaluation'),
+      ...named(name, description),
+      ['dataset', JSON.stringify(dataset)],
+      ['scorers', JSON.stringify(scorers ?? [])],
+      ['trials', JSON.stringify(trials ?? 1)],
+      ['evaluation_name', JSON.stringify(evaluation_name ?? null)],
+      ['metadata', 'null'],
+      ['preprocess_model_input', 'null'],
+      ['on_complete', 'null'],
+      ...ops,
+    ]);
+    return { ...created, evaluation_ref: refTo(project_id, 'object', created) };
+  }
+
+  /** `text` is the body as it was sent. */
+  async createModel(
+    project_id: string,
+    { name, source_code, description, attributes }: TypedModelCreateDto,
+    text: string,
+    caller: Caller,
+  ): Promise<ModelCreatedDto> {
+    const file = await this.files.storeText(project_id, source_code, caller);
+    const created = await this.publish(project_id, objectId(name, 'Model'), caller, [
+      ...(attributes ? memberTexts(valueAt(text, 'attributes')) : []),
+      ...classMembers('Model'),
+      ...named(name, description),
+      ['files', JSON.stringify({ [SOURCE_FILE]: file.digest })],
+    ]);
+    return { ...created, model_ref: refTo(project_id, 'object', created) };
+  }
+
+  /** The ref of an op that stands for what the service has no source of. */
+  async placeholderOp(project_id: string, name: string, caller: Caller): Promise<string> {
+    const id = name.replaceAll(/[^\w.-]/g, '_').slice(0, MAX_ID);
+    return refTo(project_id, 'op', await this.publishOp(project_id, id, PLACEHOLDER, caller));
+  }
+
+  private async publishOp(project_id: string, id: string, source: string, caller: Caller) {
+    const { digest } = await this.files.storeText(project_id, source, caller);
+    return this.publish(project_id, id, caller, [
+      ['_type', '"CustomWeaveType"'],
+      ['weave_type', '{"type":"Op"}'],
+      ['files', JSON.stringify({ [SOURCE_FILE]: digest })],
+    ]);
+  }
+
+  private publish(
+    project_id: string,
+    object_id: string,
+    caller: Caller,
+    members: Iterable<[string, string]>,
+  ): Promise<Published> {
+    const val = objectText(new Map(members)); // of a name that is there twice the last value counts
+    return this.objects.create({ project_id, object_id, val: JSON.parse(val) }, val, caller);
+  }
+
+  /** The versions of a kind as JSON texts, the oldest first. */
+  async list(
+    kind: Kind,
+    project_id: string,
+    page: { limit?: number | null; offset?: number | null; eager?: string | null },
+  ): Promise<Readable> {
+    const { limit = null, offset = null } = page;
+    const filter =
+      kind === 'ops' ? { is_op: true } : { is_op: false, base_object_classes: [CLASSES[kind]] };
+    const batches = await this.objects.stream({ project_id, filter, limit, offset });
+    const hasCode = page.eager?.toLowerCase() !== 'false';
+    return Readable.from(this.shapes(kind, project_id, batches, hasCode), {
+      highWaterMark: 1,
+    });
+  }
+
+  private async *shapes(
+    kind: Kind,
+    projectId: string,
+    batches: AsyncIterable<string[]>,
+    hasCode: boolean,
+  ): AsyncGenerator<string[]> {
+    for await (const batch of batches)
+      for (let i = 0; i < batch.length; i += VALUES_AT_ONCE) {
+        const shapes = [];
+        for (const json of batch.slice(i, i + VALUES_AT_ONCE))
+          shapes.push(await this.shape(kind, projectId, json, hasCode));
+        yield shapes;
+      }
+  }
+
+  /** One version as JSON text. @throws ApiError `not_found`, also for an object of another kind */
+  async read(
+    kind: Kind,
+    version: { project_id: string; object_id: string; digest: string },
+    hasCode = true,
+  ): Promise<string> {
+    const json = await this.objects.read(version);
+    const { kind: stored, base_object_class } = JSON.parse(
+      objectText(
+        [...memberTexts(json)].filter(([name]) => name === 'kind' || name === 'base_object_class'),
+      ),
+    ) as { kind: string; base_object_class: string | null };
+    const isKind = kind === 'ops' ? stored === 'op' : base_object_class === CLASSES[kind];
+    if (!isKind)
+      throw new ApiError(
+        'not_found',
+        `${version.object_id}:${version.digest} is not one of the ${kind}`,
+      );
+    return this.shape(kind, version.project_id, json, hasCode);
+  }
+
+  private async shape(
+    kind: Kind,
+    projectId: string,
+    json: string,
+    hasCode: boolean,
+  ): Promise<string> {
+    const members = memberTexts(json);
+    const value = members.get('val')!.startsWith('{')
+      ? memberTexts(members.get('val')!)
+      : new Map<string, string>();
+    const common = ['object_id', 'digest', 'version_index', 'created_at'].map(
+      (name): [string, string] => [name, members.get(name)!],
+    );
+    const text = (name: string, otherwise = 'null') => value.get(name) ?? otherwise;
+    const code = async () => (hasCode ? this.code(projectId, text('files')) : 'null');
+    const name: [string, string] = ['name', text('name')];
+    const description: [string, string] = ['description', text('description')];
+    const own: Record<Kind, () => Promise<[string, string][]>> = {
+      ops: async () => [['code', await code()]],
+      datasets: async () => [name, description, ['rows', text('rows')]],
+      scorers: async () => [name, description, ['score_op', text('score')]],
+      evaluations: async () => [
+        name,
+        description,
+        ['dataset', text('dataset')],
+        ['scorers', text('scorers', '[]')],
+        ['trials', text('trials', '1')],
+        ['evaluation_name', text('evaluation_name')],
+        ['evaluate_op', text('evaluate')],
+        ['predict_and_score_op', text('predict_and_score')],
+        ['summarize_op', text('summarize')],
+      ],
+      models: async () => [
+        name,
+        description,
+        ['source_code', await code()],
+        ['attributes', objectText([...value].filter(([member]) => !OWN.includes(member)))],
+      ],
+    };
+    return objectText([...common, ...(await own[kind]())]);
+  }
+
+  /** The source code that an object's files hold, as JSON text; null where there is none. */
+  private async code(projectId: string, files: string): Promise<string> {
+    const digest = (JSON.parse(files) as Record<string, unknown> | null)?.[SOURCE_FILE];
+    if (typeof digest !== 'string') return 'null';
+    const source = await this.files.firstChunk({ project_id: projectId, digest });
+    return JSON.stringify(source);
+  }
+
+  /** Deletes versions of an object of a kind. @throws ApiError `not_found` */
+  async delete(
+    kind: Kind,
+    {
+      project_id,
+      object_id,
+      digests,
+    }: { project_id: string; object_id: string } & TypedObjectsDeleteDto,
+    caller: Caller,
+  ): Promise<DeletedDto> {
+    const words = digests === undefined || digests === null ? null : [digests].flat();
+    await this.read(kind, { project_id, object_id, digest: words?.[0] ?? 'latest' }, false);
+    return this.objects.delete({ project_id, object_id, digests: words }, caller);
+  }
+}
+
+const PLACEHOLDER = '# made by the service: it has no source code\n';
+
+const named = (name: string, description: string | null | undefined): [string, string][] => [
+  ['name', JSON.stringify(name)],
+  ['description', JSON.stringify(description ?? null)],
+];
+
+/** The id of an object by its name. */
+const objectId = (name: string | null | undefined, otherwise: string) =>
+  (name || otherwise)
+    .replaceAll(/[<>]/g, '')
+    .replaceAll(/[^\w.-]/g, '_')
+    .toLowerCase()
+    .slice(0, MAX_ID) || otherwise.toLowerCase();
+
+const refTo = (
+  projectId: string,
+  kind: 'object' | 'op',
+  { object_id, digest }: TypedObjectCreatedDto,
+) => `${WIRE.scheme}:///${projectId}/${kind}/${object_id}:${digest}`;
