@@ -1360,6 +1360,9 @@ SELECT m.project_id, m.id, m.name, m.base_model FROM models m
 
 SELECT max(step) AS step FROM checkpoints WHERE project_id = $1 AND model_id = $2;
 
+SELECT name, wanted, set_config(name, wanted, false) AS given
+  FROM unnest($1::text[], $2::text[]) AS s(name, wanted);
+
 SELECT octet_length(t.row_digests) / $1::int AS count, t.digest, NULL AS storage_size_bytes
   FROM tables t WHERE t.project_id = $2 AND t.digest = ANY($3);
 
