@@ -9,7 +9,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
 import { assertRoutes, type Route, listRoutes } from '../platform/auth/routes.js';
-import { edge } from '../platform/http/edge.js';
+import { edge, MAX_PROJECT } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
@@ -54,7 +54,15 @@ export async function createApp(
   app.use((request: Request, _: Response, next: NextFunction) =>
     shortWrites.test(request.path)
       ? next()
-      : database.runFor(() => request.user?.owner ?? '', next),
+      : database.runFor(
+          () => request.user?.owner ?? '',
+          next,
+          () => ({
+            request_id: request.id,
+            operation: (request.route as { path?: string } | undefined)?.path,
+            project: request.context.project?.slice(0, MAX_PROJECT),
+          }),
+        ),
   );
   const server: Server = app.getHttpServer();
   limitTimes(server, config);

@@ -25,7 +25,7 @@ const durations = new Histogram({
 });
 
 /** So much of a project's name is logged: not each one was checked when a request is refused. */
-const MAX_PROJECT = 256;
+export const MAX_PROJECT = 256;
 
 /** Bytes of each connection that were told in lines of the log. */
 const told = new WeakMap<Socket, { read: number; written: number }>();
