@@ -103,6 +103,11 @@ export async function serve(request: StopRequest): Promise<void> {
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
   await assertFree(config).catch((error: unknown) => explainListening(error));
+  const { host, operationsPort } = config;
+  if (operationsPort !== undefined)
+    await assertFree({ port: operationsPort, host }).catch((error: unknown) =>
+      explainListening(error, 'OPERATIONS_PORT', operationsPort),
+    );
   for (const { name, meant } of misspelt())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const postgres = await openPostgres(config, { signal: request.signal });
