@@ -96,8 +96,9 @@ const post = async (path, key, body) => {
 };
 const isReady = async () => {
   if (!state().Running) throw new Error(`it has ended\n${docker('logs', NAME).stderr}`);
-  const answer = await fetch(`http://${port()}/ready`).catch(() => undefined);
-  return answer?.ok;
+  const answer = fetch(`http://${port()}/ready`).catch(() => undefined);
+  // the port is open before the service listens, and `fetch` may wait for an answer that is lost
+  return (await Promise.race([answer, sleep(2000)]))?.ok;
 };
 /** Asks it to stop; its exit code. */
 const stop = () => {

@@ -12,7 +12,14 @@ const printed = (program, ...args) =>
 
 writeFileSync('NOTICES', printed('node', 'scripts/notices.mjs'));
 const sbom = JSON.parse(
-  printed('npm', 'sbom', '--sbom-format=cyclonedx', '--sbom-type=application', '--omit=dev'),
+  printed(
+    'npm',
+    'sbom',
+    '--sbom-format=cyclonedx',
+    '--sbom-type=application',
+    '--omit=dev',
+    '--package-lock-only',
+  ),
 );
 sbom.metadata.component.name = 'skein'; // npm takes the name of the folder
 writeFileSync('sbom.cdx.json', `${JSON.stringify(sbom, null, 1)}\n`);

@@ -10,6 +10,7 @@ import { makeRates } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { isConnectionError } from '../platform/errors.js';
 import { logger } from '../platform/process/logger.js';
+import { startTraces, stopTraces } from '../platform/process/traces.js';
 import { ROOM_IN_FILES, ROOM_TO_ERASE } from '../platform/erasing/pace.js';
 import { serviceUrl, type Config } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
@@ -119,7 +120,7 @@ export async function serve(request: StopRequest): Promise<void> {
       await service.closeKept();
       await Promise.all(listeners.map((listener) => listener.close()));
       await service.close();
-      await postgres.stop();
+      await Promise.all([postgres.stop(), stopTraces()]);
     });
   } catch (error) {
     await postgres.stop();
@@ -140,7 +141,7 @@ async function start(postgres: Postgres, request: StopRequest) {
     service =
       config.workers > 1
         ? await startWorkers(postgres, request)
-        : await openService(dataSource, config);
+        : await openTracedService(dataSource);
     starting.close();
     if (config.operationsPort !== undefined)
       listeners.push(await listenForOperations(service, config.operationsPort));
@@ -195,14 +196,19 @@ async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Wo
   return workers;
 }
 
+async function openTracedService(dataSource: DataSource) {
+  await startTraces(config);
+  return openService(dataSource, config);
+}
+
 /** One of several processes behind one port. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
   logBuild();
   const dataSource = await connect(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
   for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
-  const service = await openService(dataSource, config);
-  serveAsTold(service, () => exitAfter(service.close(), 0));
+  const service = await openTracedService(dataSource);
+  serveAsTold(service, () => exitAfter(service.close().then(stopTraces), 0));
 }
 
 function whenStopped({ signal }: StopRequest, stop: () => Promise<void>): void {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
@@ -7,7 +8,7 @@ import { Progress } from '../../src/platform/backup/progress.js';
 import { openBackup, restore } from '../../src/platform/backup/restore.js';
 import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { run, startServer } from '../support/server.js';
+import { freePort, run, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const FIXTURES = 'test/fixtures/721c2bc';
@@ -127,6 +128,27 @@ describe('a database of 721c2bc', () => {
     expect(await run('server/commands/restore.cli.js', env, [BACKUP]).exit).toBe(0);
     expect(await rowsOf(target.url)).toEqual(before);
     await target.drop();
+  });
+
+  it('tells in the log which migration is under way, while the service answers that it is alive', async () => {
+    const older = await oldDatabase();
+    const client = new Client(older.url);
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE calls IN ACCESS EXCLUSIVE MODE');
+    const port = await freePort();
+    const start = run('main.js', { DATABASE_URL: older.url, PORT: String(port) });
+    const underWay = /"migration (\d+) of (\d+) \(\w+\d{13}\) is under way, for \d+ s"/;
+    await until(() => underWay.test(start.output()));
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(503);
+    const [, done, all] = underWay.exec(start.output())!;
+    expect(Number(done)).toBeLessThan(Number(all));
+    await client.query('COMMIT');
+    await until(() => start.output().includes('listens on'));
+    start.process.kill('SIGTERM');
+    expect(await start.exit).toBe(0);
+    await client.end();
+    await older.drop();
   });
 
   it('is refused when a build before it was the last to migrate it', async () => {

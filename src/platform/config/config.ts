@@ -155,6 +155,8 @@ export function loadConfig(
     ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
+    /** Where the service sends traces of itself. The SDK reads this and its other settings from the environment. */
+    otlpEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT'),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',

@@ -5,6 +5,7 @@ import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } fr
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
+import { traces } from '../process/traces.js';
 import { Changes, type ChangeKind, noteIn, type Noted } from './changes.js';
 import { Connections } from './connections.js';
 import { KeptPlans } from './kept-plans.js';
@@ -12,10 +13,10 @@ import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
 import {
-  type About,
-  slowStatements,
   statementName,
   type StatementWatch,
+  type Subject,
+  watchStatements,
 } from './statement-watch.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
@@ -32,7 +33,7 @@ interface Scope {
   slot?: Slot;
   statementMs?: number;
   isUrgent?: boolean | undefined;
-  about?: About | undefined;
+  subject?: Subject | undefined;
 }
 
 /** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
@@ -79,7 +80,8 @@ export class Database {
     private readonly dataSource: DataSource,
     @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes, slowQueryMs }: Config,
   ) {
-    if (slowQueryMs > 0) this.watch = slowStatements(slowQueryMs, () => this.scope?.about);
+    if (slowQueryMs > 0 || traces())
+      this.watch = watchStatements(slowQueryMs, () => this.scope?.subject);
     this.readMs = readTimeoutSeconds * 1000;
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
@@ -121,11 +123,13 @@ export class Database {
   }
 
   /**
-   * Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. `about` says what
-   * it is, where that is told of slow statements.
+   * Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. `subject` says
+   * what it is, to those who are told of statements; within a request that is traced it stays in its trace.
    */
-  runFor<T>(key: () => string, work: () => T, about = this.scope?.about): T {
-    return this.scopes.run({ key, isUrgent: this.scope?.isUrgent, about }, work);
+  runFor<T>(key: () => string, work: () => T, subject?: Subject): T {
+    const { isUrgent, subject: outer } = this.scope ?? {};
+    const inner = subject ? { trace: outer?.trace, ...subject } : outer;
+    return this.scopes.run({ key, isUrgent, subject: inner }, work);
   }
 
   /**
@@ -212,7 +216,7 @@ export class Database {
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     return this.inTransaction
       ? work()
-      : this.begin({ key: this.key, about: this.scope?.about }, '', work);
+      : this.begin({ key: this.key, subject: this.scope?.subject }, '', work);
   }
 
   /**
@@ -253,7 +257,7 @@ export class Database {
     const limit = `SET LOCAL statement_timeout = ${statementMs}`;
     try {
       if (!scope?.client)
-        return await this.begin({ key, slot, statementMs, about: scope?.about }, limit, work);
+        return await this.begin({ key, slot, statementMs, subject: scope?.subject }, limit, work);
       await scope.client.query(limit);
       return await this.scopes.run({ ...scope, slot, statementMs }, work);
     } finally {

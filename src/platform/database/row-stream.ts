@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
+import type { Outcome } from '../process/traces.js';
 import { Busy, TookTooLong } from '../refusals.js';
 import { KeptCursor } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
 import { RowTap } from './row-tap.js';
 import type { Slot } from './slots.js';
-import type { Outcome } from './statement-watch.js';
 
 const BATCH_BYTES = 512 * 1024;
 /** Nothing is known of the sizes yet: a row may be as large as a body. */

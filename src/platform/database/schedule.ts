@@ -143,11 +143,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async runCatching({ name, run }: Work): Promise<Error | null> {
     try {
-      await (this.database?.runFor(
-        () => '',
-        run,
-        () => ({ work: name }),
-      ) ?? run());
+      await (this.database?.runFor(() => '', run, { tell: () => ({ work: name }) }) ?? run());
       return null;
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error));

@@ -1,18 +1,16 @@
+import type { Outcome, RequestTrace } from '../process/traces.js';
 import { warnSeldom } from '../process/warn-seldom.js';
-
-/** How a statement ended: the rows that it answered or wrote, as far as they are known, or why it failed. */
-export interface Outcome {
-  rows?: number | undefined;
-  error?: unknown;
-  /** Where the time of a reader lies between: how long the database took. */
-  ms?: number;
-}
 
 /** Is told of a statement by its name when it is sent; what it answers is told of the end. */
 export type StatementWatch = (name: string) => (outcome: Outcome) => void;
 
-/** What is under way in the asynchronous context: `operation` or `work`, and more for the log. Never a value of a client's. */
-export type About = () => Record<string, string | undefined>;
+/** Whose statements those of an asynchronous context are. */
+export interface Subject {
+  /** For the log: `operation` or `work`, and more. Never a value of a client's. */
+  tell: () => Record<string, string | undefined>;
+  /** The request that they are traced below. */
+  trace?: RequestTrace | undefined;
+}
 
 const TABLE = /\b(?:FROM|INTO|UPDATE|TABLE|ON) (?:ONLY )?"?([a-z_]+)"?/;
 
@@ -29,22 +27,28 @@ export function statementName(statement: {
   return [verb, TABLE.exec(text)?.[1]].filter(Boolean).join(' ');
 }
 
-/** Warns of statements that take longer than `slowMs`: each name at once, and then at most every 10 s. */
-export const slowStatements =
-  (slowMs: number, about: () => About | undefined): StatementWatch =>
+/**
+ * Warns of statements that take longer than `slowMs`, each name at once and then at most every 10 s; 0: of none. Traces those of a
+ * request that is traced.
+ */
+export const watchStatements =
+  (slowMs: number, subject: () => Subject | undefined): StatementWatch =>
   (name) => {
     const began = performance.now();
-    const tell = about();
-    return ({ rows, error, ms }) => {
+    const of = subject();
+    const endSpan = of?.trace?.statement(name);
+    return (outcome) => {
+      endSpan?.(outcome);
+      const { rows, error, ms } = outcome;
       const duration_ms = Math.round(ms ?? performance.now() - began);
-      if (duration_ms < slowMs) return;
+      if (slowMs === 0 || duration_ms < slowMs) return;
       const code = (error as { code?: string } | undefined)?.code;
       warnSeldom(`slow statement: ${name}`, {
         statement: name,
         duration_ms,
         rows,
         code,
-        ...tell?.(),
+        ...of?.tell(),
       });
     };
   };

@@ -54,7 +54,7 @@ export class CallMessagesService implements OnApplicationShutdown {
       this.database.runFor(
         () => key,
         () => this.write(writes),
-        () => ({ work: 'messages in logs' }), // of many requests
+        { tell: () => ({ work: 'messages in logs' }) }, // of many requests
       ),
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
     { maxWrites: 2 },
