@@ -51,7 +51,8 @@ LABEL org.opencontainers.image.title="Skein" \
   org.opencontainers.image.revision="${SOURCE_COMMIT}"
 COPY --from=install /out/ /
 # /nodejs/bin is where images without a distribution have Node.
-ENV PATH="${PATH}:/nodejs/bin" NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+# A container with little memory needs a smaller --max-semi-space-size.
+ENV PATH="${PATH}:/nodejs/bin" NODE_ENV=production NODE_OPTIONS=--max-semi-space-size=32 HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 # Mount a volume at /data.
 USER 1000:0
@@ -59,5 +60,5 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "const {OPERATIONS_PORT, PORT} = process.env; fetch(`http://127.0.0.1:${OPERATIONS_PORT || PORT || 3000}/ready`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Its commands too: docker run … keys list
-ENTRYPOINT ["tini", "--", "node", "--max-semi-space-size=32", "/app/dist/src/server/commands/skein.js"]
+ENTRYPOINT ["tini", "--", "node", "/app/dist/src/server/commands/skein.js"]
 CMD ["start"]
