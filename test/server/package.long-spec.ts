@@ -44,7 +44,9 @@ describe('the package', () => {
       metadata: { component: { name: 'skein' } },
     });
     const listed = sbom.components.map((one: any) => `${one.name}@${one.version}`);
-    const { dependencies } = JSON.parse(text('package.json'));
+    const { dependencies } = JSON.parse(text('package.json')) as {
+      dependencies: Record<string, string>;
+    };
     for (const [name, version] of Object.entries(dependencies))
       expect(listed).toContain(`${name}@${version}`);
     expect(sbom.components.some((one: any) => one.name === 'jest')).toBe(false);
