@@ -1,20 +1,12 @@
 // npm run check:deploy: whether what lies in deploy/ is right, as far as the tools that are here can tell; a line says what could not be
 // checked. `--write` makes deploy/kubernetes anew. CONTRIBUTING.md says where helm, the schema of Kubernetes and promtool come from.
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Ajv } from 'ajv';
 import { parseAllDocuments, stringify } from 'yaml';
+import { inTemporaryFolder } from './temporary-folder.mjs';
 
 const CHART = 'deploy/helm/skein';
 const MANIFESTS = 'deploy/kubernetes/skein.yaml';
@@ -227,10 +219,10 @@ else unchecked.push('helm is not here, so no template was run');
 if (has('promtool', '--version')) {
   run('promtool', 'check', 'rules', 'deploy/prometheus/alerts.yaml');
   run('promtool', 'test', 'rules', 'deploy/prometheus/alerts.test.yaml');
-  const folder = mkdtempSync(join(tmpdir(), 'skein-dashboard-'));
-  writeFileSync(join(folder, 'rules.yaml'), dashboardRules());
-  run('promtool', 'check', 'rules', join(folder, 'rules.yaml'));
-  rmSync(folder, { recursive: true });
+  await inTemporaryFolder((folder) => {
+    writeFileSync(join(folder, 'rules.yaml'), dashboardRules());
+    run('promtool', 'check', 'rules', join(folder, 'rules.yaml'));
+  });
   run('promtool', 'check', 'config', '--syntax-only', 'deploy/prometheus/prometheus.yaml');
 } else unchecked.push('promtool is not here, so no alert was tested');
 

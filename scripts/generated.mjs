@@ -5,15 +5,12 @@ import {
   appendFileSync,
   chmodSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DataSource } from 'typeorm';
+import { inTemporaryFolder } from './temporary-folder.mjs';
 
 process.env.LOG_LEVEL ??= 'error';
 const { dataSourceOptions } = await import('../dist/ormconfig.js');
@@ -22,22 +19,21 @@ const { loadConfig } = await import('../dist/src/platform/config/config.js');
 const { migrate } = await import('../dist/src/platform/database/migrate.js');
 const { openEmbeddedPostgres } = await import('../dist/src/platform/postgres/embedded-postgres.js');
 
-const dataDir = mkdtempSync(join(tmpdir(), 'skein-openapi-'));
-chmodSync(dataDir, 0o755);
-const postgres = await openEmbeddedPostgres({ dataDir, flags: ['-c', 'fsync=off'] });
-const made = {};
-try {
-  const app = await createApp(
-    new DataSource(dataSourceOptions(postgres.url)),
-    loadConfig(process.env),
-  );
-  made['openapi.json'] = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
-  await app.close();
-  made['schema.sql'] = await schema(postgres.url);
-} finally {
-  await postgres.stop();
-  rmSync(dataDir, { recursive: true });
-}
+const made = await inTemporaryFolder(async (dataDir) => {
+  chmodSync(dataDir, 0o755);
+  const postgres = await openEmbeddedPostgres({ dataDir, flags: ['-c', 'fsync=off'] });
+  try {
+    const app = await createApp(
+      new DataSource(dataSourceOptions(postgres.url)),
+      loadConfig(process.env),
+    );
+    const description = `${JSON.stringify(openApiDocument(app), null, 2)}\n`;
+    await app.close();
+    return { 'openapi.json': description, 'schema.sql': await schema(postgres.url) };
+  } finally {
+    await postgres.stop();
+  }
+});
 
 const isCheck = process.argv.includes('--check');
 for (const [file, text] of Object.entries(made)) {

@@ -1,5 +1,5 @@
 // Takes out of node_modules what is not needed to run: declarations, source maps, sources of libraries, static
-// libraries, tests, documents, and the compiler that some packages list as a peer. For images only.
+// libraries, tests, documents, builds for other platforms, and the compiler that some packages list as a peer. For images only.
 // node scripts/slim.mjs node_modules
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +13,10 @@ const PACKAGES = ['typescript', '@types', 'typeorm/browser'];
 /** Folders of those names are code here, not tests or documents. */
 const isPackage = (parent) => /(^|\/)node_modules(\/@[^/]+)?$/.test(parent);
 
+/** Where packages have a build for each platform: `prebuilds/linux-x64`. */
+const isOfOthers = (folder, name) =>
+  folder.endsWith('/prebuilds') && !name.startsWith(`${process.platform}-${process.arch}`);
+
 for (const name of PACKAGES) rmSync(join(root, name), { recursive: true, force: true });
 slim(root);
 
@@ -21,7 +25,8 @@ function slim(folder) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) {
       const isNeedless =
-        FOLDERS.test(entry.name) && !isPackage(folder) && !/\/(dist|lib|src|build)\//.test(path);
+        isOfOthers(folder, entry.name) ||
+        (FOLDERS.test(entry.name) && !isPackage(folder) && !/\/(dist|lib|src|build)\//.test(path));
       if (isNeedless) rmSync(path, { recursive: true });
       else slim(path);
     } else if (FILES.test(entry.name) && !LICENSES.test(entry.name)) rmSync(path);

@@ -9,7 +9,7 @@ import type { NextFunction, Request, Response } from 'express';
 import type { DataSource } from 'typeorm';
 import { AppModule } from '../app.module.js';
 import { assertRoutes, type Route, listRoutes } from '../platform/auth/routes.js';
-import { edge } from '../platform/http/edge.js';
+import { edge, requestSubject } from '../platform/http/edge.js';
 import { problem, PROBLEM_JSON } from '../platform/http/error.filter.js';
 import { ports } from '../platform/http/ports.js';
 import { ApiError, ERRORS } from '../platform/errors.js';
@@ -52,9 +52,9 @@ export async function createApp(
   const database = app.get(Database);
   const shortWrites = pathPattern(routes.filter(({ hasShortWrites }) => hasShortWrites));
   app.use((request: Request, _: Response, next: NextFunction) =>
-    shortWrites.test(request.path)
+    shortWrites.test(request.path) && !request.context.trace
       ? next()
-      : database.runFor(() => request.user?.owner ?? '', next),
+      : database.runFor(() => request.user?.owner ?? '', next, requestSubject(request)),
   );
   const server: Server = app.getHttpServer();
   limitTimes(server, config);

@@ -7,6 +7,7 @@ import { greetingWith, keepFirstKey } from '../platform/auth/first-key.js';
 import { makeRates } from '../platform/auth/rate-limits.js';
 import { loginLink, newLoginCode } from '../platform/auth/sessions.service.js';
 import { logger } from '../platform/process/logger.js';
+import { startTraces, stopTraces } from '../platform/process/traces.js';
 import { serviceUrl } from '../platform/config/config.js';
 import { InvalidSetting } from '../platform/config/setting.js';
 import { Database } from '../platform/database/database.js';
@@ -32,6 +33,11 @@ export async function serve(request: StopRequest): Promise<void> {
   assertBootstrapKey(config.bootstrapApiKey);
   if (config.isUnderNpm) whenOrphaned(() => request.stop('npm ended', 0));
   await assertFree(config).catch((error: unknown) => explainListening(error));
+  const { host, operationsPort } = config;
+  if (operationsPort !== undefined)
+    await assertFree({ port: operationsPort, host }).catch((error: unknown) =>
+      explainListening(error, 'OPERATIONS_PORT', operationsPort),
+    );
   for (const { name, meant } of misspelt())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
   const opening = openPostgres(config, { signal: request.signal });
@@ -45,7 +51,7 @@ export async function serve(request: StopRequest): Promise<void> {
       await service.closeKept();
       await Promise.all(listeners.map((listener) => listener.close()));
       await service.close();
-      await postgres.stop();
+      await Promise.all([postgres.stop(), stopTraces()]);
     });
   } catch (error) {
     await postgres.stop();
@@ -69,7 +75,7 @@ async function start(postgres: Postgres, request: StopRequest) {
     service =
       config.workers > 1
         ? await startWorkers(postgres, request)
-        : await (await loadService()).openService(dataSource, config);
+        : await openTracedService(dataSource);
     starting.close();
     if (config.operationsPort !== undefined)
       listeners.push(await listenForOperations(service, config.operationsPort));
@@ -124,15 +130,20 @@ async function startWorkers({ url }: Postgres, request: StopRequest): Promise<Wo
   return workers;
 }
 
+async function openTracedService(dataSource: DataSource) {
+  await startTraces(config);
+  const { openService } = await loadService();
+  return openService(dataSource, config);
+}
+
 /** One of several processes behind one port. Ends with the primary. */
 async function serveAsWorker(): Promise<void> {
   logBuild();
   const dataSource = await connect(config.databaseUrl!);
   // A worker may be of a newer build than the primary, which has opened the database.
   for (const name of await migrate(dataSource, config)) logger.info(`migrated to ${name}`);
-  const { openService } = await loadService();
-  const service = await openService(dataSource, config);
-  serveAsTold(service, () => exitAfter(service.close(), 0));
+  const service = await openTracedService(dataSource);
+  serveAsTold(service, () => exitAfter(service.close().then(stopTraces), 0));
 }
 
 function whenStopped({ signal }: StopRequest, stop: () => Promise<void>): void {

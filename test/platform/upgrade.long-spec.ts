@@ -1,17 +1,24 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
 import { Progress } from '../../src/platform/backup/progress.js';
 import { openBackup, restore } from '../../src/platform/backup/restore.js';
 import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
+import { prepareSchema } from '../../src/platform/backup/schema.js';
+import { startApp } from '../support/app.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { run, startServer } from '../support/server.js';
+import { plant } from '../support/planted.js';
+import { freePort, run, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const FIXTURES = 'test/fixtures/721c2bc';
 const BACKUP = join(FIXTURES, 'backup.skein');
+/** Beside 0.1.0, which is 721c2bc: a backup of everything in a service of the version, which also says which schema that had. */
+const RELEASES = ['0.2.0'];
+const releaseBackup = (version: string) => join('test/fixtures', version, 'backup.skein');
 const SCHEMA = readFileSync('scripts/schema.query.sql', 'utf8');
 /** What the service itself moves from one to the other, at any time. */
 const MOVING =
@@ -40,10 +47,10 @@ async function oldDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** The rows of each table of 721c2bc as text, of the columns that it had then and still has. */
-async function rowsOf(url: string): Promise<Record<string, string[]>> {
+/** The rows of each table of the backup as text, of the columns that it had then and still has. */
+async function rowsOf(url: string, backup = BACKUP): Promise<Record<string, string[]>> {
   const dataSource = await connected(url);
-  const { header } = await openBackup(BACKUP);
+  const { header } = await openBackup(backup);
   const rows: Record<string, string[]> = {};
   for (const { name, columns } of header.tables.filter((table) => !MOVING.test(table.name))) {
     const { columns: left } = dataSource.getMetadata(name);
@@ -129,6 +136,27 @@ describe('a database of 721c2bc', () => {
     await target.drop();
   });
 
+  it('tells in the log which migration is under way, while the service answers that it is alive', async () => {
+    const older = await oldDatabase();
+    const client = new Client(older.url);
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE calls IN ACCESS EXCLUSIVE MODE');
+    const port = await freePort();
+    const start = run('main.js', { DATABASE_URL: older.url, PORT: String(port) });
+    const underWay = /"migration (\d+) of (\d+) \(\w+\d{13}\) is under way, for \d+ s"/;
+    await until(() => underWay.test(start.output()));
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${port}/ready`)).status).toBe(503);
+    const [, done, all] = underWay.exec(start.output())!;
+    expect(Number(done)).toBeLessThan(Number(all));
+    await client.query('COMMIT');
+    await until(() => start.output().includes('listens on'));
+    start.process.kill('SIGTERM');
+    expect(await start.exit).toBe(0);
+    await client.end();
+    await older.drop();
+  });
+
   it('is refused when a build before it was the last to migrate it', async () => {
     const older = await oldDatabase();
     const dataSource = await connected(older.url);
@@ -138,5 +166,61 @@ describe('a database of 721c2bc', () => {
     expect(await start.exit).toBe(1);
     expect(start.output()).toContain('was last used by a build before commit 721c2bc');
     await older.drop();
+  });
+});
+
+/** Stores everything that the tests know to plant, once for each version: STORE_RELEASE=0.2.0 npx jest --selectProjects long platform/upgrade */
+async function storeRelease(version: string): Promise<void> {
+  const app = await startApp();
+  await plant(app, 'acme/demo');
+  mkdirSync(join('test/fixtures', version), { recursive: true });
+  const file = releaseBackup(version);
+  rmSync(file, { force: true });
+  const env = { DATABASE_URL: app.databaseUrl };
+  expect(await run('server/commands/backup.cli.js', env, [file]).exit).toBe(0);
+  await app.close();
+}
+
+/** A database with the tables and rows of a released version, which no later migration has touched. */
+async function releasedDatabase(version: string): Promise<TestDatabase> {
+  const database = await openTestDatabase({ isEmpty: true });
+  const opened = await openBackup(releaseBackup(version));
+  const dataSource = await connected(database.url);
+  await prepareSchema(dataSource, opened.header.schema);
+  await withClient(dataSource, (client) =>
+    restore(client, opened, new Progress('restore', () => {}, 0)),
+  );
+  await dataSource.destroy();
+  return database;
+}
+
+describe.each(RELEASES)('a database of %s', (version) => {
+  let database: TestDatabase;
+  let before: Record<string, string[]>;
+  beforeAll(async () => {
+    if (process.env['STORE_RELEASE'] === version) await storeRelease(version);
+    database = await releasedDatabase(version);
+    before = await rowsOf(database.url, releaseBackup(version));
+  });
+  afterAll(() => database.drop());
+
+  it('is upgraded by the start of the service: every row stays, and the schema is that of a new one', async () => {
+    const stored = Object.values(before).filter((rows) => rows.length > 0);
+    expect(stored.length).toBeGreaterThan(20);
+    const server = await startServer({ DATABASE_URL: database.url });
+    expect(await server.stop()).toBe(0);
+    expect(await rowsOf(database.url, releaseBackup(version))).toEqual(before);
+    const fresh = await openTestDatabase();
+    expect(await schemaOf(database.url)).toBe(await schemaOf(fresh.url));
+    await fresh.drop();
+  });
+
+  it('restores from its backup into an empty database: every row of every table', async () => {
+    const target = await openTestDatabase({ isEmpty: true });
+    const env = { DATABASE_URL: target.url };
+    const file = releaseBackup(version);
+    expect(await run('server/commands/restore.cli.js', env, [file]).exit).toBe(0);
+    expect(await rowsOf(target.url, file)).toEqual(before);
+    await target.drop();
   });
 });

@@ -598,6 +598,7 @@ asRoot('a start that cannot work says why, set up by root', () => {
     mkdirSync(dataDir, { mode: 0o755 });
     const { error } = await start(dataDir, { uid: 65534 });
     expect(error).toContain(`cannot use ${dataDir} as DATA_DIR: EACCES`);
+    expect(error).toContain('(it belongs to the user id 0, and the service runs as 65534)');
   });
 
   it('when the installation is incomplete and may not be completed', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newSecret } from '../../src/platform/auth/secret.js';
 import { basic, send } from '../support/app.js';
@@ -36,6 +36,20 @@ describe('the package', () => {
       encoding: 'utf8',
     }).filter((name) => !name.includes('node_modules'));
     expect(files).toContain('dist/console/index.html');
+    const text = (name: string) => readFileSync(join(app, 'node_modules/skein', name), 'utf8');
+    expect(text('NOTICES')).toMatch(/^express \d+\.\d+\.\d+: MIT\n\n.*Copyright/ms);
+    const sbom = JSON.parse(text('sbom.cdx.json'));
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      metadata: { component: { name: 'skein' } },
+    });
+    const listed = sbom.components.map((one: any) => `${one.name}@${one.version}`);
+    const { dependencies } = JSON.parse(text('package.json')) as {
+      dependencies: Record<string, string>;
+    };
+    for (const [name, version] of Object.entries(dependencies))
+      expect(listed).toContain(`${name}@${version}`);
+    expect(sbom.components.some((one: any) => one.name === 'jest')).toBe(false);
     expect(files.filter((name) => /^(src|test|bench)|\.(map|tsx?)$/.test(name))).toEqual([]);
     expect(readdirSync(join(app, 'node_modules'))).not.toContain('typescript');
   });

@@ -239,18 +239,22 @@ describe('settings', () => {
     await other.drop();
   });
 
-  it.each(['1', '2'])(
-    'a port in use stops the start with WORKERS=%s in one line, before a database is made',
-    async (WORKERS) => {
+  it.each([
+    ['PORT', '1'],
+    ['PORT', '2'],
+    ['OPERATIONS_PORT', '1'],
+  ])(
+    'a %s in use stops the start with WORKERS=%s in one line, before a database is made',
+    async (name, WORKERS) => {
       const folder = aFolder();
       const other = createServer().listen(0, '127.0.0.1').unref();
       await once(other, 'listening');
       const { port } = other.address() as { port: number };
       const DATA_DIR = join(folder.path, 'new');
-      const server = run('main.js', { DATA_DIR, PORT: String(port), WORKERS });
+      const server = run('main.js', { DATA_DIR, WORKERS, [name]: String(port) });
       expect(await server.exit).toBe(1);
       expect(withoutBuild(server.output())).toEqual([
-        `skein cannot start: PORT ${port} cannot be used (EADDRINUSE)`,
+        `skein cannot start: ${name} ${port} cannot be used (EADDRINUSE)`,
       ]);
       expect(existsSync(DATA_DIR)).toBe(false);
       other.close();

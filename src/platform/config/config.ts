@@ -94,6 +94,8 @@ export function loadConfig(
     databasePoolSize: integer(setting, 'DATABASE_POOL_SIZE', 10, [2, 1000]),
     /** A count, a list or a batch of a stream may keep the database busy for this long. */
     readTimeoutSeconds: integer(setting, 'READ_TIMEOUT_SECONDS', 60, [1, 3600]),
+    /** A statement that takes longer is told in the log; 0: none is. */
+    slowQueryMs: integer(setting, 'SLOW_QUERY_MS', 1000, [0, 3_600_000]),
     /** Work on a database that has run migrations which this build does not know. */
     allowNewerSchema: oneOf(setting, 'ALLOW_NEWER_SCHEMA', ['0', '1']) === '1',
     bootstrapApiKey: setting('BOOTSTRAP_API_KEY'),
@@ -153,6 +155,8 @@ export function loadConfig(
     ...backupSettings(setting),
     ...signInSettings(setting),
     ...gatewaySettings(setting, maxBodyBytes),
+    /** Where the service sends traces of itself. The SDK reads this and its other settings from the environment. */
+    otlpEndpoint: setting('OTEL_EXPORTER_OTLP_ENDPOINT'),
     logLevel: oneOf(setting, 'LOG_LEVEL', [
       'info',
       'fatal',

@@ -1,5 +1,14 @@
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { each, FairQueue, Shares } from '../process/fair-queue.js';
+import { statementName, type StatementWatch } from './statement-watch.js';
+
+/** A statement as the pool takes it, with what `Sql` or its author calls it. */
+interface Statement {
+  text: string;
+  values?: unknown[];
+  name?: string;
+  label?: string | undefined;
+}
 
 /** As the pool itself says it, which `errors.ts` knows. */
 const noneInTime = () => new Error('timeout exceeded when trying to connect');
@@ -12,7 +21,11 @@ export class Connections {
   private readonly lent: Shares;
   private readonly line: FairQueue;
 
-  constructor(private readonly pool: Pool) {
+  /** `watch` is told of each statement of the connections that are lent. */
+  constructor(
+    private readonly pool: Pool,
+    private readonly watch?: StatementWatch,
+  ) {
     const { max, connectionTimeoutMillis } = pool.options;
     this.lent = new Shares(each(Infinity, (_, all) => all.count < max));
     this.line = new FairQueue({
@@ -28,10 +41,11 @@ export class Connections {
   }
 
   /** One statement. @throws Error when no connection comes free in time */
-  async query(owner: string, statement: { text: string; values: unknown[] }): Promise<QueryResult> {
+  async query(owner: string, statement: Statement & { values: unknown[] }): Promise<QueryResult> {
     await this.line.enter(owner, undefined);
     try {
-      return await this.pool.query(statement);
+      const asked = this.pool.query(statement);
+      return await (this.watch ? watched(this.watch, statement, asked) : asked);
     } finally {
       this.free(owner);
     }
@@ -43,7 +57,9 @@ export class Connections {
     try {
       const client = await this.pool.connect();
       const release = client.release.bind(client); // the pool sets one each time
+      if (this.watch) watchClient(client, this.watch);
       client.release = (error) => {
+        if (this.watch) delete (client as Partial<PoolClient>).query; // the prototype has it
         release(error);
         this.free(owner);
       };
@@ -57,5 +73,32 @@ export class Connections {
   private free(owner: string): void {
     this.lent.give(owner);
     this.line.wake();
+  }
+}
+
+/** Watches what is asked with a promise for the answer: streams watch their batches themselves. */
+function watchClient(client: PoolClient, watch: StatementWatch): void {
+  const query = client.query.bind(client) as (...sent: unknown[]) => unknown;
+  client.query = (...sent: unknown[]) => {
+    const asked = query(...sent);
+    const [statement] = sent as [string | Statement];
+    if (!(asked instanceof Promise)) return asked as never;
+    return watched(watch, typeof statement === 'string' ? { text: statement } : statement, asked);
+  };
+}
+
+async function watched<Result extends { rowCount: number | null }>(
+  watch: StatementWatch,
+  statement: Statement,
+  asked: Promise<Result>,
+): Promise<Result> {
+  const ended = watch(statementName(statement));
+  try {
+    const result = await asked;
+    ended({ rows: result.rowCount ?? undefined });
+    return result;
+  } catch (error) {
+    ended({ error });
+    throw error;
   }
 }

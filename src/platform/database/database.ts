@@ -5,12 +5,19 @@ import { DataSource, type EntityTarget, type ObjectLiteral, type Repository } fr
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { Prepared, Sql } from '../query/sql.js';
 import { CONFIG, type Config } from '../config/config.js';
+import { traces } from '../process/traces.js';
 import { Changes, type ChangeKind, noteIn, type Noted } from './changes.js';
 import { Connections } from './connections.js';
 import { KeptPlans } from './kept-plans.js';
 import { type Rows, RowStream, TextRows } from './row-stream.js';
 import { RowTap } from './row-tap.js';
 import { type Slot, Slots, tooManyLong } from './slots.js';
+import {
+  statementName,
+  type StatementWatch,
+  type Subject,
+  watchStatements,
+} from './statement-watch.js';
 
 /** Connections that nothing may hold for long: two fifths, at least one. Of ten, the four that `GroupCommit` uses. */
 const keptConnections = (poolSize: number) => Math.max(1, Math.floor(0.4 * poolSize));
@@ -26,6 +33,7 @@ interface Scope {
   slot?: Slot;
   statementMs?: number;
   isUrgent?: boolean | undefined;
+  subject?: Subject | undefined;
 }
 
 /** A connection of its own, outside of transactions. In the text that `run` takes, values are quoted already. */
@@ -66,11 +74,14 @@ export class Database {
   readonly readMs: number;
   /** No row is larger: the start and the end of a call, each a body, and what is derived from them. */
   readonly maxRowBytes: number;
+  private readonly watch: StatementWatch | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes }: Config,
+    @Inject(CONFIG) { readTimeoutSeconds, maxBodyBytes, slowQueryMs }: Config,
   ) {
+    if (slowQueryMs > 0 || traces())
+      this.watch = watchStatements(slowQueryMs, () => this.scope?.subject);
     this.readMs = readTimeoutSeconds * 1000;
     this.maxRowBytes = 2 * maxBodyBytes + 64 * 1024 * 1024;
     const { poolSize } = dataSource.options as { poolSize: number };
@@ -90,7 +101,7 @@ export class Database {
   private lender: Connections | undefined;
   /** The pool is there once the data source is. */
   private get connections(): Connections {
-    return (this.lender ??= new Connections(this.pool as Pool));
+    return (this.lender ??= new Connections(this.pool as Pool, this.watch));
   }
 
   /** How many statements wait for a connection. */
@@ -111,9 +122,14 @@ export class Database {
     return this.scopes.getStore();
   }
 
-  /** Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. */
-  runFor<T>(key: () => string, work: () => T): T {
-    return this.scopes.run({ key, isUrgent: this.scope?.isUrgent }, work);
+  /**
+   * Runs `work` for an owner, who need not be known before the first slot is taken. Without one it is the service's own. `subject` says
+   * what it is, to those who are told of statements; within a request that is traced it stays in its trace.
+   */
+  runFor<T>(key: () => string, work: () => T, subject?: Subject): T {
+    const { isUrgent, subject: outer } = this.scope ?? {};
+    const inner = subject ? { trace: outer?.trace, ...subject } : outer;
+    return this.scopes.run({ key, isUrgent, subject: inner }, work);
   }
 
   /**
@@ -198,7 +214,9 @@ export class Database {
 
   /** Runs `work` in one transaction, or in the one already open. Commits before it resolves. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTransaction ? work() : this.begin({ key: this.key }, '', work);
+    return this.inTransaction
+      ? work()
+      : this.begin({ key: this.key, subject: this.scope?.subject }, '', work);
   }
 
   /**
@@ -214,7 +232,8 @@ export class Database {
     };
     const locked = () => (kind === 'long' ? this.long(lockedWork) : this.transaction(lockedWork));
     if (this.inTransaction) return locked();
-    const name = JSON.stringify(lock.toQuery());
+    const { text, values } = lock.toQuery();
+    const name = JSON.stringify([text, values]);
     const turn = (this.queues.get(name) ?? Promise.resolve()).then(locked);
     const end = turn.catch(() => {});
     this.queues.set(name, end);
@@ -237,7 +256,8 @@ export class Database {
     const slot = scope?.client ? this.slotNow(key()) : await this.slots.take(key());
     const limit = `SET LOCAL statement_timeout = ${statementMs}`;
     try {
-      if (!scope?.client) return await this.begin({ key, slot, statementMs }, limit, work);
+      if (!scope?.client)
+        return await this.begin({ key, slot, statementMs, subject: scope?.subject }, limit, work);
       await scope.client.query(limit);
       return await this.scopes.run({ ...scope, slot, statementMs }, work);
     } finally {
@@ -337,6 +357,7 @@ export class Database {
         firstBatch,
         keptAs: isPlanKept ? this.keptPlans.name(asked.text) : undefined,
         limits: this,
+        ended: this.watch?.(statementName(asked)),
       });
       return stream.once('close', () => this.slots.free(slot));
     } catch (error) {

@@ -61,7 +61,7 @@ async function runMigrations(dataSource: DataSource): Promise<string[]> {
 }
 
 /** One of a large table may take minutes: an index of 10 million calls takes some 20 s. */
-const TOLD_EVERY_MS = 10_000;
+const TOLD_EVERY_MS = 5000;
 
 /** Says which migration is under way, and how far PostgreSQL is with an index, until it is stopped. */
 function tellProgress(dataSource: DataSource, waiting: readonly string[]): () => void {

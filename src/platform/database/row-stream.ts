@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { PoolClient } from 'pg';
 import Cursor from 'pg-cursor';
+import type { Outcome } from '../process/traces.js';
 import { Busy, TookTooLong } from '../refusals.js';
 import { KeptCursor } from './kept-plans.js';
 import { STATEMENT_MS } from './limits.js';
@@ -76,6 +77,8 @@ interface Streaming {
   /** The name under which connections keep the plan. */
   keptAs: string | undefined;
   limits: { readMs: number; maxRowBytes: number };
+  /** Is told how the statement ended. */
+  ended: ((outcome: Outcome) => void) | undefined;
 }
 
 /**
@@ -97,6 +100,11 @@ export class RowStream extends Readable {
   private readonly maxBatch: number;
   private readonly slot: Slot;
   private readonly readMs: number;
+  /** Rows in all, and how long the database took for them. */
+  private rowCount = 0;
+  private databaseMs = 0;
+  private askedAt = performance.now();
+  private readonly ended: Streaming['ended'];
   /** Time limits of the current turn, and of the whole stream. */
   private turn?: NodeJS.Timeout;
   private readonly end: NodeJS.Timeout;
@@ -105,12 +113,13 @@ export class RowStream extends Readable {
     private readonly client: PoolClient,
     { text, values }: { text: string; values: unknown[] },
     private readonly rows: Rows<unknown>,
-    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, keptAs, limits }: Streaming,
+    { slot, maxBatch = MAX_BATCH, firstBatch = FIRST_BATCH, keptAs, limits, ended }: Streaming,
   ) {
     super({ objectMode: true, highWaterMark: 1 });
     this.maxBatch = maxBatch;
     this.rowsPerBatch = firstBatch;
     this.slot = slot;
+    this.ended = ended;
     slot.cut = () => this.destroy(new Busy('the reader is too slow, and others wait'));
     this.end = setTimeout(() => this.destroy(tookTooLong('the stream')), STATEMENT_MS.stream);
     client.once('end', this.lost);
@@ -146,7 +155,10 @@ export class RowStream extends Readable {
     this.within(this.readMs, () => tookTooLong('a batch of the stream'));
     this.received = 0;
     this.largest = 1;
+    this.askedAt = performance.now();
     this.cursor.read(this.rowsPerBatch, (error: Error | undefined) => {
+      this.databaseMs += performance.now() - this.askedAt;
+      this.rowCount += this.received;
       if (error) this.destroy(error);
       else if (!this.destroyed) this.deliver();
     });
@@ -174,6 +186,7 @@ export class RowStream extends Readable {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     clearTimeout(this.turn);
     clearTimeout(this.end);
+    this.ended?.({ rows: this.rowCount, ms: this.databaseMs, error });
     // A connection that is dropped stays with the tap: pg would read what still comes from the middle of a row.
     if (error || !this.isExhausted) this.release(error ?? true);
     else {

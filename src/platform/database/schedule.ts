@@ -1,6 +1,12 @@
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  Optional,
+} from '@nestjs/common';
 import { logger } from '../process/logger.js';
 import { showCounter, showNumbers } from '../process/metrics.js';
+import { Database } from './database.js';
 
 /** A pause is shorter by up to this part, so that processes which were started together do not stay in step. */
 const JITTER = 0.2;
@@ -50,7 +56,8 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
     ['work', 'outcome'],
   );
 
-  constructor() {
+  /** Without a database nothing says whose its statements are. */
+  constructor(@Optional() private readonly database?: Database) {
     this.show(
       'skein_background_last_success_timestamp_seconds',
       'When each background task last succeeded, of the worker where that is longest ago; 0: never since the start.',
@@ -120,7 +127,7 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.signal.aborted) return;
       work.isAsked = false;
       const started = performance.now();
-      const error = await runCatching(work);
+      const error = await this.runCatching(work);
       if (error && this.signal.aborted) return;
       this.runs.inc({ work: name, outcome: error ? 'failed' : 'done' });
       if (!error) work.succeededMs = Date.now();
@@ -131,6 +138,15 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
         );
       problem = error && error.message;
       pauseMs = work.pauseMs = Math.max(ms, (options.rest ?? 0) * (performance.now() - started));
+    }
+  }
+
+  private async runCatching({ name, run }: Work): Promise<Error | null> {
+    try {
+      await (this.database?.runFor(() => '', run, { tell: () => ({ work: name }) }) ?? run());
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
     }
   }
 
@@ -150,15 +166,6 @@ export class Schedule implements OnApplicationBootstrap, OnModuleDestroy {
       }
       return seconds;
     });
-  }
-}
-
-async function runCatching({ run }: Work): Promise<Error | null> {
-  try {
-    await run();
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
   }
 }
 

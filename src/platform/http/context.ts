@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
+import type { RequestTrace } from '../process/traces.js';
 import type { BodyBudget, Hold } from './body-budget.js';
 import { busy } from './body-budget.js';
 
@@ -31,6 +32,8 @@ const MAX_LOOKS = 240;
 export class Context {
   /** The inflated body as it was sent, where `BodyGuard` has read it. */
   bodyText: string | undefined;
+  /** Of a request that the service traces. */
+  trace: RequestTrace | undefined;
   /** Projects that the body and the query name in fields marked `@IsProjectId()`. */
   projects: readonly string[] = [];
   /** The one that something else of the request names. */

@@ -8,6 +8,7 @@ import { letGoBy } from './inflated.js';
 import { Context } from './context.js';
 import { logger } from '../process/logger.js';
 import { metrics, showNumber } from '../process/metrics.js';
+import { traces } from '../process/traces.js';
 
 declare module 'http' {
   interface IncomingMessage {
@@ -26,6 +27,19 @@ const durations = new Histogram({
 
 /** So much of a project's name is logged: not each one was checked when a request is refused. */
 const MAX_PROJECT = 256;
+
+/** The route as it was declared, once it is known. */
+const routePath = ({ route }: Request) => (route as { path?: string } | undefined)?.path;
+
+/** For those who are told of the statements of a request. */
+export const requestSubject = (request: Request) => ({
+  trace: request.context.trace,
+  tell: () => ({
+    request_id: request.id,
+    operation: routePath(request),
+    project: request.context.project?.slice(0, MAX_PROJECT),
+  }),
+});
 
 /** Bytes of each connection that were told in lines of the log. */
 const told = new WeakMap<Socket, { read: number; written: number }>();
@@ -67,6 +81,7 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
     const sent = request.headers['x-request-id'];
     request.id = typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
     request.context = new Context(request, response, bodies);
+    request.context.trace = traces()?.request(request.headers, request.path);
     response.setHeader('x-request-id', request.id);
     response.setHeader('x-content-type-options', 'nosniff');
     if (lastAnswers.aborted) response.setHeader('connection', 'close');
@@ -78,16 +93,20 @@ export function edge({ bodyBudgetBytes, maxBodyBytes, bodyTimeoutSeconds, logReq
       request.context.endHold();
       if (!request.complete) letGoBy(request);
       const seconds = (performance.now() - started) / 1000;
-      const route = (request.route as { path?: string } | undefined)?.path ?? 'none';
+      const path = routePath(request);
+      const route = path ?? 'none';
       const { method } = request;
       const status = response.writableFinished ? response.statusCode : 'cut';
       durations.observe({ method, route, status }, seconds);
+      const project = request.context.project?.slice(0, MAX_PROJECT);
+      const attributes = { 'skein.project': project, 'skein.request_id': request.id };
+      request.context.trace?.end({ method, route: path, status, attributes });
       if (!isLogged) return;
       logger[level]({
         request_id: request.id,
         key_id: request.user?.keyId,
         user_id: request.user?.userId ?? undefined,
-        project: request.context.project?.slice(0, MAX_PROJECT),
+        project,
         address,
         method,
         route,

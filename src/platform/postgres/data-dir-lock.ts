@@ -100,8 +100,23 @@ function open(path: string): number {
     }
     return descriptor;
   } catch (error) {
-    const { message }: Error = Object(error);
-    throw new Error(`cannot write ${path}: ${message}`, { cause: error });
+    throw new Error(`cannot write ${path}: ${withOwner(error, path)}`, { cause: error });
+  }
+}
+
+/** The message of an error, with the users that it is about where one may not do something with a path of another. */
+export function withOwner(error: unknown, path: string): string {
+  const { code, message }: NodeJS.ErrnoException = Object(error);
+  const [owner, own] = [ownerId(path), process.getuid?.()];
+  if (code !== 'EACCES' || owner === undefined || owner === own) return message;
+  return `${message} (it belongs to the user id ${owner}, and the service runs as ${own})`;
+}
+
+function ownerId(path: string): number | undefined {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return undefined;
   }
 }
 

@@ -17,7 +17,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve as absolute } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type FileLock, lockFile, visibleHolder } from './data-dir-lock.js';
+import { type FileLock, lockFile, visibleHolder, withOwner } from './data-dir-lock.js';
 import { readDisk, DiskWatch } from './disk-watch.js';
 import { assertLocal } from './file-system.js';
 import { type KeptUp, keptUp } from './kept-up.js';
@@ -202,8 +202,7 @@ function usableFolder(dataDir: string): string {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     return realpathSync(path);
   } catch (error) {
-    const { message }: Error = Object(error);
-    throw new Error(`cannot use ${path} as DATA_DIR: ${message}`, { cause: error });
+    throw new Error(`cannot use ${path} as DATA_DIR: ${withOwner(error, path)}`, { cause: error });
   }
 }
 

@@ -16,9 +16,21 @@ export class Sql<Row = unknown> {
     private readonly parts: readonly unknown[] = [],
   ) {}
 
-  toQuery(): { text: string; values: unknown[] } {
+  /** With what logs and traces call the statement. */
+  toQuery(): { text: string; values: unknown[]; label: string | undefined } {
     const values: unknown[] = [];
-    return { text: this.render(values, new Map()), values };
+    return { text: this.render(values, new Map()), values, label: this.label };
+  }
+
+  /** The function that wrote it, such as `threads.query:threadsQuery`; of a general form, the one that wrote what is in it. */
+  private get label(): string | undefined {
+    const own = WRITERS.get(this.strings);
+    if (own) return own;
+    for (const part of this.parts) {
+      const label = part instanceof Sql ? part.label : undefined;
+      if (label) return label;
+    }
+    return undefined;
   }
 
   private render(values: unknown[], places: Map<Parameter, number>): string {
@@ -33,9 +45,28 @@ export class Sql<Row = unknown> {
   }
 }
 
+/** Which function each text stands in, noted when it is first used; '' for the general forms of this folder. */
+const WRITERS = new WeakMap<readonly string[], string>();
+const FRAME = /at (?:(?:new )?([\w.#$<>]+) )?.*?([^/\\(]+)\.[jt]s:\d/;
+const GENERAL = /[/\\]platform[/\\]query[/\\]/;
+
+/** Of the function that called `sql`: the first line of its stack, which takes some microseconds. */
+function writer(): string {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 1;
+  const place = { stack: '' };
+  Error.captureStackTrace(place, sql);
+  Error.stackTraceLimit = stackTraceLimit;
+  if (GENERAL.test(place.stack)) return '';
+  const [, name, file] = FRAME.exec(place.stack) ?? [];
+  return [file, name].filter(Boolean).join(':');
+}
+
 /** A part that is `Sql` is spliced in; any other part becomes a bound value. */
-export const sql = <Row>(strings: TemplateStringsArray, ...parts: unknown[]): Sql<Row> =>
-  new Sql(strings, parts);
+export function sql<Row>(strings: TemplateStringsArray, ...parts: unknown[]): Sql<Row> {
+  if (!WRITERS.has(strings)) WRITERS.set(strings, writer());
+  return new Sql(strings, parts);
+}
 
 export const identifier = (name: string) => new Sql([`"${name.replaceAll('"', '""')}"`]);
 

@@ -31,6 +31,7 @@ export class CallsWriter implements OnApplicationShutdown {
       this.database.runFor(
         () => key,
         () => this.write(writes),
+        { tell: () => ({ work: 'writes of calls' }) }, // of many requests
       ),
     // of many, one may wait for a lock, or be too large
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),

@@ -54,6 +54,7 @@ export class CallMessagesService implements OnApplicationShutdown {
       this.database.runFor(
         () => key,
         () => this.write(writes),
+        { tell: () => ({ work: 'messages in logs' }) }, // of many requests
       ),
     (error) => isRowError(error) || isTimeout(error) || isOutOfMemory(error),
     { maxWrites: 2 },

@@ -1,0 +1,93 @@
+import {
+  type Context,
+  defaultTextMapGetter,
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { VERSION } from '../config/version.js';
+import type { RequestTrace, Traces } from './traces.js';
+import { warnSeldom } from './warn-seldom.js';
+
+/**
+ * Marks what Skein exports of itself. No Skein traces a request with it, so that one whose spans come back to it (or to another one that
+ * sends its own here) does not make spans of spans.
+ */
+const OWN_EXPORT = 'x-skein-traces';
+/** Probes and scrapes come all the time, and say nothing. */
+const UNTRACED = /^\/(health|ready|metrics)\/?$/i;
+/** A stop waits no longer for the receiver. */
+const STOP_MS = 3000;
+
+/** Spans by the SDK, which reads OTEL_EXPORTER_OTLP_…, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER from the environment. */
+export function openTraces(): Traces {
+  const say = (...told: unknown[]) => warnSeldom(`spans: ${String(told[0]).slice(0, 200)}`);
+  const silent = () => {};
+  const levels = { info: silent, debug: silent, verbose: silent };
+  diag.setLogger({ error: say, warn: say, ...levels }, DiagLogLevel.WARN);
+  const named = resourceFromAttributes({ 'service.name': 'skein', 'service.version': VERSION });
+  const provider = new BasicTracerProvider({
+    resource: defaultResource()
+      .merge(named)
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [
+      new BatchSpanProcessor(new OTLPTraceExporter({ headers: { [OWN_EXPORT]: '1' } })),
+    ],
+  });
+  const tracer = provider.getTracer('skein', VERSION);
+  const propagator = new W3CTraceContextPropagator();
+
+  /** The parent is that of the client's `traceparent`, if it has one. */
+  const begun = (parent: Context): RequestTrace => {
+    const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parent);
+    const inside = trace.setSpan(ROOT_CONTEXT, span);
+    return {
+      statement(name) {
+        const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+        const statement = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, inside);
+        return ({ rows, error, ms }) => {
+          if (rows !== undefined) statement.setAttribute('db.response.returned_rows', rows);
+          if (ms !== undefined) statement.setAttribute('skein.database_ms', ms);
+          if (error) {
+            const code = (error as { code?: string }).code ?? 'failed';
+            statement.setAttribute('error.type', code);
+            statement.setStatus({ code: SpanStatusCode.ERROR, message: code });
+          }
+          statement.end();
+        };
+      },
+      end({ method, route, status, attributes }) {
+        span.updateName(route ? `${method} ${route}` : method);
+        span.setAttributes({ 'http.request.method': method, ...attributes });
+        if (route) span.setAttribute('http.route', route);
+        if (status !== 'cut') span.setAttribute('http.response.status_code', status);
+        if (status === 'cut' || status >= 500)
+          span.setStatus({ code: SpanStatusCode.ERROR, message: String(status) });
+        span.end();
+      },
+    };
+  };
+
+  return {
+    request: (headers, path) =>
+      OWN_EXPORT in headers || UNTRACED.test(path)
+        ? undefined
+        : begun(propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)),
+    async stop() {
+      const late = new Promise<void>((resolve) => setTimeout(resolve, STOP_MS).unref());
+      await Promise.race([provider.shutdown().catch(() => {}), late]);
+    },
+  };
+}
