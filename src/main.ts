@@ -1,3 +1,4 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
 import './platform/config/process-config.js';
 import { StopRequest, type Stopped } from './server/stop-request.js';
 
@@ -6,6 +7,7 @@ const request = new StopRequest();
 
 try {
   const { serve } = await request.during(import('./server/server.js'));
+  await request.during(nextRound()); // a signal that came while it was loaded is seen now
   await serve(request);
 } catch (error) {
   if (request.signal.aborted) process.exit((request.signal.reason as Stopped).exitCode);
