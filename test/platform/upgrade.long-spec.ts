@@ -4,8 +4,9 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../ormconfig.js';
 import { withClient } from '../../src/platform/backup/client.js';
 import { Progress } from '../../src/platform/backup/progress.js';
-import { openBackup, restore } from '../../src/platform/backup/restore.js';
+import { restore } from '../../src/platform/backup/restore.js';
 import type { ReadinessDto } from '../../src/platform/operations/operations.dto.js';
+import { openFile } from '../support/backups.js';
 import { openTestDatabase, type TestDatabase } from '../support/database.js';
 import { run, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
@@ -32,7 +33,7 @@ async function oldTables(): Promise<TestDatabase> {
 async function oldDatabase(): Promise<TestDatabase> {
   const database = await oldTables();
   const dataSource = await connected(database.url);
-  const opened = await openBackup(BACKUP);
+  const opened = await openFile(BACKUP);
   await withClient(dataSource, (client) =>
     restore(client, opened, new Progress('restore', () => {}, 0)),
   );
@@ -43,7 +44,7 @@ async function oldDatabase(): Promise<TestDatabase> {
 /** The rows of each table of 721c2bc as text, of the columns that it had then and still has. */
 async function rowsOf(url: string): Promise<Record<string, string[]>> {
   const dataSource = await connected(url);
-  const { header } = await openBackup(BACKUP);
+  const { header } = await openFile(BACKUP);
   const rows: Record<string, string[]> = {};
   for (const { name, columns } of header.tables.filter((table) => !MOVING.test(table.name))) {
     const { columns: left } = dataSource.getMetadata(name);

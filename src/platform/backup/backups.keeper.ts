@@ -6,13 +6,14 @@ import { CONFIG, type Config } from '../config/config.js';
 import { Schedule } from '../database/schedule.js';
 import { logger } from '../process/logger.js';
 import { showNumbers } from '../process/metrics.js';
-import { isBackupDue, type StoredBackup, storedBackups } from './backup-folder.js';
+import { placeAt } from './place.js';
+import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 
 /** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
 const LOOK_MS = 60_000;
 const COMMAND = fileURLToPath(new URL('../../server/commands/backup.cli.js', import.meta.url));
 
-/** Makes backups in the folder of `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
+/** Makes backups in `BACKUP_URL` when the newest is as old as `BACKUP_EVERY`. The command does it: it has a process of its own. */
 @Injectable()
 export class BackupsKeeper implements OnApplicationBootstrap {
   constructor(
@@ -21,25 +22,29 @@ export class BackupsKeeper implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    const { backupFolder, backupEverySeconds } = this.config;
-    const newest = async (folder: string) => (await storedBackups(folder).catch(() => []))[0];
+    const { backupUrl, backupEverySeconds, s3 } = this.config;
+    if (backupUrl === undefined) return;
+    const place = placeAt(backupUrl, s3);
+    let newest: StoredBackup | undefined;
     const show = (name: string, help: string, number: (backup: StoredBackup) => number) =>
-      showNumbers(name, help, { label: 'kind', aggregator: 'max' }, async () => {
-        const shown: Record<string, number> = {};
-        if (backupFolder === undefined) return shown;
-        const backup = await newest(backupFolder);
-        shown['newest'] = backup ? number(backup) : 0;
-        return shown;
-      });
+      showNumbers(name, help, { label: 'kind', aggregator: 'max' }, () => ({
+        newest: newest ? number(newest) : 0,
+      }));
     show(
       'skein_backup_timestamp_seconds',
-      'When the newest backup in BACKUP_URL was begun; 0 when there is none.',
+      'When the newest backup in BACKUP_URL was begun; 0 when none was seen.',
       ({ at }) => at.getTime() / 1000,
     );
     show('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', ({ bytes }) => bytes);
-    if (backupFolder === undefined) return;
+    const look = async () => {
+      const stored = await storedBackups(place);
+      newest = stored[0];
+      return isDue(stored, backupEverySeconds);
+    };
     this.schedule.every(Math.min(LOOK_MS, backupEverySeconds * 500), 'backup', async () => {
-      if (await isBackupDue(backupFolder, backupEverySeconds)) await this.backUp();
+      if (!(await look())) return;
+      await this.backUp();
+      await look();
     });
   }
 
