@@ -17,6 +17,10 @@ import { openEmbeddedPostgres } from '../platform/postgres/embedded-postgres.js'
 import { Database } from '../platform/database/database.js';
 import { SESSION } from '../platform/database/limits.js';
 import { migrate } from '../platform/database/migrate.js';
+import { placeAt } from '../platform/backup/place.js';
+import { runBackup } from '../platform/backup/run-backup.js';
+import { ARCHIVE_FLAGS } from '../platform/backup/wal-archive.js';
+import { WalKeeper } from '../platform/backup/wal-keeper.js';
 import { describeBuild } from '../platform/database/schema-state.js';
 import {
   assertConnectionsSuffice,
@@ -38,19 +42,21 @@ const DATABASE_PATIENCE_MS = 60_000;
 /** The database the settings ask for. */
 export interface Postgres {
   url: string;
+  /** Where the embedded one has its data. */
+  folder?: string;
   /** Ends the embedded server; an external one is left alone. */
   stop(): Promise<void>;
 }
 
 /** Gives up a start when the signal says so, and refuses a data folder without a database when there must be one. */
 export async function openPostgres(
-  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes }: Config,
+  { databaseUrl, dataDir, postgresFlags, postgresProcessBytes, isWalKept }: Config,
   { signal, mustExist }: { signal?: AbortSignal; mustExist?: boolean },
 ): Promise<Postgres> {
   if (databaseUrl) return { url: databaseUrl, stop: async () => {} };
   const postgres = await openEmbeddedPostgres({
     dataDir,
-    flags: postgresFlags,
+    flags: [...(isWalKept ? ARCHIVE_FLAGS : []), ...postgresFlags],
     processBytes: postgresProcessBytes,
     signal,
     mustExist,
@@ -105,7 +111,8 @@ export async function serve(request: StopRequest): Promise<void> {
   await assertFree(config).catch((error: unknown) => explainListening(error));
   for (const { name, meant } of misspelt())
     logger.warn(`${name} is no setting, and is not read: ${meant} is one`);
-  const postgres = await openPostgres(config, { signal: request.signal });
+  const opened = await openPostgres(config, { signal: request.signal });
+  const postgres = withWal(opened);
   try {
     const { service, listeners } = await request.during(start(postgres, request));
     whenStopped(request, async () => {
@@ -120,6 +127,26 @@ export async function serve(request: StopRequest): Promise<void> {
     await postgres.stop();
     throw error;
   }
+}
+
+/** Its log is stored from the start to the end of the server, should BACKUP_WAL say so. */
+function withWal(postgres: Postgres): Postgres {
+  const { backupUrl, isWalKept, s3, backupRecipients, backupEverySeconds } = config;
+  if (!isWalKept || backupUrl === undefined || postgres.folder === undefined) return postgres;
+  const wal = new WalKeeper(postgres.folder, {
+    place: placeAt(backupUrl, s3),
+    recipients: backupRecipients,
+    everySeconds: backupEverySeconds,
+    makeBase: (signal) => runBackup('--base', signal),
+    warn: (line) => logger.warn({ context: 'backup' }, line),
+  });
+  wal.start();
+  const stop = async () => {
+    wal.endBases();
+    await postgres.stop();
+    await wal.stop();
+  };
+  return { ...postgres, stop };
 }
 
 async function start(postgres: Postgres, request: StopRequest) {

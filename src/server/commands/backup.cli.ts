@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { DataSource } from 'typeorm';
 import { addEventBefore, BACKUP_CREATE } from '../../platform/audit/add-event.js';
 import { Database } from '../../platform/database/database.js';
+import { makeBase } from './base.js';
 import { command, operator, say, tell, withDatabase } from './command.js';
 import { oneLock, trySessionLock } from '../../platform/database/advisory-locks.js';
 import { assertSchemaKnown } from '../../platform/database/schema-state.js';
@@ -11,6 +12,7 @@ import type { BackupHeader } from '../../platform/backup/backup-file.js';
 import { backup } from '../../platform/backup/backup.js';
 import { located, type Place, placeAt } from '../../platform/backup/place.js';
 import { backupName, isDue, prune, storedBackups } from '../../platform/backup/stored-backups.js';
+import { storedBases } from '../../platform/backup/wal-archive.js';
 import { withClient } from '../../platform/backup/client.js';
 import { Progress } from '../../platform/backup/progress.js';
 import { logger } from '../../platform/process/logger.js';
@@ -21,13 +23,14 @@ import { verify } from './verify-backup.js';
 const USAGE = `${typed('backup', '[--without-audit] FILE')}
 ${typed('backup')}
 ${typed('backup', '--due')}
+${typed('backup', '--base')}
 ${typed('backup', '--list')}
 ${typed('backup', '--verify [--identity FILE] [FILE]')}
 
 Writes one snapshot of the whole database into a new file, or into the place that BACKUP_URL names, where it then removes what BACKUP_KEEP
 does not name. FILE is a path, s3://bucket/prefix/name, or - for standard output. With BACKUP_RECIPIENT it is encrypted. Works beside a running service.
 The audit tells of it first; --without-audit is for a database that takes no writes. --due makes one only if the newest there is as old as BACKUP_EVERY.
---list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
+--base copies the data folder for restore --to-time, as the service does with BACKUP_WAL=1. --list prints them. --verify puts one, or else the newest, into a temporary database on the same server, which it removes, and compares all rows.`;
 
 /** Of several processes that find a backup due, one makes it. */
 const DUE = oneLock(7_162_250_374_255_213);
@@ -101,6 +104,10 @@ async function list(): Promise<void> {
   const place = ownPlace();
   for (const { name, at, bytes } of await storedBackups(place))
     say(`${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}`);
+  for (const { name, at, bytes, ended } of await storedBases(place))
+    say(
+      `${at.toISOString()}  ${mib(bytes).padStart(12)}  ${place.show(name)}  any time from ${ended.toISOString()} on`,
+    );
 }
 
 async function newest(): Promise<Target> {
@@ -110,15 +117,19 @@ async function newest(): Promise<Target> {
   return { place, name: backup.name };
 }
 
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.once(name, () => interrupted.abort(new Error(`${name}: no backup was made`)));
+  return interrupted.signal;
+}
+
 /** Makes one backup. An interruption leaves nothing of it. */
 async function make(
   file: string | undefined,
   { isDueOnly, withoutAudit }: { isDueOnly: boolean; withoutAudit: boolean | undefined },
 ): Promise<void> {
-  const interrupted = new AbortController();
-  const { signal } = interrupted;
-  for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => interrupted.abort(new Error(`${name}: no backup was made`)));
+  const signal = interruption();
   await withDatabase(async (dataSource) => {
     await assertSchemaKnown(dataSource, config);
     if (file) await backUp(dataSource, located(file, config.s3), { signal, withoutAudit });
@@ -130,7 +141,13 @@ async function make(
 function parse() {
   try {
     const isFlag = { type: 'boolean' } as const;
-    const flags = { due: isFlag, list: isFlag, verify: isFlag, 'without-audit': isFlag };
+    const flags = {
+      due: isFlag,
+      base: isFlag,
+      list: isFlag,
+      verify: isFlag,
+      'without-audit': isFlag,
+    };
     return parseArgs({ allowPositionals: true, options: { ...flags, ...IDENTITY_OPTION } });
   } catch (error) {
     throw new Error(`${(error as Error).message}\n\n${USAGE}`, { cause: error });
@@ -140,7 +157,7 @@ function parse() {
 /** Some flags go with a FILE only, and some without one only. */
 const isMeantOtherwise = (file: string | undefined, flags: ReturnType<typeof parse>['values']) =>
   (flags.identity !== undefined && !flags.verify) ||
-  (file === undefined ? flags['without-audit'] : (flags.due ?? flags.list));
+  (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));
 
 await command(USAGE, async () => {
   const { values, positionals } = parse();
@@ -149,6 +166,7 @@ await command(USAGE, async () => {
   const isOdd = others.length > 0 || Object.keys(actions).length > 1;
   if (isOdd || isMeantOtherwise(file, values)) throw new Error(USAGE);
   if (values.list) return list();
+  if (values.base) return makeBase(ownPlace(), interruption());
   if (values.verify) {
     const target = file ? located(file, config.s3) : await newest();
     return verify(await givenBackup(target, identity), target.place.show(target.name));
