@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { DamagedBackup, FrameWriter, parseFrame, readFrames } from './backup-file.js';
+import { DamagedBackup, type Frame, FrameWriter, parseFrame, readFrames } from './backup-file.js';
 import { decrypted, encrypted } from './encryption.js';
 import { unzipped, zipped } from './gzip.js';
 import type { Bytes, Place } from './place.js';
@@ -114,48 +114,70 @@ export async function unpackBase(
   identity: string | undefined,
   target: string,
 ): Promise<void> {
-  let file: { name: string; descriptor: number; sum: Hash } | undefined;
-  let isWhole = false;
+  const base = new BaseReader(target);
   try {
-    for await (const frame of readFrames(unzipped(decrypted(bytes, identity)))) {
-      if (isWhole) throw new DamagedBackup('something follows its end');
-      if (frame.kind === 'D' && file) {
-        file.sum.update(frame.content);
-        writeAll(file.descriptor, frame.content);
-        continue;
-      }
-      const told = parseFrame(frame) as Record<string, unknown>;
-      if (frame.kind === 'F' && !file) file = begun(told, target);
-      else if (frame.kind === 'E' && file) {
-        closeSync(file.descriptor);
-        if (told['file'] !== file.name || told['sha256'] !== file.sum.digest('hex'))
-          throw new DamagedBackup(`${file.name} is not the file that was copied`);
-        file = undefined;
-      } else if (frame.kind === 'M' && !file) {
-        if (told['sha256'] !== frame.sha256Before())
-          throw new DamagedBackup('its sum does not agree');
-        isWhole = true;
-      } else if (frame.kind !== 'H' || told['skein_base'] !== 1)
-        throw new DamagedBackup('its parts are not in order');
-    }
-    if (!isWhole) throw new DamagedBackup('it ends early');
+    for await (const frame of readFrames(unzipped(decrypted(bytes, identity)))) base.take(frame);
+    base.end();
   } finally {
-    if (file) closeSync(file.descriptor);
+    base.close();
   }
 }
 
-function begun({ folder, file: name }: Record<string, unknown>, target: string) {
-  const path = typeof folder === 'string' ? folder : name;
-  if (typeof path !== 'string' || !PATH.test(path))
-    throw new DamagedBackup('it names a file as PostgreSQL names none');
-  if (path === folder) {
-    mkdirSync(join(target, path), { recursive: true, mode: 0o700 });
+/** Writes the files of a base, frame by frame. */
+class BaseReader {
+  private file: { name: string; descriptor: number; sum: Hash } | undefined;
+  private last = '';
+
+  constructor(private readonly target: string) {}
+
+  take(frame: Frame & { sha256Before: () => string }): void {
+    const isInFile = this.file !== undefined;
+    const isInOrder =
+      frame.kind === 'H' ? this.last === '' : isInFile === 'DE'.includes(frame.kind);
+    if (!isInOrder || this.last === 'M') throw new DamagedBackup('its parts are not in order');
+    this.last = frame.kind;
+    if (frame.kind === 'D') return this.write(frame.content);
+    const told = parseFrame(frame) as Record<string, unknown>;
+    if (frame.kind === 'H' && told['skein_base'] !== 1)
+      throw new DamagedBackup('it is no copy of a data folder that this version reads');
+    if (frame.kind === 'F') this.begin(told);
+    if (frame.kind === 'E') this.finish(told);
+    if (frame.kind === 'M' && told['sha256'] !== frame.sha256Before())
+      throw new DamagedBackup('its sum does not agree');
     return undefined;
   }
-  const descriptor = openSync(join(target, path), 'wx', 0o600);
-  return { name: path, descriptor, sum: createHash('sha256') };
-}
 
-function writeAll(descriptor: number, content: Buffer): void {
-  for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
+  end(): void {
+    if (this.last !== 'M') throw new DamagedBackup('it ends early');
+  }
+
+  close(): void {
+    if (this.file) closeSync(this.file.descriptor);
+    this.file = undefined;
+  }
+
+  private begin({ folder, file: name }: Record<string, unknown>): void {
+    const path = typeof folder === 'string' ? folder : name;
+    if (typeof path !== 'string' || !PATH.test(path))
+      throw new DamagedBackup('it names a file as PostgreSQL names none');
+    if (path === folder) {
+      mkdirSync(join(this.target, path), { recursive: true, mode: 0o700 });
+      return;
+    }
+    const descriptor = openSync(join(this.target, path), 'wx', 0o600);
+    this.file = { name: path, descriptor, sum: createHash('sha256') };
+  }
+
+  private write(content: Buffer): void {
+    const { sum, descriptor } = this.file!;
+    sum.update(content);
+    for (let at = 0; at < content.length;) at += writeSync(descriptor, content, at);
+  }
+
+  private finish(told: Record<string, unknown>): void {
+    const { name, sum } = this.file!;
+    this.close();
+    if (told['file'] !== name || told['sha256'] !== sum.digest('hex'))
+      throw new DamagedBackup(`${name} is not the file that was copied`);
+  }
 }

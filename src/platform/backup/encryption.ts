@@ -13,8 +13,10 @@ const asStream = (bytes: Bytes) =>
 const age = () => import('age-encryption');
 
 /** The bytes for those who have an identity of one of the recipients; as they are without recipients. */
-export async function* encrypted(bytes: Bytes, recipients: readonly string[]): Bytes {
-  if (recipients.length === 0) return yield* bytes;
+export const encrypted = (bytes: Bytes, recipients: readonly string[]): Bytes =>
+  recipients.length === 0 ? bytes : encryptedFor(recipients, bytes);
+
+async function* encryptedFor(recipients: readonly string[], bytes: Bytes): Bytes {
   const { Encrypter } = await age();
   const encrypter = new Encrypter();
   for (const recipient of recipients)
@@ -32,7 +34,10 @@ export async function* encrypted(bytes: Bytes, recipients: readonly string[]): B
  */
 export async function* decrypted(bytes: Bytes, identity: string | undefined): Bytes {
   const { head, all } = await peeked(bytes, AGE.length);
-  if (head.toString('latin1') !== AGE) return yield* all;
+  yield* head.toString('latin1') === AGE ? opened(all, identity) : all;
+}
+
+async function* opened(all: Bytes, identity: string | undefined): Bytes {
   if (identity === undefined)
     throw new Error(
       'the backup is encrypted: name its identity, --identity FILE or BACKUP_IDENTITY',

@@ -36,6 +36,7 @@ export class FolderPlace implements Place {
     const file = this.show(name);
     const draft = `${file}.partial-${process.pid}`;
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await rm(draft, { force: true }); // of a process of that id, which was killed
     try {
       const output = await open(draft, 'wx', 0o600); // a stream opens its file late: after an interruption has removed it
       await pipeline(Readable.from(bytes), output.createWriteStream({ flush: true }), { signal });

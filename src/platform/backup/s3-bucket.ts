@@ -62,9 +62,9 @@ export class S3Bucket {
     const response = await fetch(await this.signed(request), {
       signal: request.signal ?? null,
       // the body of an upload is a buffer, which a retry sends again
-      ...(body && { body, duplex: 'half' }),
+      ...(body && { body: body as Uint8Array<ArrayBuffer> }),
       redirect: 'manual',
-    } as RequestInit);
+    });
     if (response.ok || tolerated.includes(response.status)) return response;
     const text = await response.text().catch(() => '');
     const [first = ''] = Object.keys(query);
@@ -83,9 +83,10 @@ export class S3Bucket {
         `s3://${this.bucket} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the same names with _FILE`,
       );
     const path = key.split('/').map(escaped).join('/');
+    const search = new URLSearchParams(query).toString().replaceAll('+', '%20');
     const signer = new AwsV4Signer({
       method,
-      url: `${this.base}/${path}?${new URLSearchParams(query)}`.replace(/\?$/, ''),
+      url: `${this.base}/${path}${search && `?${search}`}`,
       // the sum of the content is signed, so what is damaged on the way is refused
       headers: { ...headers, 'x-amz-content-sha256': sha256(body ?? '') },
       accessKeyId,

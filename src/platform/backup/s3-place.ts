@@ -123,7 +123,7 @@ export class S3Place implements Place {
       const [key, id] = [tagged(upload, 'Key'), tagged(upload, 'UploadId')].map((texts) =>
         plainText(texts[0] ?? ''),
       );
-      if (!/^skein-/.test(key!.slice(this.prefix.length))) continue;
+      if (!/^(skein|wal)-/.test(key!.slice(this.prefix.length))) continue;
       await this.giveUp(key!, id!);
       removed.push(`${key} (an upload that was interrupted)`);
     }

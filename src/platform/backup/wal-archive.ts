@@ -22,7 +22,10 @@ export const ARCHIVED = 'skein.archived';
  * waits no longer than that.
  */
 export const ARCHIVE_FLAGS = [
-  ...['-c', 'archive_mode=on', '-c', 'archive_timeout=60'],
+  '-c',
+  'archive_mode=on',
+  '-c',
+  'archive_timeout=60',
   '-c',
   `archive_command=n=0; while [ $n -lt 10 ]; do [ -e ${ARCHIVED}/%f ] && exit 0; n=$((n+1)); sleep 0.2; done; exit 1`,
 ];

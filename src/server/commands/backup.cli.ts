@@ -159,6 +159,11 @@ const isMeantOtherwise = (file: string | undefined, flags: ReturnType<typeof par
   (flags.identity !== undefined && !flags.verify) ||
   (file === undefined ? flags['without-audit'] : (flags.due ?? flags.base ?? flags.list));
 
+async function verifyOne(file: string | undefined, identity: string | undefined): Promise<void> {
+  const target = file ? located(file, config.s3) : await newest();
+  await verify(await givenBackup(target, identity), target.place.show(target.name));
+}
+
 await command(USAGE, async () => {
   const { values, positionals } = parse();
   const [file, ...others] = positionals;
@@ -167,10 +172,7 @@ await command(USAGE, async () => {
   if (isOdd || isMeantOtherwise(file, values)) throw new Error(USAGE);
   if (values.list) return list();
   if (values.base) return makeBase(ownPlace(), interruption());
-  if (values.verify) {
-    const target = file ? located(file, config.s3) : await newest();
-    return verify(await givenBackup(target, identity), target.place.show(target.name));
-  }
+  if (values.verify) return verifyOne(file, identity);
   if (values.due && !(await isOneDue())) return undefined;
   if (!file) ownPlace();
   if (file === '-') logger.level = 'silent'; // standard output holds the backup

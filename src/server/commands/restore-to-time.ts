@@ -94,7 +94,9 @@ async function recovered(folder: string, wal: WalServer, time: string): Promise<
       flags: [
         ...config.postgresFlags,
         ...flag('restore_command', RESTORE_COMMAND),
-        ...(time === 'latest' ? [] : flag('recovery_target_time', time.replace('T', ' ').replace('Z', '+00:00'))),
+        ...(time === 'latest'
+          ? []
+          : flag('recovery_target_time', time.replace('T', ' ').replace('Z', '+00:00'))),
         ...flag('recovery_target_action', 'promote'),
         // it takes connections when all is replayed
         ...flag('hot_standby', 'off'),
