@@ -8,6 +8,7 @@ import { placeAt } from './place.js';
 import { WAL_PROGRESS, type WalProgress } from './wal-keeper.js';
 import { isDue, type StoredBackup, storedBackups } from './stored-backups.js';
 
+const noNumbers: Record<string, number> = {};
 /** How often it looks whether one is due; processes beside this one do too, and one of them makes it. */
 const LOOK_MS = 60_000;
 
@@ -21,8 +22,7 @@ export class BackupsKeeper implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const { backupUrl, backupEverySeconds, s3 } = this.config;
-    if (backupUrl === undefined) return;
-    const place = placeAt(backupUrl, s3);
+    const place = backupUrl === undefined ? undefined : placeAt(backupUrl, s3);
     let newest: StoredBackup | undefined;
     const kinds = { label: 'kind', aggregator: 'max' } as const;
     const ofWal = async (name: string, number: (wal: WalProgress) => number) => {
@@ -34,19 +34,20 @@ export class BackupsKeeper implements OnApplicationBootstrap {
       'When the newest backup in BACKUP_URL was begun, and with BACKUP_WAL the newest base; 0 when none was seen.',
       kinds,
       async () => ({
-        newest: (newest?.at.getTime() ?? 0) / 1000,
+        ...(place && { newest: (newest?.at.getTime() ?? 0) / 1000 }),
         ...(await ofWal('base', ({ baseAt }) => baseAt)),
       }),
     );
-    showNumbers('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', kinds, () => ({
-      newest: newest?.bytes ?? 0,
-    }));
+    showNumbers('skein_backup_bytes', 'Size of the newest backup in BACKUP_URL.', kinds, () =>
+      place ? { newest: newest?.bytes ?? 0 } : noNumbers,
+    );
     showNumbers(
       'skein_backup_wal_waiting_seconds',
       'With BACKUP_WAL, for how long the oldest finished segment of the log waits to be stored in BACKUP_URL.',
       kinds,
       () => ofWal('oldest', ({ waitingSeconds }) => waitingSeconds),
     );
+    if (!place) return;
     const look = async () => {
       const stored = await storedBackups(place);
       newest = stored[0];
